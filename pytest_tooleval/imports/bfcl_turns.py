@@ -2,7 +2,7 @@
 
 The checker runs the calls of the model and of the ground truth on objects of its own classes, and
 compares their states and answers after each turn that has a ground truth. In a suite, that is
-`match: "state+results"` on the world `BFCL`.
+`match: "state"` and `results: true` on the world `BFCL`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def conversation(entry: Any, truth: Any, functions: list[Json]) -> Json:
     ]
     return {
         "turns": turns,
-        "match": "state+results",
+        "match": "state",
+        "results": True,
         "max_rounds": _MAX_ROUNDS,
         "world": WORLD,
         "world_args": args,

@@ -70,7 +70,9 @@ def update_suite(
     """
     new_suite: dict[str, Any] = {"name": name, "tools": [], "test_cases": []}
     before = new_suite if existing is None else dict(existing)
-    old, new = _by_name(before.get("tools") or ()), _by_name(tools)
+    commented = _by_name(before.get("tools") or ())
+    old = {key: _without_comment(tool) for key, tool in commented.items()}
+    new = _by_name(tools)
     changed = {
         key: _differences(old[key], new[key])
         for key in new
@@ -98,7 +100,7 @@ def update_suite(
             drafted += 1
         elif key in new:
             kept.append(data)
-    after = {**before, "tools": [dict(tool) for tool in tools], "test_cases": kept}
+    after = {**before, "tools": [_with_comment(tool, commented) for tool in tools], "test_cases": kept}
     updated = read_model(after)
     taken = {str(case.id) for case in updated.test_cases}
     for key in added if drafts else ():
@@ -172,6 +174,16 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Tools by their case-folded names, as scoring ignores case."""
     return {_name(tool).casefold(): tool for tool in tools}
+
+
+def _without_comment(tool: Tool) -> Tool:
+    return {key: value for key, value in tool.items() if key != "$comment"}
+
+
+def _with_comment(tool: Tool, commented: Mapping[str, Tool]) -> dict[str, Any]:
+    """The tool with the comment of the one that it replaces."""
+    comment = commented.get(_name(tool).casefold(), {}).get("$comment")
+    return dict(tool) if comment is None else {"$comment": comment, **tool}
 
 
 def _name(tool: Tool) -> str:

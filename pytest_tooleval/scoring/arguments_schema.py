@@ -187,12 +187,9 @@ def _names_values(expected: Any) -> bool:
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
     """The params that the case expects of calls to this tool."""
-    test = case.case
-    for expected in test.expected_calls or ():
+    for expected in case.case.calls or ():
         if expected.params and accepts(expected.tools, call.name, case):
             yield expected.params
-    if test.expected_params and accepts(test.expected_tools, call.name, case):
-        yield test.expected_params
 
 
 def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Check]]:

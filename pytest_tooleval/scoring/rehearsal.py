@@ -44,8 +44,8 @@ def rehearse(suite: Suite) -> Findings:
             offered = [{tool.name for tool in each.tools} for each in case.turns]
             whole: _Part = (loc, test)
             try:
-                yield from _play(case, turns, offered, [] if test.expected_calls else [whole])
-                if test.expected_calls:
+                yield from _play(case, turns, offered, [] if test.calls else [whole])
+                if test.calls:
                     yield from _play(case, [whole], offered[-1:], [])
             except (WorldError, CannotCompare) as error:
                 if str(error) in reported:  # such as a failed import of the world
@@ -71,21 +71,22 @@ def _play(
 ) -> Findings:
     """Run the calls of these parts in order; the expectations of `ends` hold after the last."""
     assert case.world is not None
-    raw = [call.model_dump() for _, part in parts for call in part.expected_calls or ()]
+    raw = [call.model_dump() for _, part in parts for call in part.calls or ()]
     if not raw or any(unplayable({"expected_calls": raw}, ())):
         return
     turns = [Calls(expected_calls(p), names) for (_, p), names in zip(parts, offered, strict=True)]
     first, second = play(case.world, turns), play(case.world, turns)
     fails = False
     for number, (loc, part) in enumerate(parts):
-        answers = zip(part.expected_calls or (), first.answers[number], strict=True)
+        answers = zip(part.calls or (), first.answers[number], strict=True)
         for index, (call, answer) in enumerate(answers):
             if reports_error(answer):
                 fails = True
                 # Extra calls are allowed there, and may have to come first.
                 is_free = (part.match or case.case.match) in ("contains", "within")
                 if not is_free and call.params is not None:
-                    at = (*loc, "expected_calls", index)
+                    several = part.expected_calls is not None
+                    at = (*loc, "expected_calls", index) if several else (*loc, "expected_tool")
                     yield Finding(at, f"{call.tools[0]} answers {shown(answer, 200)}")
         found = next(differences(first.states[number], second.states[number]), None)
         if found is not None:

@@ -92,6 +92,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         yield from _turns(case, loc, data, tools)
         yield from _prompt(case, loc)
         yield from _expectation(case, loc, tools)
+        yield from _approvals(case, loc, tools)
         yield from _chain(case, loc, tools)
         yield from _thresholds(case.get("thresholds"), (*loc, "thresholds"), known)
         layers = (as_mapping(each.get("thresholds")) for each in (data, case))
@@ -149,7 +150,7 @@ def _turns(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNam
     """The fields that turns share with cases; a case without turns needs a prompt."""
     for place, turn in objects_at(case, "turns", loc):
         yield from _prompt(turn, place)
-        yield from _calls(turn, place, tools)
+        yield from _expectation(turn, place, tools, is_turn=True)
         yield from _contradiction(turn, place, {**suite, **case}, tools)
     if not is_conversation(case) and "prompt" not in case and not misspells("case", "prompt", case):
         yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
@@ -173,15 +174,15 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         yield Finding(at, wrong_value(at, prompt))
 
 
-def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
-    """`expected_tool` with `expected_params`, or `expected_calls`: exactly one of the two."""
+def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, *, is_turn: bool = False) -> Findings:
+    """`expected_tool` with `expected_params`, or `expected_calls`: exactly one of the two in a case."""
     calls = case.get("expected_calls")
     if "expected_tool" in case:
         yield from _tool_names(case["expected_tool"], (*loc, "expected_tool"), tools)
         if calls is not None:
             message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
-    elif calls is None and not is_conversation(case):
+    elif calls is None and not is_turn and not is_conversation(case):
         names = ("expected_tool", "expected_calls", "turns", "user")
         if not any(misspells("case", name, case) for name in names):
             message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
@@ -195,6 +196,9 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
                 '..., "params": ...}'
             )
             yield Finding(at, message, at_key=True)
+        elif is_turn and "expected_tool" not in case:
+            if not misspells("turn", "expected_tool", case):
+                yield Finding(at, "needs expected_tool, the tool that takes them", at_key=True)
         elif params and "expected_tool" in case and case["expected_tool"] is None:
             message = "expected_tool is null, so no params can be expected; fix one of the two"
             yield Finding(at, message, at_key=True)
@@ -202,7 +206,6 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
     if case.get("call_order") == "strict" and calls is None:
         message = "has no effect without expected_calls; remove it"
         yield Finding((*loc, "call_order"), message, at_key=True)
-    yield from _approvals(case, loc, tools)
     yield from _calls(case, loc, tools)
 
 

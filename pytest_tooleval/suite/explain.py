@@ -106,7 +106,7 @@ def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
     if at == len(text):
         return before + 1, "the file ends before the suite is complete; it looks cut off"
     if text.startswith(("//", "/*", "#"), at):
-        return at, "JSON has no comments; remove it, or move it to description or metadata"
+        return at, 'JSON has no comments; write it as "$comment": "..."'
     if reason.startswith("Extra data"):
         if text[at] == "{":
             return at, "a second object after the suite; a file holds one suite, with all its cases"

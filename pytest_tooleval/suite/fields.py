@@ -75,19 +75,26 @@ _SHARED = {
     "forbidden_calls": 'a list of tool names and calls, such as [{"tool": "pay", "params": '
     '{"amount": 0}}], or "*" for every tool that is not expected',
 }
+_COMMENT = {"$comment": "a string or a list of strings"}
+_PARAMS = "an object of parameter names and expected values, or null when they are not scored"
 _EXPECTATIONS = {
+    **_COMMENT,
+    "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '
+    "or null when nothing should be called",
+    "expected_params": _PARAMS,
     "expected_calls": f"a list of calls such as [{_CALL}]",
     "call_order": _any_of(*get_args(CallOrder)),
     "match": _any_of(*get_args(Match)),
+    "results": "true or false",
     "expected_state": 'an object of paths and values, such as {"orders.A1.refunded": 40}',
     "expected_text": 'a list of texts and matchers, such as ["refunded", {"$number": 40}]',
     "forbidden_calls": _SHARED["forbidden_calls"],
     "prompt": "the user's message as a string, or a list of chat messages",
 }
-_PARAMS = "an object of parameter names and expected values, or null when they are not scored"
 EXPECTED: Mapping[Kind, Mapping[str, str]] = {
     "suite": {
         **_SHARED,
+        **_COMMENT,
         "$schema": "a string",
         "test_cases": "a list of cases",
         "system_prompt": "a string",
@@ -99,9 +106,6 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "id": "a string",
         "turns": 'a list of turns such as [{"prompt": "...", "expected_calls": [...]}]',
         "user": 'an object such as {"goal": "You want your money back for order A1."}',
-        "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '
-        "or null when nothing should be called",
-        "expected_params": _PARAMS,
         "tags": "a list of strings",
         "skip": "true, false, or the reason as a string",
         "xfail": 'true, false, the reason as a string, or {"reason": "...", "strict": true}',
@@ -126,7 +130,11 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "stop": "a text such as ###STOP###",
         "max_turns": _COUNT,
     },
-    "tool": {"type": '"function"', "function": 'an object such as {"name": ..., "parameters": ...}'},
+    "tool": {
+        **_COMMENT,
+        "type": '"function"',
+        "function": 'an object such as {"name": ..., "parameters": ...}',
+    },
     "function": {
         "name": "a non-empty string",
         "description": "a string",
@@ -169,6 +177,7 @@ _ITEMS = {
     "turns": 'an object such as {"prompt": "...", "expected_calls": [...]}',
     "new_tools": "the name of a tool",
     "tags": "a string",
+    "$comment": "a string",
     "valid_prerequisites": "the name of a tool",
     "approvals": '"approve" or "reject"',
     "live_tools": "the name of a tool",
@@ -230,16 +239,15 @@ _ELSEWHERE = {
         "case",
         "max_calls",
     ): 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it into the turn',
-    ("turn", "expected_tool"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
-    ("turn", "expected_params"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
-    ("case", "description"): "a field of the suite; put notes on a case into metadata",
+    ("case", "description"): "a field of the suite; for a note on a case, write $comment",
+    ("function", "$comment"): "a field of the tool; move it out of function",
 }
 
 
 def field_names(kind: Kind) -> list[str]:
     """The names that a file may use in an object of this kind."""
     fields = _MODELS[kind].model_fields
-    shared = Expectations.model_fields  # pydantic has those of the base class first
+    shared = {*Expectations.model_fields, "comment"}  # pydantic has those of the base class first
     return [fields[name].alias or name for name in sorted(fields, key=lambda each: each in shared)]
 
 

@@ -136,8 +136,6 @@ def _forbidden(
 
 def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
     """Acceptable tools, the params expected of them, and the path of these."""
-    if case.expected_params:
-        yield case.expected_tools, case.expected_params, (*loc, "expected_params")
     yield from _expected_calls(case, loc)
     for name, mock in case.mock_responses.items():
         if isinstance(mock, dict) and WHEN in mock:
@@ -147,6 +145,8 @@ def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[
 
 
 def _expected_calls(of: Expectations, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
+    if of.expected_params:
+        yield of.expected_tools, of.expected_params, (*loc, "expected_params")
     for index, call in enumerate(of.expected_calls or ()):
         if call.params:
             yield call.tools, call.params, (*loc, "expected_calls", index, "params")

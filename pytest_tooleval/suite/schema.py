@@ -73,7 +73,6 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _finish_case(case: dict[str, Any]) -> None:
     properties = case["properties"]
-    properties["expected_params"].update(_nullable(_VALUES))
     properties["mock_responses"]["additionalProperties"] = {"$ref": "#/$defs/MockResponse"}
     properties["id"]["anyOf"][0].update(
         {"minLength": 1, "maxLength": MAX_ID_LENGTH, "not": {"pattern": r"::|[\[\]]|^\s|\s$"}}
@@ -102,7 +101,8 @@ def _finish_expectations(properties: dict[str, Any]) -> None:
         else:
             user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
             option["contains"] = user
-    properties["expected_state"].update(_nullable(_VALUES))
+    for name in ("expected_params", "expected_state"):
+        properties[name].update(_nullable(_VALUES))
     texts = {"type": "array", "items": {"$ref": "#/$defs/ExpectedText"}}
     properties["expected_text"].update(_nullable(texts))
 

@@ -10,7 +10,6 @@ from typing import Any
 from ..record.calls import is_number
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
 from ..worlds.plain import read_path
 from .explain import describe
 from .explain import nearest
@@ -25,9 +24,17 @@ from .source import Loc
 from .tools import ToolNames
 
 # Fields that only conversations have, and fields that they cannot have.
-_WITH = ("match", "expected_state", "expected_text", "world", "world_args", "play_failed_calls")
+_WITH = (
+    "match",
+    "results",
+    "expected_state",
+    "expected_text",
+    "world",
+    "world_args",
+    "play_failed_calls",
+)
 _WITHOUT = ("prompt", "expected_tool", "expected_params", "multi_turn", "optimal_hops")
-_EXPECTED = ("expected_calls", "forbidden_calls", "expected_state", "expected_text", "max_calls")
+_EXPECTED = ("forbidden_calls", "expected_state", "expected_text", "max_calls")
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
 _TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
 
@@ -56,7 +63,7 @@ def turn_findings(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
         return
     kind = "turns" if case.get("turns") is not None else "user"
     for field in (*_WITHOUT, "user"):
-        if field != kind and case.get(field):
+        if field != kind and (case.get(field) or (field == "expected_tool" and field in case)):
             instead = "; give expected_calls" if field.startswith("expected") else ""
             message = f"cannot be combined with {kind}; remove one of the two{instead}"
             yield Finding((*loc, field), message, at_key=True)
@@ -75,8 +82,7 @@ def turn_findings(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
         yield Finding((*loc, "play_failed_calls"), _NEEDS_WORLD, at_key=True)
     turns = list(objects_at(case, "turns", loc))
     parts = [(loc, case), *turns]
-    everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
-    if case[kind] and all(value is None for value in everywhere):
+    if case[kind] and suite.get("forbidden_calls") is None and not any(_expects(p) for _, p in parts):
         of = "a turn, or the case," if kind == "turns" else "the case"
         message = f"nothing is expected; give {of} expected_calls or another expectation"
         yield Finding((*loc, kind), message, at_key=True)
@@ -84,9 +90,12 @@ def turn_findings(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
         text = as_mapping(case.get("user")).get(field)
         if isinstance(text, str) and not text.strip():
             yield Finding((*loc, "user", field), "an empty text")
+    matches = [turn.get("match") for _, turn in turns]
     for at, part in parts:
         match = part.get("match", case.get("match"))
         yield from _expectations(part, at, match, has_world)
+        if part.get("results") and match != "state" and not (at == loc and "state" in matches):
+            yield Finding((*at, "results"), 'only for "match": "state"; remove it', at_key=True)
     for at, turn in turns:
         for index, name in enumerate(as_list(turn.get("new_tools"))):
             place = (*at, "new_tools", index)
@@ -96,10 +105,19 @@ def turn_findings(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
                 yield Finding(place, "already offered in the first turn; name it in a later one")
 
 
+def _expects_calls(part: Mapping[str, Any]) -> bool:
+    return "expected_tool" in part or part.get("expected_calls") is not None
+
+
+def _expects(part: Mapping[str, Any]) -> bool:
+    return _expects_calls(part) or any(part.get(field) is not None for field in _EXPECTED)
+
+
 def _expectations(part: dict[str, Any], loc: Loc, match: object, has_world: bool) -> Findings:
-    if as_text(match).startswith("state") and part.get("expected_calls") is not None:
+    if match == "state" and _expects_calls(part):
         if not has_world:
-            yield Finding((*loc, "match" if "match" in part else "expected_calls"), _NEEDS_WORLD)
+            field = next(f for f in ("match", "expected_tool", "expected_calls") if f in part)
+            yield Finding((*loc, field), _NEEDS_WORLD)
         yield from unplayable(part, loc)
     state = part.get("expected_state")
     if isinstance(state, dict):
@@ -116,14 +134,19 @@ def _expectations(part: dict[str, Any], loc: Loc, match: object, has_world: bool
 
 
 def unplayable(part: Mapping[str, Any], loc: Loc) -> Findings:
-    """The `expected_calls` that cannot be made, as they do not name one tool or have matchers."""
-    for at, call in objects_at(part, "expected_calls", loc):
-        if isinstance(call.get("tool"), list) or call.get("tool") == ANY_TOOL:
-            yield Finding((*at, "tool"), "the expected call is run on the world; name a single tool")
-        for name, value in as_mapping(call.get("params")).items():
+    """The expected calls that cannot be made, as they do not name one tool or have matchers."""
+    calls = [(part, (*loc, "expected_tool"), (*loc, "expected_params"))]
+    calls += [
+        (call, (*at, "tool"), (*at, "params")) for at, call in objects_at(part, "expected_calls", loc)
+    ]
+    for call, tool, params in calls:
+        named = call.get(str(tool[-1]))
+        if isinstance(named, list) or named == ANY_TOOL:
+            yield Finding(tool, "the expected call is run on the world; name a single tool")
+        for name, value in as_mapping(call.get(str(params[-1]))).items():
             if _holds_matcher(value):
                 message = "the expected call is run on the world; write a plain value"
-                yield Finding((*at, "params", name), message)
+                yield Finding((*params, name), message)
 
 
 def _holds_matcher(value: Any) -> bool:

@@ -50,7 +50,8 @@ def write_project(folder: Path, base_url: str, cases: int) -> None:
     tests = [
         {
             "id": f"account-{n}",
-            "match": "state+results",
+            "match": "state",
+            "results": True,
             "turns": [_turn(f"A{n}"), _turn(f"A{n}")],
             "expected_state": {f"accounts.A{n}": 2 * CALLS},
         }

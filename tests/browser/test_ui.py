@@ -238,7 +238,7 @@ def test_the_editor_completes_by_the_format_and_the_tools(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
     for place, typed, offered in (
         ('"test_cases": [', '{"expected_to', ["expected_tool"]),
-        ('"test_cases": [', '{"match": "st', ["state", "state+results"]),
+        ('"test_cases": [', '{"match": "st', ["state"]),
         ('"test_cases": [', '{"forbidden_calls": ["', ["get_weather"]),
         ('"test_cases": [\n    {', '"multi_turn": ', ["false", "true"]),
         ('"expected_tool": "', "", ["get_weather"]),

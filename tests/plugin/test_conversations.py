@@ -240,7 +240,7 @@ def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest
         return {"id": id, "turns": [{"prompt": name, "expected_calls": expected}], **fields}
 
     cases = [
-        leak("returned", "refund", match="state+results"),
+        leak("returned", "refund", match="state", results=True),
         leak("kept", "refund", expected_state={"token": "none"}),
         leak("typed", "refund", expected_state={"token": {"$type": "number"}}),
         leak("raised", "check", expected_state={"token": "none"}),

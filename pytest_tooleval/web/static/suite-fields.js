@@ -94,9 +94,10 @@ export const MULTI_TURN = [
 
 /** @type {Field[]} */
 export const CONVERSATION = [
-  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with its expectations: expected_calls, expected_text, forbidden_calls, max_calls, …' },
+  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with its expectations: expected_tool, expected_calls, expected_text, forbidden_calls, max_calls, …' },
   { key: "user", label: "Simulated user (JSON)", kind: "json", wide: true, hint: 'Instead of turns, such as {"goal": "You want your money back for order A1."}.' },
   { key: "match", label: "Match expected calls by", kind: "choice", unset: "exact" },
+  { key: "results", label: "The model must get every answer of the expected calls (match state)", kind: "flag", wide: true },
   { key: "max_rounds", label: "Max replies per turn", kind: "number", unset: "10" },
   { key: "expected_calls", label: "Expected calls of the whole conversation (JSON)", kind: "json", wide: true },
   { key: "expected_state", label: "Expected final state (JSON)", kind: "json", wide: true, hint: 'Paths in the world and their values, such as {"orders.A1.refunded": 40}.' },

@@ -26,7 +26,7 @@ const EXPECTATIONS = [
 ];
 /** The fields for expected calls, and those for conversations. */
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
-const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "expected_state", "expected_text"];
+const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "results", "expected_state", "expected_text"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
 export class SuiteForms {
@@ -444,8 +444,8 @@ export class SuiteForms {
     const calls = item.expected_calls ?? turn?.expected_calls;
     if (kind === "turns" && (item.expected_tool === null || calls?.length === 0)) return { turns: [{ prompt: item.prompt ?? "", expected_calls: [] }] };
     const first = Array.isArray(calls) ? calls[0] : undefined;
-    const tool = first?.tool ?? item.expected_tool ?? this.toolNames(path)[0] ?? "*";
-    const params = first?.params ?? item.expected_params;
+    const tool = first?.tool ?? item.expected_tool ?? turn?.expected_tool ?? this.toolNames(path)[0] ?? "*";
+    const params = first?.params ?? item.expected_params ?? turn?.expected_params;
     const several = [{ tool, ...(params ? { params } : {}) }];
     if (kind === "turns") return { turns: [{ prompt: item.prompt ?? "", expected_calls: calls ?? several }] };
     if (kind === "calls") return { ...said, expected_calls: several };

@@ -306,7 +306,8 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
         {"prompt": "Go"},
     ]
     args = {"classes": ["TradingBot"], "config": {"TradingBot": {}}, "long_context": True}
-    assert (case["match"], case["world"]) == ("state+results", "pytest_tooleval.worlds.bfcl:BFCL")
+    assert (case["match"], case["results"]) == ("state", True)
+    assert case["world"] == "pytest_tooleval.worlds.bfcl:BFCL"
     assert case["world_args"] == args
     function = case["tools"][0]["function"]
     assert function["parameters"]["properties"]["amount"] == {"type": "number"}

@@ -158,6 +158,12 @@ def test_a_draft_with_another_id_is_a_draft_still() -> None:
     assert len(after["test_cases"]) == 1
 
 
+def test_the_comment_on_a_tool_stays() -> None:
+    commented = {"$comment": "Ask Ada.", **WEATHER}
+    made, changes = updated(suite(tools=[commented]), WEATHER)
+    assert (made["tools"], changes.changed) == ([commented], {})
+
+
 def test_it_is_said_what_changed_about_a_tool() -> None:
     new = tool(
         "get_weather",

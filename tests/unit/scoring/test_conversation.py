@@ -90,14 +90,7 @@ def score(suite: Suite, *turns: list[Any]) -> TrialResult:
         ),
         ("state", [HALF, LOOK, HALF], 1.0, None, ""),
         ("state", [HALF], 0.0, "wrong_state", 'Desk.orders["A1"].refunded: expected 40, got 20'),
-        ("state+results", [LOOK, REFUND], 1.0, None, ""),
-        (
-            "state+results",
-            [],
-            0.0,
-            "wrong_state",
-            'Desk.orders["A1"].refunded: expected 40, got 0',
-        ),
+        ("state", [], 0.0, "wrong_state", 'Desk.orders["A1"].refunded: expected 40, got 0'),
     ],
 )
 def test_match(
@@ -110,6 +103,35 @@ def test_match(
     assert trial.passed == (failure is None)
     by_calls = score_calls(suite, suite.case("one"), [{"name": n, "arguments": a} for n, a in made])
     assert by_calls.values == trial.values
+
+
+@pytest.mark.parametrize(
+    ("expected", "made", "passes"),
+    [
+        ({"expected_tool": "refund", "expected_params": REFUND[1]}, [REFUND], True),
+        ({"expected_tool": "refund", "expected_params": REFUND[1]}, [HALF], False),
+        ({"expected_tool": "refund"}, [HALF], True),
+        ({"expected_tool": "refund"}, [LOOK, REFUND], False),
+        ({"expected_tool": "refund", "match": "contains"}, [LOOK, REFUND], True),
+        ({"expected_tool": ["refund", "look"]}, [LOOK], True),
+        ({"expected_tool": "*"}, [LOOK, REFUND], True),
+        ({"expected_tool": "*"}, [], False),
+        ({"expected_tool": None}, [], True),
+        ({"expected_tool": None}, [LOOK], False),
+        (
+            {"expected_tool": "refund", "expected_params": REFUND[1], "match": "state"},
+            [HALF, HALF],
+            True,
+        ),
+        ({"expected_tool": "refund", "expected_params": REFUND[1], "match": "state"}, [HALF], False),
+        ({"expected_tool": "refund", "forbidden_calls": "*"}, [REFUND], True),
+        ({"expected_tool": "refund", "forbidden_calls": "*"}, [LOOK, REFUND], False),
+    ],
+)
+def test_one_tool_is_expected_in_a_turn_as_in_a_case(
+    desk: Path, expected: dict[str, Any], made: list[Any], passes: bool
+) -> None:
+    assert score(suite_of(desk, expected), [*made, "done"]).passed is passes
 
 
 def answered(*made: Any, then: str = "Done.") -> list[dict[str, Any]]:
@@ -226,7 +248,7 @@ def test_a_blocked_call_still_counts_as_made(desk: Path) -> None:
     assert score_messages(suite, "one", blocked).passed
     suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": "state"})
     assert not score_messages(suite, "one", blocked).passed
-    suite = suite_of(desk, {"expected_calls": calls(LOOK), "match": "state+results"})
+    suite = suite_of(desk, {"expected_calls": calls(LOOK), "match": "state", "results": True})
     looked = score_messages(suite, "one", answered((LOOK, UNAVAILABLE)))
     assert looked.failure == "missing_result"
     suite = suite_of(desk, {"expected_calls": [], "forbidden_calls": ["refund"], "match": "state"})
@@ -283,7 +305,8 @@ def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None
         desk,
         {"expected_calls": calls(REFUND)},
         {"expected_calls": calls(LOOK)},
-        match="state+results",
+        match="state",
+        results=True,
     )
     assert score(suite, [REFUND, "done"], [LOOK, "40"]).passed
     trial = score(suite, [REFUND, LOOK, "done"], ["40"])

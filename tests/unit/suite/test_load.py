@@ -10,6 +10,7 @@ import pytest
 from seed_suite import SEED
 
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.suite.fingerprints import content_of_case
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import ExpectedCall
@@ -269,11 +270,37 @@ def test_a_misspelt_field_is_one_problem_and_not_two() -> None:
     }
 
 
+COMMENTED = {"$comment": ["Asked for by the desk,", "see the ticket."]}
+
+
+def test_comments_stay_in_the_file() -> None:
+    def made(**fields: Any) -> str:
+        turns = [{"prompt": "x", "expected_tool": None, **fields}]
+        tools = [{**tool("get_weather"), **fields}]
+        return suite(case(**fields), {"turns": turns, **fields}, tools=tools, **fields)
+
+    plain, commented = parse_suite(made()), parse_suite(made(**COMMENTED))
+    assert commented.model_dump() == plain.model_dump()
+    assert commented.tools[0].wire == tool("get_weather")
+    for one, other in zip(commented.test_cases, plain.test_cases, strict=True):
+        assert content_of_case(commented, one) == content_of_case(plain, other)
+
+
+def test_a_comment_is_a_text_or_a_list_of_texts_beside_the_function() -> None:
+    inside = tool("search")
+    inside["function"] |= COMMENTED
+    found = problems(suite(case(**{"$comment": 5}), tools=[tool("get_weather"), inside]))
+    assert found == {
+        "test_cases[0].$comment": "expected a string or a list of strings, got the number 5",
+        "tools[1].function.$comment": "a field of the tool; move it out of function",
+    }
+
+
 def test_a_field_of_another_place() -> None:
     found = problems(suite(case(system_prompt="x", description="y"), expected_tool="search"))
     assert found["expected_tool"] == "a field of a test case, not of the suite; move it into the cases"
     assert "make prompt a list that begins with" in found["test_cases[0].system_prompt"]
-    assert "into metadata" in found["test_cases[0].description"]
+    assert "write $comment" in found["test_cases[0].description"]
 
 
 # One case with one mistake each: the field, and what the message must say. The whole message is
@@ -307,7 +334,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"expectedParams": {}}, "expectedParams", "unknown field, did you mean expected_params?"),
     ({"arguments": {}}, "arguments", "unknown field, did you mean expected_params?"),
     ({"name": "x"}, "name", "unknown field, did you mean id?"),
-    ({"zebra": 1}, "zebra", "unknown field; expected one of id, prompt, expected_tool,"),
+    ({"zebra": 1}, "zebra", "unknown field; expected one of id, prompt,"),
     ({"prompt": ""}, "prompt", "an empty prompt; write what the user says"),
     ({"prompt": " \n"}, "prompt", "an empty prompt"),
     (

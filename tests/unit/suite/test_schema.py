@@ -19,7 +19,7 @@ BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 VALID: list[dict[str, Any]] = [
-    {"expected_tool": None},
+    {"expected_tool": None, "$comment": ["No tool", "fits."]},
     {"expected_tool": "f", "expected_params": None, "expected_calls": None},
     {"expected_tool": ["f"], "expected_params": {"a": {"b": [1, "x", None, True, {"c": {}}]}}},
     {"expected_tool": "*", "id": "größe 1 (a/b)", "tags": ["größe", "v1.2", "a-b+c", "x_y"]},
