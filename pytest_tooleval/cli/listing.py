@@ -9,7 +9,6 @@ from ..history import RunSummary
 from ..history import Trend
 from ..history import TrendPoint
 from ..reports.run_text import cases_text
-from ..reports.run_text import ending
 from ..text import counted
 from ..text import local_time
 from ..text import printable
@@ -23,7 +22,7 @@ from .tables import table
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run."""
-    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags", "note"}
+    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
     return table([_run_cells(run) for run in runs], texts)
 
 
@@ -32,7 +31,7 @@ def _run_cells(run: RunSummary) -> dict[str, str]:
     return {
         "id": printable(run.id),
         "when": local_time(run.started),
-        "verdict": _verdict(run),
+        "verdict": run.verdict.lower() + ", good" * run.is_good,
         "commit": commit_text(run.git),
         "branch": branch_text(run.git),
         "models": short(", ".join(run.models)),
@@ -47,16 +46,7 @@ def _run_cells(run: RunSummary) -> dict[str, str]:
         "cost": "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
         "gates failed": f"{run.gates_failed} of {judged}" if judged else "",
         "tags": " ".join(run.tags),
-        "note": ending(run.status, run.exitstatus),
     }
-
-
-def _verdict(run: RunSummary) -> str:
-    """Empty for a run without a verdict."""
-    if run.status != "finished":
-        return ""
-    words: dict[int | None, str] = {0: "passed", 1: "failed"}
-    return "good" if run.is_good else words.get(run.exitstatus, "")
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
@@ -83,7 +73,7 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dic
     has_other_rules = before is not None and before.scoring_version != point.scoring_version
     part = f"partial: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [
-        ending(point.status, None),
+        point.ending,
         part,
         f"{kind} changed" if changed else "",
         "scoring rules changed" if has_other_rules else "",

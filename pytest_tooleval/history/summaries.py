@@ -16,6 +16,9 @@ from msgspec import structs
 from ..record.run import Git
 from ..record.run import Run
 from ..record.run import Status
+from ..reports.run_text import Outcome
+from ..reports.run_text import ending
+from ..reports.run_text import run_verdict
 from ..suite.discovery import SUITE_ENDING
 from .run_names import WHICH
 
@@ -43,6 +46,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     started: str
     status: Status
     exitstatus: int | None
+    ending: str  # why it is incomplete; empty if it is complete
     scoring_version: int
     git: Git | None
 
@@ -52,10 +56,13 @@ class RunSummary(OfRun, frozen=True, kw_only=True):
 
     `models` are those with a case, `suites` the names of all suites. The `duration_s` of an unfinished
     run is the time to its last result. `selected` counts the selected cases of the whole run. `cost_usd`
-    sums the known costs, None without any. Listed for one model or suite, `models` and the figures are
-    only for that (and `selected` is 0), but suites, gates and `tags` are those of the whole run.
+    sums the known costs, None without any. `outcome` marks the `verdict`. Listed for one model or suite,
+    `models` and the figures are only for that (and `selected` is 0), but the verdict, suites, gates and
+    `tags` are those of the whole run.
     """
 
+    outcome: Outcome
+    verdict: str
     duration_s: float
     models: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
@@ -116,8 +123,16 @@ def list_runs(
         f"SELECT number, gates_passed, gates_failed, {WHICH['good']}, {RUN_COLUMNS} {newest}", bound
     ):
         run = stored_run(columns, dead)
+        found = figures.get(number, {"cases": 0, "skipped": 0, "failed": 0, "errors": 0, "tolerated": 0})
+        outcome, verdict = run_verdict(
+            run,
+            is_empty=found["cases"] == found["skipped"],
+            failed=gates_failed > 0 or found["failed"] + found["errors"] > found["tolerated"],
+        )
         summary = RunSummary(
             **facts_of(run),
+            outcome=outcome,
+            verdict=verdict,
             duration_s=run.duration_s,
             models=tuple(models.get(number, ())),
             suites=tuple(suites.get(number, ())),
@@ -126,14 +141,15 @@ def list_runs(
             gates_failed=gates_failed,
             is_good=bool(is_good),
             tags=tuple(tags.get(number, ())),
-            **figures.get(number, {}),
+            **found,
         )
         summaries.append(summary)
     return summaries
 
 
 def facts_of(run: Run) -> dict[str, Any]:
-    return {name: getattr(run, name) for name in OfRun.__struct_fields__}
+    names = ("id", "started", "status", "exitstatus", "scoring_version", "git")
+    return {name: getattr(run, name) for name in names} | {"ending": ending(run.status, run.exitstatus)}
 
 
 def named_rows(

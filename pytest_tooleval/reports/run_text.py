@@ -10,10 +10,12 @@ from msgspec import Struct
 from ..engine.fallbacks import fallback_text
 from ..record.document import RowsDocument
 from ..record.gates import Verdict
+from ..record.run import Run
 from ..record.run import Status
 from ..record.summary import Fallback
 from ..text import counted
 
+Outcome = Literal["passed", "failed", "skipped"]
 # Words and colours of a terminal.
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "passed": ("passed", "green"),
@@ -21,44 +23,55 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
     "inconclusive": ("INCONCLUSIVE", "yellow"),
 }
 # pytest's own exit codes beyond passed, failed, and no test collected.
-EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
+_EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
 OTHER_TEST = "another test in the run failed"
+_EMPTY = "Nothing was evaluated"
 _NOTHING_COLLECTED = 5
 
 
 class RunWords(Struct, frozen=True):
     """The verdict of a run, the outcome that marks it, and the reasons."""
 
-    outcome: Literal["passed", "failed", "skipped"]
+    outcome: Outcome
     words: str
     details: list[str]
 
 
-def run_words(document: RowsDocument) -> RunWords:
-    """The verdict by pytest's exit status, cases, gates and baseline.
+def run_verdict(run: Run, *, is_empty: bool, failed: bool) -> tuple[Outcome, str]:
+    """The outcome that marks a run, and its verdict.
 
-    A run that evaluated nothing has not passed, whatever its exit status.
+    `is_empty`: no case ran, so the run has not passed, whatever its exit status. `failed`: a case, a gate
+    or the baseline failed.
     """
-    run, total = document.run, document.run.total
+    if run.status == "running":
+        return "skipped", "Running"
+    if why := ending(run.status, run.exitstatus):
+        return "failed", f"Incomplete ({why})"
+    if run.exitstatus or failed:
+        return "failed", _EMPTY if run.exitstatus == _NOTHING_COLLECTED else "Failed"
+    if is_empty:
+        return "skipped", _EMPTY
+    if run.shard is not None:
+        return "skipped", f"Shard {run.shard.number}/{run.shard.of}, not judged"
+    return "passed", "Passed"
+
+
+def run_words(document: RowsDocument) -> RunWords:
+    """The verdict, and the reasons by cases, gates and baseline."""
+    run, total, baseline = document.run, document.run.total, document.baseline
+    failed = total.fails_run or any(gate.failed for gate in document.gates)
+    failed = failed or bool(baseline and baseline.failed)
+    outcome, words = run_verdict(run, is_empty=total.cases == total.skipped, failed=failed)
     details = _problems(document)
     tolerated = [f"{total.tolerated} {tolerated_word(run.shard)}"] if total.tolerated else []
-    why = ending(run.status, run.exitstatus)
-    if why:
-        return RunWords("failed", f"Incomplete ({why})", details + tolerated)
-    failed = total.fails_run or any(gate.failed for gate in document.gates)
-    if run.exitstatus or failed or (document.baseline and document.baseline.failed):
-        words = "Nothing was evaluated" if run.exitstatus == _NOTHING_COLLECTED else "Failed"
-        return RunWords("failed", words, (details or [OTHER_TEST]) + tolerated)
-    if total.cases == total.skipped:
-        skipped = f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"
-        return RunWords("skipped", "Nothing was evaluated", [skipped])
-    passed = f"{total.passed} of {counted(total.cases, 'result')} passed"
-    if run.shard is not None:
-        words = f"Shard {run.shard.number}/{run.shard.of}, not judged"
-        return RunWords("skipped", words, [passed, *details, *tolerated])
-    # A run can pass in spite of problems.
-    return RunWords("passed", "Passed", [passed, *details, *tolerated])
+    if words == "Failed":
+        details = details or [OTHER_TEST]
+    elif outcome == "skipped" and words == _EMPTY:
+        details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
+    elif outcome != "failed":  # a run can pass in spite of problems
+        details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
+    return RunWords(outcome, words, details + tolerated)
 
 
 def _problems(document: RowsDocument) -> list[str]:
@@ -83,7 +96,7 @@ def _problems(document: RowsDocument) -> list[str]:
 
 def ending(status: Status, exitstatus: int | None) -> str:
     """Why a run is incomplete; empty if it is complete."""
-    return EXITS.get(exitstatus or 0, "") if status == "finished" else status
+    return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
 
 
 def cases_text(cases: int, selected: int) -> str:

@@ -125,6 +125,12 @@ def test_an_import_with_problems_writes_nothing_and_a_good_one_every_byte(site: 
     site.page.locator("h1", has_text="Weather API Suite").wait_for()
     assert site.text("weather-api-suite.tooleval.json") == SEED
     assert site.page.locator("[data-item]").count() == 3
+    site.go("import")
+    site.page.get_by_label("Or paste its text").fill(SEED)
+    site.page.get_by_label("Save as").fill("shop/weather")
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    site.page.locator("h1", has_text="Weather API Suite").wait_for()
+    assert site.text("shop/weather.tooleval.json") == SEED
 
 
 def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
@@ -760,7 +766,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("⊘ 2 skipped")
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
     seeded.go("history")
-    expect(page.locator(".tone-skipped")).to_contain_text("2 skipped")
+    expect(rows.first).to_contain_text("⊘ Nothing was evaluated2 skipped")
     started = page.locator("tbody time").first.inner_text()
     page.get_by_role("link", name="Compare runs").click()
     expect(page.locator(".verdict-line")).to_contain_text("failed: nothing to compare")
@@ -818,8 +824,8 @@ def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site)
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     strict, loose = rows.all()
-    expect(strict).to_contain_text("✗ 1/2 passed1 failed, 1 tolerated · 1 gate failed")
-    expect(loose).to_contain_text("✓ 1/2 passed1 failed, 1 tolerated")
+    expect(strict).to_contain_text("✗ Failed1/2 passed, 1 failed, 1 tolerated · 1 gate failed")
+    expect(loose).to_contain_text("✓ Passed1/2 passed, 1 failed, 1 tolerated")
     expect(loose.locator(".tag")).to_have_text("@v1")
     seeded.go("compare")
     expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(
@@ -830,6 +836,10 @@ def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site)
     history.delete(history.find("latest"))
     page.reload()
     page.get_by_text("✓ 0.50 · 1/2 passed").wait_for()
+    seeded.write("test_other.py", "def test_other(): assert False")
+    pytest_scores(seeded.folder, "--tooleval-model=agent", "--tooleval-fail-under=0.4")
+    seeded.go("history")
+    expect(rows.first).to_contain_text("✗ Failed1/2 passed")
 
 
 def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:

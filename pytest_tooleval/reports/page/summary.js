@@ -3,7 +3,6 @@
 
 import { capitalized, commitText, el, factList, fold, isolated, markOf, metricName, modelName, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, spoken, svg, table, tableRow } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
-import { ENDINGS } from "./words.js";
 
 /** @import { Child } from "./dom.js" */
 
@@ -13,14 +12,6 @@ const COUNTED = [["passed", "passed"], ["failed", "failed"], ["error", "errors"]
 const DENSE = 12;
 
 // ---- the verdict ----
-
-/**
- * Why a run is incomplete; "" if it is complete.
- * @param {{status?: string, exitstatus?: number | null}} run
- */
-export function earlyEnd({ status = "finished", exitstatus }) {
-  return status === "finished" ? (ENDINGS[exitstatus ?? 0] ?? "") : status;
-}
 
 /** @param {any} document @param {string} heading the element of the verdict */
 export function verdictNode(document, heading) {

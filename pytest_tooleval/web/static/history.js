@@ -6,7 +6,6 @@ import { call, historyPath, query } from "./api.js";
 import { announce, ask, emptyState, errorBox, input, noRuns, pageHead } from "./controls.js";
 import { button, capitalized, el, isolated, link, listTable, moment, numberCell, outcomeText, shown } from "./page/dom.js";
 import { UNKNOWN, countText, momentText, plural, scoreText, secondsText, usdText } from "./page/numbers.js";
-import { earlyEnd } from "./page/summary.js";
 
 const STEP = 50;
 const MOST = 1000;
@@ -88,11 +87,9 @@ class HistoryPage {
       if (tick.checked) this.ticked.push(run.id);
       this.showCompare();
     });
-    const { outcome, words } = resultOf(run);
-    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(outcome, words);
-    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean);
+    const counts = [countsText(run), run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean).join(", ");
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
-    const under = [bad.join(", "), gates].filter(Boolean).join(" · ");
+    const under = [counts, gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? ", uncommitted changes" : "")] : [UNKNOWN];
     const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${momentText(run.started)}` });
     return el(
@@ -103,7 +100,7 @@ class HistoryPage {
       el("td", {}, isolated(fewOf(run.suites))),
       el("td", {}, isolated(fewOf(run.models))),
       el("td", { class: "number strong" }, scoreText(run.pass_rate)),
-      el("td", {}, result, el("small", { class: "under" }, under)),
+      el("td", {}, outcomeText(run.outcome, run.verdict), el("small", { class: "under" }, under)),
       numberCell(scoreText(run.overall)),
       numberCell(usdText(run.cost_usd)),
       el("td", {}, ...commit),
@@ -137,16 +134,8 @@ function fewOf(names) {
   return names.length ? names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "") : UNKNOWN;
 }
 
-/**
- * The result of a run in a few words. Tolerated cases do not fail a run, and an incomplete run is an error.
- * @param {any} run
- */
-export function resultOf(run) {
-  const asked = run.cases - run.skipped;
-  const passed = `${countText(run.passed)}/${countText(asked)} passed`;
-  const words = asked ? passed : run.skipped ? `${countText(run.skipped)} skipped` : "no results";
-  const end = run.status === "running" ? "" : earlyEnd(run);
-  if (end) return { outcome: "error", words: `${words} · ${end}` };
-  if (run.failed + run.errors > run.tolerated) return { outcome: run.errors ? "error" : "failed", words };
-  return { outcome: run.gates_failed ? "failed" : asked ? "passed" : "skipped", words };
+/** How many of the cases that ran passed. @param {any} run */
+export function countsText({ cases, skipped, passed }) {
+  if (cases > skipped) return `${countText(passed)}/${countText(cases - skipped)} passed`;
+  return skipped ? `${countText(skipped)} skipped` : "no results";
 }

@@ -4,7 +4,7 @@
 import { runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, pageHead } from "./controls.js";
-import { resultOf } from "./history.js";
+import { countsText } from "./history.js";
 import { el, link, listTable, moment, numberCell, outcomeText, shown, shownNodes, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 
@@ -74,10 +74,13 @@ async function fillResults(rows, results, isGone) {
       const found = await call("GET", "/api/history" + query({ suite: row.file, limit: 1 })).catch(() => []);
       const run = found[0];
       if (!run) continue;
-      const { outcome, words } = resultOf(run);
-      const score = run.cases > run.skipped ? `${scoreText(run.pass_rate)} · ` : "";
+      const hasRun = run.cases > run.skipped;
+      // The suite's own outcome: the run may have failed by another suite or test.
+      const isFailed = run.failed + run.errors > run.tolerated || run.gates_failed > 0;
+      const outcome = isFailed ? "failed" : hasRun ? "passed" : "skipped";
+      const words = (hasRun ? `${scoreText(run.pass_rate)} · ` : "") + countsText(run);
       results.get(row)?.replaceChildren(
-        link(runHash(run.id), run.status === "running" ? "● running" : outcomeText(outcome, score + words)),
+        link(runHash(run.id), run.ending ? outcomeText("error", `${words} · ${run.ending}`) : outcomeText(outcome, words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? ", …" : ""),
       );
     }

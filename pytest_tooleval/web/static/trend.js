@@ -7,7 +7,6 @@ import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./c
 import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 import { trendPlot } from "./page/plots.js";
-import { earlyEnd } from "./page/summary.js";
 
 const WIDEST = 900;
 const LIMIT = 200;
@@ -92,9 +91,8 @@ function trendNodes({ suite, case: name, points }) {
 /** @param {any} point @param {boolean} isCase */
 function resultNodes(point, isCase) {
   const passed = isCase && point.outcome ? outcomeText(point.outcome) : `${countText(point.passed)}/${countText(point.cases)} passed`;
-  const end = earlyEnd(point);
   const part = point.is_part && el("small", { class: "under" }, `partial: the suite has ${plural(point.suite_cases, "case")}`);
-  return [passed, part || "", end ? el("small", { class: "under" }, outcomeText("error", end)) : ""];
+  return [passed, part || "", point.ending ? el("small", { class: "under" }, outcomeText("error", point.ending)) : ""];
 }
 
 /** @param {any[]} points @param {boolean} isCase */

@@ -163,8 +163,8 @@ def test_the_comparison_with_the_baseline() -> None:
     )
     lines = table(text, "(p 0.004)`")
     assert lines[1] == ["`gpt-4o`", "`overall`", "0.900", "0.800", "-0.100", "30", "0.004", "**FAILED**"]
-    assert "1 case passed every trial before, none now</summary>" in text
-    assert "- `paris` of `Weather` on `gpt-4o`: `5/5` to `0/5` trials passed\n" in text
+    assert "1 case newly broken</summary>" in text
+    assert "1 case got worse</summary>" in text
     assert "`5/5` to `0/5` trials passed, overall 1.00 to 0.60\n" in text
     assert "baseline: 1 added, 1 removed, 1 changed, 1 renamed</summary>" in text
     assert "- added: `paris` of `Weather`\n- removed: `paris` of `Weather`\n" in text
@@ -328,6 +328,8 @@ def test_a_pipe_in_a_table_is_escaped() -> None:
     assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
 
 
-@pytest.mark.parametrize(("status", "words"), [("killed", "killed"), ("running", "running")])
+@pytest.mark.parametrize(
+    ("status", "words"), [("killed", "INCOMPLETE (killed)"), ("running", "RUNNING")]
+)
 def test_a_run_that_did_not_end_has_not_passed(status: str, words: str) -> None:
-    assert f"INCOMPLETE ({words})" in report(row("passed", trial()), exitstatus=None, status=status)
+    assert f": {words}\n" in report(row("passed", trial()), exitstatus=None, status=status)
