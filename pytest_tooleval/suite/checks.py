@@ -332,21 +332,19 @@ def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
 
 
 def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
-    """A rule K/N that no result can meet, or that contradicts `trials`; from this case or the suite."""
+    """A rule K/N that no result can meet, or `trials` beside or below it that contradict it."""
     rule = holder.get("pass") or suite.get("pass")
     needed = needed_of(rule) if isinstance(rule, str) and _COUNTED_RULE.fullmatch(rule) else None
     if needed is None:
         return
-    trials = holder.get("trials", suite.get("trials"))
+    trials = holder.get("trials")
     if "pass" in holder and needed[0] > needed[1]:
         yield Finding((*loc, "pass"), f"{needed[0]} of {needed[1]} trials can never pass")
     elif "pass" in holder and needed[1] > MAX_TRIALS:
         yield Finding((*loc, "pass"), f"expected at most {MAX_TRIALS} trials, got {needed[1]}")
-    elif isinstance(trials, int) and trials != needed[1] and {"pass", "trials"} & holder.keys():
-        at = "pass" if "pass" in holder else "trials"
-        yield Finding(
-            (*loc, at), f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; remove trials'
-        )
+    elif isinstance(trials, int) and trials != needed[1]:
+        message = f'"pass": "{rule}" asks {needed[1]} times, which contradicts {trials}; remove trials'
+        yield Finding((*loc, "trials"), message, at_key=True)
 
 
 def _tags(tags: Any, at: Loc) -> Findings:

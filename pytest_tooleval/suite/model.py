@@ -560,7 +560,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """Apply defaults: the command line wins over the case, the case over the suite.
 
     Thresholds merge metric by metric over the default ones; null removes one. Raises ConfigError if none
-    is left that `judges`, or if the number of trials is not the N of a rule `K/N`.
+    is left that `judges`, or if the command line asks for another number of trials than a rule `K/N`.
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
@@ -575,9 +575,6 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
-    # A rule K/N on the command line also sets the number of trials.
-    of_rule = needed_of(over.pass_rule or "")
-    trials = _first(over.trials, of_rule and of_rule[1], case.trials, suite.trials)
     default_choice: ToolChoice = "auto" if case.expects_nothing or case.is_conversation else "required"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = _turns(case, tools)
@@ -598,7 +595,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         thresholds=thresholds,
         budgets={name: value for name, value in limits.items() if name in BUDGETS},
         forbidden_calls=tuple(forbidden),
-        trials=_trials(trials, rule),
+        trials=_trials(rule, over, case, suite),
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
         reasoning_effort=over.reasoning_effort,
@@ -659,14 +656,15 @@ def needed_of(rule: str) -> tuple[int, int] | None:
     return (int(needed), int(total)) if slash else None
 
 
-def _trials(trials: int | None, rule: str) -> int:
+def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
+    """How often the case is asked; a rule `K/N` says it too."""
     needed = needed_of(rule)
     if needed is None:
-        return trials or 1
-    if trials not in (None, needed[1]):
+        return _first(over.trials, case.trials, suite.trials) or 1
+    if over.pass_rule is None and over.trials not in (None, needed[1]):
         raise ConfigError(
-            f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; remove the number of trials, or '
-            f"set how many of {trials} must pass (--tooleval-pass=K/{trials})"
+            f'"pass": "{rule}" asks {needed[1]} times, which contradicts '
+            f"--tooleval-trials={over.trials}; leave that out, or add --tooleval-pass=K/{over.trials}"
         )
     return needed[1]
 
