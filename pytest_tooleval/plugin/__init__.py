@@ -205,10 +205,12 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     selected = sum(map(is_case, ids))
     if selected:
         session = eval_session(node.config)
-        session.selected = selected
+        is_first, session.selected = not session.selected, selected
         problem = missing_model(node.config, session.settings)
         if problem:
             pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
+        if is_first:
+            session.foresee(list(filter(is_case, ids)))
         if selected == len(ids):
             session.asking.require_some_key()
 

@@ -41,6 +41,7 @@ from ..record.run import new_run_id
 from ..reports.outputs import leave
 from ..reports.outputs import on_github
 from ..verdicts.run import RunVerdict
+from ..verdicts.run import foresee
 from ..verdicts.run import judge
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import file_order
@@ -101,6 +102,8 @@ class EvalSession:
         self.asking.undecided = self._undecided
         # Called after each round of --tooleval-trials=auto with the number of cases without a verdict.
         self.on_round: list[Callable[[int], None]] = []
+        # Called before anything is asked, with what the gates can decide at all.
+        self.on_plan: list[Callable[[list[str]], None]] = []
         self.cases: dict[str, KeptCase] = {}
         # Each by its file, as in the results. The controller of xdist collects none.
         self.suites: dict[str, Suite] = {}
@@ -149,6 +152,9 @@ class EvalSession:
         if problem and self.selected and _will_run(session):
             raise pytest.UsageError(problem)
         try:
+            if not self._is_worker and _will_run(session):
+                chosen = [item for item in session.items if isinstance(item, CaseItem)]
+                self.foresee([item.nodeid for item in chosen if not is_skipped(item)])
             # A worker of xdist has everybody's items and learns only one by one which are its own.
             if not self._is_worker and _will_run(session) and not self.settings.estimate:
                 self.asking.require_keys(session.items)
@@ -160,6 +166,18 @@ class EvalSession:
             yield
         finally:
             self.asking.close()
+
+    def foresee(self, nodeids: Sequence[str]) -> None:
+        """Tell what the gates can decide over these cases."""
+        settings = self.settings
+        if settings.gates.confidence is None or settings.recorded is not None:
+            return
+        from .plan import planned
+
+        suites = suites_in(self.config.rootpath, self.suites)
+        rows = planned(nodeids, suites, settings.overrides)
+        for tell in self.on_plan:
+            tell(foresee(rows, settings.gates, settings.looks))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -54,6 +54,7 @@ class Terminal:
         self._last_sign = time.monotonic()
         session.asking.on_wait.append(self._heartbeat)
         session.on_round.append(self._round)
+        session.on_plan.append(self._plan)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
@@ -98,6 +99,11 @@ class Terminal:
         self._rounds += 1
         verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all decided"
         self._say(f"round {self._rounds}: {verdict}")
+
+    def _plan(self, lines: list[str]) -> None:
+        """What the gates can decide, before anything is asked."""
+        for line in () if self._silent else lines:
+            self._say(line)
 
     def _say(self, text: str) -> None:
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")

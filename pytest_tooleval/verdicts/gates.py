@@ -156,7 +156,7 @@ def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gat
 def _judge(
     gate: FailUnder, cases: Sequence[CaseRow], errors_allowed: bool, confidence: float | None
 ) -> list[Gate]:
-    groups = _groups(gate, cases)
+    groups = groups_of(gate, cases)
     if not groups:
         what = f"{gate.scope} {gate.name}" if gate.name else f"any {gate.scope}"
         message = f"{gate.metric}: no case of {what} was evaluated, needs {gate.needed:g}"
@@ -182,7 +182,7 @@ def _judge(
     ]
 
 
-def _groups(
+def groups_of(
     gate: FailUnder, cases: Sequence[CaseRow]
 ) -> dict[tuple[str, str | None, str | None], list[CaseRow]]:
     """The cases of each model, or of each suite or tag of each model, in order of appearance.

@@ -1,4 +1,4 @@
-"""How many more trials or cases would decide an inconclusive verdict, if means stay as they are.
+"""Which results decide a gate, and how many more trials or cases would, if means stay as they are.
 
 More trials reduce the part of the spread that comes from trials, not the part that comes from
 differences between cases (Miller 2024, section 3: Var = Var(case means) + E(variance within a case) /
@@ -8,9 +8,12 @@ trials).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from ..scoring.thresholds import TOLERANCE
 from .statistics import drop_bound
 from .statistics import effective_cases
 from .statistics import flip_test
@@ -19,6 +22,53 @@ from .statistics import summed
 from .statistics import wilson
 
 MOST = 10_000
+
+
+class Reach(NamedTuple):
+    """A mean under `fails` fails a gate, one over `passes` passes it; None: none does."""
+
+    fails: float | None
+    passes: float | None
+
+
+def reach(weights: Sequence[float], needed: float, confidence: float, *, binary: bool = False) -> Reach:
+    """Which means over cases of these weights an interval tells from `needed`.
+
+    Whatever the scores: no others with the same mean have a wider interval than 0 and 1, on which all
+    trials of a case agree. `binary` scores have no others. A cluster is one case with its total weight.
+    With unequal weights, it matters which cases are wrong: heaviest and lightest first are the widest.
+    """
+    orders = sorted(weights), sorted(weights, reverse=True)
+    # Equal binary cases have no mean between two numbers of right ones.
+    step = 1 if binary and min(weights) == max(weights) else 0
+    ends = [_reach(order, needed, confidence, step) for order in orders]
+    fails, passes = [end.fails for end in ends], [end.passes for end in ends]
+    return Reach(
+        None if None in fails else min(share for share in fails if share is not None),
+        None if None in passes else max(share for share in passes if share is not None),
+    )
+
+
+def _reach(weights: Sequence[float], needed: float, confidence: float, step: int) -> Reach:
+    """The same if cases go wrong in this order."""
+    n, total = len(weights), math.fsum(weights)
+
+    def interval(wrong: int) -> tuple[float, float]:
+        return mean_interval([0.0] * wrong + [1.0] * (n - wrong), weights, confidence)
+
+    def mean(wrong: int) -> float:
+        return math.fsum(weights[wrong:]) / total
+
+    undecided = bisect_left(range(n + 1), True, key=lambda k: interval(k)[0] < needed - TOLERANCE)
+    failing = bisect_left(range(n + 1), True, key=lambda k: interval(k)[1] < needed - TOLERANCE)
+    return Reach(
+        mean(failing - step) if failing <= n else None, mean(undecided - 1 + step) if undecided else None
+    )
+
+
+def least_cases(needed: float, confidence: float) -> int | None:
+    """How many cases can pass a gate at least, if all are right; None above the most."""
+    return _least(lambda number: wilson(number, number, confidence)[0] >= needed - TOLERANCE)
 
 
 def more_trials(

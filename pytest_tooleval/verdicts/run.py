@@ -108,11 +108,23 @@ def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: in
     from .budgets import judge_budgets
     from .gates import judge_gates
 
-    confidence = gates.confidence
-    if confidence is not None:
-        confidence = 1 - _of_each_look(1 - confidence, looks)
+    confidence = _confidence(gates, looks)
     judged = judge_gates(cases, gates.fail_under, gates.max_errors, confidence, strict=strict)
     return judged + judge_budgets(cases, gates.budgets)
+
+
+def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:
+    """What the gates can decide over these planned cases, a line each; see `power_lines`."""
+    confidence = _confidence(gates, looks)
+    if confidence is None:
+        return []
+    from .power import power_lines
+
+    return list(power_lines(cases, gates.fail_under, confidence))
+
+
+def _confidence(gates: Gates, looks: int) -> float | None:
+    return None if gates.confidence is None else 1 - _of_each_look(1 - gates.confidence, looks)
 
 
 def _of_each_look(error: float, looks: int) -> float:

@@ -196,6 +196,44 @@ def test_with_confidence_a_gate_may_be_inconclusive(three: Project) -> None:
     )
 
 
+OPEN = (
+    "tooleval: gate pass_rate 0.85, 13 cases, 5 trials, all answered: under 0.69 fails, "
+    "anything else is inconclusive; passing takes 22 cases"
+)
+
+
+@pytest.mark.parametrize("option", [(), ("--tooleval-estimate",), ("-n2",)])
+def test_what_a_gate_can_decide_is_said_before_anything_is_asked(
+    project: Project, option: Sequence[str]
+) -> None:
+    project.suite(*(right(f"c{i}") for i in range(13)), right("skipped", skip=True))
+    run = project.run_subprocess if "-n2" in option else project.run
+    options = ("--tooleval-fail-under=0.85", "--tooleval-trials=5")
+    lines = run(*options, *option, "--tooleval-confidence=0.95", model="agent,other").outlines
+    assert lines.count(OPEN) == 1
+    first = next(
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("weather.") or "estimate" in line or "[100%]" in line
+    )
+    assert lines.index(OPEN) < first
+    assert OPEN not in project.run(*options).outlines
+
+
+def test_each_suite_and_metric_can_decide_for_itself(project: Project) -> None:
+    project.suite(*(right(f"c{i}") for i in range(8)), name="Eight")
+    project.suite(right("one", trials=3, weight=2), right("two"), file="two.tooleval.json", name="Two")
+    result = project.run("--tooleval-fail-under=suite:overall=0.6", "--tooleval-confidence=0.95")
+    result.stdout.fnmatch_lines(
+        [
+            "tooleval: gate overall of suite Two 0.6, 2 cases, 1 to 3 trials, all answered: anything may be "
+            "inconclusive; passing takes 6 cases",
+            "tooleval: gate overall of suite Eight 0.6, 8 cases, 1 trial, all answered: under 0.25 fails, over "
+            "1.00 passes, in between may be inconclusive",
+        ]
+    )
+
+
 def test_with_confidence_a_gate_fails_where_the_interval_is_below_it(project: Project) -> None:
     project.suite(*(wrong(f"c{i}") for i in range(5)))
     result = project.run("--tooleval-fail-under=parameter_accuracy=0.9", "--tooleval-confidence=0.95")

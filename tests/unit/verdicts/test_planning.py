@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tooleval.verdicts.planning import least_cases
 from pytest_tooleval.verdicts.planning import more_cases
 from pytest_tooleval.verdicts.planning import more_trials
+from pytest_tooleval.verdicts.planning import reach
 from pytest_tooleval.verdicts.statistics import mean_interval
 
 
@@ -58,3 +61,42 @@ def test_where_cases_differ_and_not_trials_none_would_decide(trials: int) -> Non
     values = [1.0] * 15 + [0.0] * 5
     assert more_trials(values, [1.0] * 20, range(20), [trials] * 20, 0.8, 0.95) is None
     assert more_cases(values, [1.0] * 20, range(20), 0.8, 0.95) is not None
+
+
+@pytest.mark.parametrize(
+    ("cases", "fails", "passes"),
+    [(3, 2 / 3, None), (13, 9 / 13, None), (22, 16 / 22, 21 / 22), (200, 0.805, 0.895)],
+)
+def test_what_so_many_cases_decide(cases: int, fails: float, passes: float | None) -> None:
+    """13 cases: 8 right ones fail 0.85, 9 leave it open, and not even 13 pass it."""
+    found = reach([1.0] * cases, 0.85, 0.95, binary=True)
+    assert tuple(found) == (pytest.approx(fails), None if passes is None else pytest.approx(passes))
+    assert least_cases(0.85, 0.95) == 22
+
+
+def test_no_number_of_cases_shows_that_all_pass() -> None:
+    assert reach([1.0] * 500, 1.0, 0.95).passes is None
+    assert least_cases(1.0, 0.95) is None
+
+
+WEIGHTED = st.tuples(st.integers(0, 4), st.sampled_from([1.0, 1.0, 2.0, 5.0]))
+
+
+@given(
+    st.lists(WEIGHTED, min_size=1, max_size=30),
+    st.sampled_from([0.3, 0.6, 0.85, 0.95]),
+    st.sampled_from([0.6, 0.95]),
+    st.booleans(),
+)
+def test_what_is_said_to_decide_does_whatever_the_trials(
+    cases: list[tuple[int, float]], needed: float, confidence: float, binary: bool
+) -> None:
+    values = [float(passes == 4) if binary else passes / 4 for passes, _ in cases]
+    weights = [weight for _, weight in cases]
+    found = reach(weights, needed, confidence, binary=binary)
+    low, high = mean_interval(values, weights, confidence)
+    mean = sum(map(operator.mul, values, weights)) / sum(weights)
+    if found.fails is not None and mean < found.fails - 1e-9:
+        assert high < needed
+    if found.passes is not None and mean > found.passes + 1e-9:
+        assert low >= needed

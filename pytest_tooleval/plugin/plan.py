@@ -1,0 +1,52 @@
+"""The rows of cases that are about to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ..errors import ToolevalError
+from ..record.results import CaseRow
+from ..suite.model import Overrides
+from ..suite.model import Suite
+from ..suite.model import TestCase
+from ..suite.model import resolve
+from ..verdicts.sides import FindSuite
+from .nodeids import split_nodeid
+
+
+def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any]) -> list[CaseRow]:
+    """Rows without results; `scored` is how often a case is asked, as if all were answered.
+
+    By node id, as the controller of xdist knows no more. Empty if a suite cannot be read once more.
+    """
+
+    @cache
+    def read(file: str) -> tuple[Suite, dict[str | None, TestCase]]:
+        suite = find(file)
+        return suite, {case.id: case for case in suite.test_cases}
+
+    def row(nodeid: str) -> CaseRow:
+        place = split_nodeid(nodeid)
+        suite, cases = read(place.file)
+        case = cases[place.case]
+        return CaseRow(
+            nodeid=nodeid,
+            suite=suite.name,
+            case=place.case,
+            model=place.model,
+            outcome="skipped" if case.skip else "passed",
+            weight=case.weight,
+            cluster=case.cluster or "",
+            tags=tuple(case.tags),
+            file=place.file,
+            scored=resolve(suite, case, Overrides(**overrides)).trials,
+        )
+
+    try:
+        rows = list(map(row, nodeids))
+    except (KeyError, ToolevalError):
+        return []
+    return [row for row in rows if row.outcome != "skipped"]
