@@ -35,6 +35,8 @@ class ToolNames:
         return is_name and self.complete and meant(name, self.names) is None
 
     def complaint(self, name: str) -> str:
+        if name.casefold() in ("null", "none"):
+            return f"the tool {show(name)} is not defined; for no tool, drop the quotes: null"
         if not self.names:
             return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
         near = nearest(name, self.names)

@@ -261,12 +261,24 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
         with _importing:
             found: Any = _module(module_name, spec.folder)
     except BaseException as error:
-        raise WorldError(f"cannot import {module_name!r}: {named(error)}") from None
+        hint = _beside(spec) if isinstance(error, ModuleNotFoundError) else ""
+        raise WorldError(f"cannot import {module_name!r}: {named(error)}{hint}") from None
     for name in path.split("."):
         found = getattr(found, name, None)
     if not callable(found):
         raise WorldError(f"{module_name!r} has no class or function {path!r}")
     return found  # type: ignore[no-any-return]
+
+
+def _beside(spec: WorldSpec) -> str:
+    """How to name a module that is next to the suite, or where it would have to be."""
+    if spec.file.is_file():
+        return ""  # what is missing is a module that it imports
+    module, _, name = spec.target.partition(":")
+    stem = module.removesuffix(".py").rpartition(".")[2]
+    if (spec.folder / f"{stem}.py").is_file():
+        return f'; {stem}.py is next to the suite: write "{stem}:{name}"'
+    return f"; there is no {stem}.py next to the suite"
 
 
 def _module(name: str, folder: Path) -> ModuleType:

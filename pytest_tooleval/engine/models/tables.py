@@ -151,6 +151,7 @@ _EXPECTED = {
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
 }
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
+_ADDRESSES = ("base_url", "url", "endpoint", "host")  # of other libraries, for api_base
 # These belong to the case or the engine, or would make models incomparable.
 _NOT_EXTRA = frozenset(
     "messages tools tool_choice functions function_call model stream n api_base base_url timeout "
@@ -218,8 +219,9 @@ def _unknown_key(key: str) -> str:
             'and name it with api_key_env = "MY_API_KEY"'
         )
     known = _Table.__struct_fields__
+    hint = ", did you mean api_base?" if key in _ADDRESSES else near(key, known)
     return (
-        f"unknown key {key!r}{near(key, known)}; expected one of: {', '.join(known)} "
+        f"unknown key {key!r}{hint}; expected one of: {', '.join(known)} "
         "(put other parameters of the provider into the table `extra`)"
     )
 

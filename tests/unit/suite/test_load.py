@@ -307,6 +307,7 @@ def test_a_field_of_another_place() -> None:
 # read by somebody who has never seen the tool.
 
 ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
+    ({"expected_tool": "null"}, "expected_tool", "for no tool, drop the quotes: null"),
     ({"temperature": "hot"}, "temperature", 'expected a number from 0 to 2, got the string "hot"'),
     ({"temperature": "0.5"}, "temperature", "write 0.5 without quotes"),
     ({"temperature": 2.1}, "temperature", "expected a number from 0 to 2, got the number 2.1"),

@@ -195,6 +195,22 @@ def test_worlds_that_cannot_be_made(tmp_path: Path, code: str, message: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("things.py:Things", 'things.py is next to the suite: write "things:Things"'),
+        ("evals.things:Things", 'things.py is next to the suite: write "things:Things"'),
+        ("thing:Things", "there is no thing.py next to the suite"),
+    ],
+)
+def test_a_world_that_is_not_found_says_where_it_would_be(
+    tmp_path: Path, target: str, message: str
+) -> None:
+    made = spec(tmp_path, "class Things:\n  def go(self): ...")
+    with pytest.raises(WorldError, match=message):
+        World(WorldSpec(target, made.folder)).begin()
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "class Things:\n  orders = {}\n  def go(self): self.orders['a'] = 1",

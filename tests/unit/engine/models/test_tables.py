@@ -115,6 +115,7 @@ GOOD = 'model = "openai/x"\n'
 @pytest.mark.parametrize(
     ("body", "line", "message"),
     [
+        (GOOD + 'base_url = "http://localhost"', 3, "unknown key 'base_url', did you mean api_base?"),
         (GOOD + "temprature = 0", 3, "unknown key 'temprature', did you mean temperature?"),
         (GOOD + 'temperature = "hot"', 3, "temperature: expected float, got str"),
         (GOOD + "temperature = true", 3, "temperature: expected float, got bool"),
