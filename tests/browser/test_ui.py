@@ -435,6 +435,33 @@ def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
     seeded.save()
 
 
+def test_a_check_without_a_value_is_not_dropped(seeded: Site) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    suite["tools"][0]["function"]["parameters"]["properties"]["days"] = {"type": "integer"}
+    seeded.write("weather.tooleval.json", suite)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    days = page.locator('[data-path="test_cases[0].expected_params.days"]')
+    days.get_by_role("combobox").select_option("equals")
+    expect(days).to_contain_text("enter a value")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("a field lacks its value")
+    days.get_by_role("textbox").fill("3")
+    units = page.locator('[data-path="test_cases[0].expected_params.units"]')
+    units.get_by_role("combobox").first.select_option("equals")
+    expect(units).to_contain_text("enter a value")
+    units.get_by_role("combobox").first.select_option("not checked")
+    expect(units).not_to_contain_text("enter a value")
+    city = page.locator('[data-path="test_cases[0].expected_params.city"]')
+    city.get_by_role("combobox").select_option("not checked")
+    city.get_by_role("combobox").select_option("equals")
+    city.get_by_role("textbox").fill("")
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {"days": 3, "city": ""}
+
+
 def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
     page = seeded.page
     seeded.go("suite/weather.tooleval.json")

@@ -232,7 +232,7 @@ export class SuiteForms {
     this.broken.clear();
   }
 
-  /** Focus a field with invalid JSON. False if there is none. */
+  /** Focus a field without its value or with invalid JSON. False if there is none. */
   focusBroken() {
     const control = [...this.broken].find((each) => each.isConnected);
     control?.focus();
@@ -269,7 +269,8 @@ export class SuiteForms {
       const place = control.closest("[data-path]");
       if (!place) continue;
       control.setAttribute("aria-invalid", "true");
-      slotOf(place)?.replaceChildren(el("p", {}, outcomeText("failed", "invalid JSON; the suite keeps the previous value")));
+      const isEmpty = "value" in control && control.value === "";
+      slotOf(place)?.replaceChildren(el("p", {}, outcomeText("failed", isEmpty ? "enter a value" : "invalid JSON; the suite keeps the previous value")));
     }
   }
 

@@ -57,9 +57,12 @@ function row(use, name, value) {
   const menu = select(choices, kind);
   menu.setAttribute("aria-label", `${shown(name)}: comparison`);
   const place = el("div", {});
-  const write = () => use.write(name, kind === NONE || raw === "" ? undefined : kind === EQUAL ? raw : `{${JSON.stringify(kind)}: ${raw}}`);
+  const write = () => use.write(name, kind === NONE ? undefined : kind === EQUAL ? raw : `{${JSON.stringify(kind)}: ${raw}}`);
+  /** Draws the control of the value, if there is one. */
   const fill = () => {
+    place.replaceChildren();
     const operand = matchers?.[kind]?.schema ?? {};
+    if (kind === NONE || operand.const !== undefined) return null;
     const isText = operand.type === "string" || kind === "$contains" || (schema.type === "string" && (kind === EQUAL || isAnything(operand)));
     const control = valueControl(kind === EQUAL || isAnything(operand) ? schema : operand, isText, raw, (text, isBroken) => {
       use.broken(control, isBroken);
@@ -68,7 +71,10 @@ function row(use, name, value) {
       write();
     });
     control.id = id;
-    place.replaceChildren(...(kind === NONE || operand.const !== undefined ? [] : [control]));
+    place.append(control);
+    // An empty text is a value.
+    if (raw === "" && control instanceof HTMLInputElement) raw = '""';
+    return control;
   };
   menu.addEventListener("change", () => {
     const fixed = matchers?.[menu.value]?.schema.const;
@@ -77,8 +83,10 @@ function row(use, name, value) {
     // A single value becomes a list of one if the matcher needs a list.
     if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
     kind = menu.value;
-    fill();
-    write();
+    const control = fill();
+    const isMissing = control !== null && raw === "";
+    use.broken(control ?? menu, isMissing);
+    if (!isMissing) write();
   });
   fill();
   const about = [schema.type, use.required().includes(name) ? "required" : ""].flat().filter(Boolean).join(", ");
@@ -104,7 +112,7 @@ function valueControl(schema, isText, raw, written) {
   const isChoice = choices.length > 0 && (raw === "" || choices.some((/** @type {unknown} */ each) => JSON.stringify(each) === JSON.stringify(data)));
   if (isChoice) {
     const made = select([["", "…"], ...choices.map((/** @type {unknown} */ each) => /** @type {[string, string]} */ ([JSON.stringify(each), String(each)]))], raw ? JSON.stringify(data) : "");
-    made.addEventListener("change", () => written(made.value, false));
+    made.addEventListener("change", () => written(made.value, made.value === ""));
     return made;
   }
   if (isText && !error && (raw === "" || typeof data === "string") && !/[\r\n]/.test(data ?? "")) {
@@ -117,7 +125,7 @@ function valueControl(schema, isText, raw, written) {
   made.rows = Math.min(8, made.value.split("\n").length);
   made.addEventListener("input", () => {
     const text = made.value.trim();
-    written(text, text !== "" && read(text).error !== "");
+    written(text, text === "" || read(text).error !== "");
   });
   return made;
 }

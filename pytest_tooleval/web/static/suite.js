@@ -258,7 +258,7 @@ class Editor {
 
   async save() {
     if (this.forms.focusBroken()) {
-      this.messages.replaceChildren(errorBox(new Error("a field contains invalid JSON"), "Not saved"));
+      this.messages.replaceChildren(errorBox(new Error("a field lacks its value or contains invalid JSON"), "Not saved"));
       return;
     }
     await this.put(this.etag);
