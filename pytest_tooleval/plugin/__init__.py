@@ -211,7 +211,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
             pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
         if is_first:
             session.foresee(list(filter(is_case, ids)))
-        if selected == len(ids):
+        if selected == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
             session.asking.require_some_key()
 
 

@@ -202,6 +202,7 @@ class Project:
 # The plugins that these options are of.
 _PLUGINS = {
     "-n": "xdist",
+    "-d": "xdist",
     "--reruns": "rerunfailures",
     "--asyncio-mode": "asyncio",
     "--timeout": "timeout",

@@ -22,6 +22,8 @@ pytest.importorskip("xdist")
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 KEY = "sk-only-on-the-remote-side"
+# As in the fixture `project`, whose environment the hosts do not get.
+_PLUGINS = 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTEST_ADDOPTS="-p tooleval"'
 pytestmark = pytest.mark.skipif(
     not (SSHD and shutil.which("ssh")), reason="needs an ssh client and server (openssh-server)"
 )
@@ -42,7 +44,7 @@ def hosts(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / f"{name}.conf").write_text(
             f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nPidFile none\n"
             f"AuthorizedKeysFile {tmp_path}/client.pub\nStrictModes no\nPermitRootLogin yes\n"
-            f"PasswordAuthentication no\nUsePAM no\nSetEnv REMOTE_KEY={KEY}\n"
+            f"PasswordAuthentication no\nUsePAM no\nSetEnv REMOTE_KEY={KEY} {_PLUGINS}\n"
         )
         config += f"Host {name}\n  HostName 127.0.0.1\n  Port {port}\n"
         assert SSHD is not None
