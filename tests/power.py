@@ -6,8 +6,8 @@ import math
 import random
 from collections.abc import Sequence
 
-from pytest_tooleval.verdicts.statistics import flip_test
-from pytest_tooleval.verdicts.statistics import sign_flip_test
+from pytest_tooleval.verdicts.statistics import newly_broken_test
+from pytest_tooleval.verdicts.statistics import permutation_test
 
 
 def typical_pass_rates(
@@ -57,7 +57,7 @@ def power(
     """How often the baseline gate sees a drop (0 to 1) of the pass rate, by simulation.
 
     Each of `pairs` suites with `typical_pass_rates` is run before and after `after_drop`, with so many
-    trials a case. The drop is seen if the sign-flip test of the passes or the test of flips stays
+    trials a case. The drop is seen if the permutation test or that of newly broken cases stays
     below alpha after Holm's correction for `tests`, those of other metrics included.
     """
     chance = random.Random(seed)
@@ -66,9 +66,9 @@ def power(
         rates = typical_pass_rates(cases, chance)
         old = _passes(rates, trials, chance)
         new = _passes(after_drop(rates, drop, chance, broken=broken), trials, chance)
-        flips = flip_test([(trials, c, trials, d) for c, d in zip(old, new, strict=True)])
-        p = sign_flip_test([(c - d) / trials for c, d in zip(old, new, strict=True)])
-        seen += min(p, 1.0 if flips is None else flips) * tests < alpha
+        p_broken = newly_broken_test([(trials, c, trials, d) for c, d in zip(old, new, strict=True)])
+        p = permutation_test([(c - d) / trials for c, d in zip(old, new, strict=True)])
+        seen += min(p, 1.0 if p_broken is None else p_broken) * tests < alpha
     return seen / pairs
 
 

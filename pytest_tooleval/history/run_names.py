@@ -11,8 +11,8 @@ from ..text import counted
 from ..text import first_few
 from ..text import local_time
 from ..text import printable
+from ..verdicts.sides import RUN_WORD
 
-_NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
 _COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
 _ANSWERED = (
@@ -50,7 +50,7 @@ def find_run(
     """
     if name.startswith("@"):
         return _find_tagged(connection, place, name[1:])
-    match = _NAMED.fullmatch(name)
+    match = RUN_WORD.fullmatch(name)
     # For `good`, an empty history and one with only this run give the same message.
     for_good = match is not None and match["word"] == "good"
     if not for_good and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:

@@ -38,8 +38,8 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
     n: Annotated[int, doc("The cases that have a value in both.", ge=0)]
     p: Annotated[float, doc("The p value.")]
     p_adjusted: Annotated[float, doc("The same after Holm's correction.")]
-    test: Annotated[Literal["sign-flip", "McNemar"], doc("The test.")]
-    bound: Annotated[float, doc("The largest drop that cannot be ruled out.")]
+    test: Annotated[Literal["permutation", "McNemar"], doc("The test.")]
+    largest_drop: Annotated[float, doc("The largest drop that is not ruled out.")]
     verdict: Annotated[
         Verdict,
         doc(
@@ -69,16 +69,9 @@ class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
 
 
 class Incomparable(ComparedCase, frozen=True, kw_only=True, gc=False):
-    """A case whose scores are of other rules in each run."""
+    """A case that cannot be judged by the same rules in both runs."""
 
-    why: Annotated[str, doc("Why it could not be scored again by today's rules.")]
-
-
-class Flip(ComparedCase, frozen=True, kw_only=True, gc=False):
-    """A case that always passed and now always fails."""
-
-    old: Annotated[str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")]
-    new: Annotated[str, doc("The same now.")]
+    why: Annotated[str, doc("What one of the runs lacks for that.")]
 
 
 class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
@@ -90,6 +83,7 @@ class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
         str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")
     ]
     new_passes: Annotated[str, doc("The same now.")]
+    newly_broken: Annotated[bool, doc("Whether it passed every trial before, and now none.")] = False
 
 
 class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
@@ -99,7 +93,8 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     new: Annotated[str, doc("The label now.")]
     cases: Annotated[int, doc("The cases compared.", ge=0)]
     verdict: Annotated[
-        Verdict, doc("failed if a metric or the flips did; else the verdict of the metric pass.")
+        Verdict,
+        doc("failed if a metric or the newly broken cases did; else the verdict of the metric pass."),
     ]
     more_trials: Annotated[
         int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
@@ -108,17 +103,23 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
         int | None, doc("If none, as the baseline has too few: about how many in both runs decide.")
     ]
     metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
-    flips: Annotated[tuple[Flip, ...], doc("Cases that always passed and now always fail.")]
-    flips_p: Annotated[float | None, doc("The p value of the flips.")]
-    flips_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
-    flips_failed: Annotated[bool, doc("Whether the flips fail the run.")]
-    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse.")]
+    newly_broken_p: Annotated[
+        float | None, doc("The p value of the number of newly broken cases; null: not tested.")
+    ]
+    newly_broken_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
+    newly_broken_failed: Annotated[bool, doc("Whether the newly broken cases fail the run.")]
+    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
     better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
+
+    @property
+    def newly_broken(self) -> tuple[Moved, ...]:
+        """The cases that passed every trial before, and now none."""
+        return tuple(case for case in self.worse if case.newly_broken)
 
     @property
     def got_worse(self) -> bool:
         """Whether a case or the share of passes is worse than before, by chance or not."""
-        return bool(self.worse or self.flips) or any(row.drop > 0 for row in self.metrics[:1])
+        return bool(self.worse) or any(row.drop > 0 for row in self.metrics[:1])
 
 
 class ComparedCases(Struct, frozen=True, gc=False):
@@ -131,7 +132,7 @@ class ComparedCases(Struct, frozen=True, gc=False):
     renamed: Annotated[tuple[RenamedCase, ...], doc("Cases that are the same under another name.")]
     incomparable: Annotated[
         tuple[Incomparable, ...],
-        doc("Cases that both have, with scores of different versions of the scoring rules."),
+        doc("Cases that both have, but that cannot be judged by the same rules."),
     ] = ()
 
 
@@ -148,7 +149,8 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     models: Annotated[tuple[ComparedModel, ...], doc("The models, paired.")]
     cases: Annotated[ComparedCases, doc("The cases of both runs.")]
     verdict: Annotated[
-        Verdict, doc("failed if a model did or nothing could be compared; else the worst.")
+        Verdict,
+        doc("The worst of all models; failed if nothing is comparable with a run that the user named."),
     ]
     failed: Annotated[
         bool,

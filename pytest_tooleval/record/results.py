@@ -7,6 +7,7 @@ transcripts. The same JSON can be read as either.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Annotated
 from typing import Literal
@@ -77,13 +78,15 @@ class Check(Struct, frozen=True, gc=False):
         return ": ".join(filter(None, parts))
 
 
-class Score(Struct, frozen=True, gc=False):
-    """A number from 0 to 1 with an explanation; `value` is None when the metric does not apply.
-
-    Cases that passed have no explanations unless something asks for them.
-    """
+class ScoreRow(Struct, frozen=True, gc=False):
+    """A number from 0 to 1; None when the metric does not apply."""
 
     value: Annotated[float | None, doc("The score; null where the metric does not apply.")]
+
+
+class Score(ScoreRow, frozen=True, gc=False):
+    """A score with an explanation. Cases that passed have none unless something asks for them."""
+
     explanation: Annotated[str, doc("Why it has this value; may be empty when the case passed.")] = ""
     checks: Annotated[tuple[Check, ...], doc("The comparisons behind it; may also be empty then.")] = ()
 
@@ -115,6 +118,12 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         float | None, doc("What judge and simulated user cost in US dollars. Null: unknown, or none.")
     ] = None
     error: Annotated[TrialError | None, doc("Why there is no answer; null when there is one.")] = None
+    scores: Annotated[Mapping[str, ScoreRow], doc("A metric to its score.")] = {}
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The scores as bare numbers."""
+        return {metric: score.value for metric, score in self.scores.items()}
 
     @property
     def spent(self) -> dict[str, float | None]:
@@ -132,11 +141,6 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
 
     scores: Annotated[dict[str, Score], doc("A metric to its score.")] = {}  # noqa: RUF012
     transcript: Annotated[Transcript | None, doc("The conversation; null without an answer.")] = None
-
-    @property
-    def values(self) -> dict[str, float | None]:
-        """The scores as bare numbers."""
-        return {metric: score.value for metric, score in self.scores.items()}
 
     @property
     def checks(self) -> dict[str, list[Check]]:
@@ -249,7 +253,9 @@ class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
 
 
 def _trial_row(trial: TrialResult) -> TrialRow:
-    return TrialRow(**{name: getattr(trial, name) for name in TrialRow.__struct_fields__})
+    fields = {name: getattr(trial, name) for name in TrialRow.__struct_fields__}
+    scores = {metric: ScoreRow(value) for metric, value in trial.values.items()}
+    return TrialRow(**{**fields, "scores": scores})
 
 
 class KeptCase(Struct, frozen=True, gc=False):

@@ -63,19 +63,19 @@ def _metric(model: ComparedModel, metric: ComparedMetric) -> tuple[str, ...]:
         score_text(metric.new),
         score_text(metric.drop),
         _p(metric.p_adjusted),
-        score_text(metric.bound),
+        score_text(metric.largest_drop),
         "FAILED" if metric.verdict == "failed" else metric.verdict,
     )
 
 
 def _cases_of(model: ComparedModel, name: str) -> list[str]:
     suffix = f" on {name}" if name else ""
-    p = model.flips_p_adjusted
-    tested = "" if p is None else f" (p {_p(p)}{', FAILED' if model.flips_failed else ''})"
-    flips = [f"{_case(case)}  {case.old} -> {case.new}" for case in model.flips]
+    p = model.newly_broken_p_adjusted
+    tested = "" if p is None else f" (p {_p(p)}{', FAILED' if model.newly_broken_failed else ''})"
+    worse = [case for case in model.worse if not case.newly_broken]
     return [
-        *_listed(f"passed every trial before, none now{suffix}{tested}", flips),
-        *_listed(f"worse{suffix}", map(_change, model.worse)),
+        *_listed(f"newly broken{suffix}{tested}", map(_change, model.newly_broken)),
+        *_listed(f"worse{suffix}", map(_change, worse)),
         *_listed(f"better{suffix}", map(_change, model.better)),
     ]
 

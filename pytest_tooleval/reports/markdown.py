@@ -16,7 +16,6 @@ from ..record.comparison import ComparedCase
 from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
-from ..record.comparison import Flip
 from ..record.comparison import Incomparable
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
@@ -213,24 +212,19 @@ def _baseline(found: Comparison) -> Iterable[_Section]:
         for row in model.metrics
     ]
     yield _Section(head + "\n" + _table_head(header, 2), [_table_row(row) for row in rows])
-    flips = [_flip(model.new, case) for model in found.models for case in model.flips]
-    worse = [_moved(model.new, case) for model in found.models for case in model.worse]
-    better = [_moved(model.new, case) for model in found.models for case in model.better]
-    for entries, what in (
-        (flips, "passed every trial before, none now"),
-        (worse, "got worse"),
+    worse = [(model.new, case) for model in found.models for case in model.worse]
+    better = [(model.new, case) for model in found.models for case in model.better]
+    for cases, what in (
+        ([each for each in worse if each[1].newly_broken], "newly broken"),
+        ([each for each in worse if not each[1].newly_broken], "got worse"),
         (better, "got better"),
     ):
-        if entries:
+        if entries := [_moved(*each) for each in cases]:
             yield _details(f"{counted(len(entries), 'case')} {what}", _most(entries))
 
 
 def _pair(model: ComparedModel) -> str:
     return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
-
-
-def _flip(model: str, case: Flip) -> str:
-    return f"- {_where(case)} on {_code(model)}: {_code(case.old)} to {_code(case.new)} trials passed\n"
 
 
 def _moved(model: str, case: Moved) -> str:

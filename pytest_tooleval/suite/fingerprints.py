@@ -1,8 +1,8 @@
 """Fingerprints, by which cases of two runs are recognised as the same case.
 
 The prompt and the expectations in the file count. Tools, system prompt and sampling do not: runs are
-compared to see what a change of these does. Nor do tags, skips, weights, clusters, the number of trials,
-and what the command line sets.
+compared to see what a change of these does. Thresholds, budgets, trials and the pass rule do not either:
+both runs are judged by today's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .model import Suite
 from .model import TestCase
 from .model import Tool
 from .model import world_of
+from .modes import DEFAULT_MODE
 
 DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)
@@ -37,8 +38,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         case.expected_params,
         None if calls is None else [[call.tool, call.params] for call in calls],
         case.call_order,
-        case.param_scoring or suite.param_scoring,
-        {**(suite.thresholds or {}), **(case.thresholds or {})},
+        case.param_scoring or suite.param_scoring or DEFAULT_MODE,
     ]
     if forbidden := suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls:
         parts.append([call if isinstance(call, str) else [call.tool, call.params] for call in forbidden])

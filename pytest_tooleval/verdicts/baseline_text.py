@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
 
@@ -11,8 +12,8 @@ from ..engine.fallbacks import fallback_text
 from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
-from ..record.comparison import Flip
 from ..record.comparison import Incomparable
+from ..record.comparison import Moved
 from ..text import counted
 from ..text import first_few
 from ..text import shown
@@ -30,11 +31,17 @@ def labels_text(labels: Iterable[str]) -> str:
     return ", ".join([*map(shown, known[:_MOST_LABELS]), *more]) or "no model"
 
 
+def no_model_text(names: tuple[str, str], models: tuple[Mapping[str, object], ...]) -> str:
+    """Which models each run has, if they share none."""
+    has = [f"{shown(name)} has {labels_text(side)}" for name, side in zip(names, models, strict=True)]
+    return f"nothing to compare, no model is in both runs: {', '.join(has)}; pair them as OLD=NEW"
+
+
 def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
     """Why no case of a model could be compared."""
     found: dict[str, Sequence[object]] = {
         "skipped or without an answer in one of the runs": pairing.same,
-        "changed": pairing.changed,
+        "with another prompt or expectation": pairing.changed,
         f"only in {shown(names[0])}": pairing.removed,
         f"only in {shown(names[1])}": pairing.added,
     }
@@ -70,19 +77,12 @@ def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]
     return f"{shown(model)} was served by {' and by '.join(parts)}"
 
 
-def incomparable_text(cases: Sequence[Incomparable], both: Sequence[Rescored]) -> str:
-    """Why cases with scores of different rules could not be compared."""
-    old, new = (shown(each.side.name) for each in both)
-    versions = [each.side.run.scoring_version for each in both]
-    before, now = (f"version {version}" if version else "no version" for version in versions)
+def incomparable_text(cases: Sequence[Incomparable]) -> str:
+    """Why cases cannot be judged by the same rules in both runs."""
     counts = Counter(case.why for case in cases)
     whys = [f"{shown(why, 200)} ({count})" for why, count in counts.items()]
     why = first_few(whys, 3) if len(whys) > 1 else shown(cases[0].why, 200)
-    again = " and ".join(shown(each.side.name) for each in both if each.problems)
-    return (
-        f"{counted(len(cases), 'case')} not comparable: {old} has {before} of the scoring rules, {new} "
-        f"{now}, and the cases cannot be scored again: {why}; run {again} again"
-    )
+    return f"{counted(len(cases), 'case')} not comparable: {why}; run it again"
 
 
 def rescored_text(both: Sequence[Rescored]) -> str:
@@ -105,13 +105,11 @@ def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
     ]
     parts = [_open(model) for model in models if model.verdict == "inconclusive"]
     if not parts:
-        bound = max(0.0, *(model.metrics[0].bound for model in models))
-        parts = [
-            f"no significant drop over {_cases_text(models)}; a drop above {bound:.2f} is ruled out"
-        ]
-    flips = [flip for model in models for flip in model.flips]
-    if flips:
-        allowed.append(_flips(flips) + ("" if allowed else ", which may be due to chance"))
+        most = max(0.0, *(model.metrics[0].largest_drop for model in models))
+        parts = [f"no significant drop over {_cases_text(models)}; a drop above {most:.2f} is ruled out"]
+    broken = [case for model in models for case in model.newly_broken]
+    if broken:
+        allowed.append(_broken(broken) + ("" if allowed else ", which may be due to chance"))
     return "; ".join([*parts, *allowed])
 
 
@@ -119,12 +117,13 @@ def _open(model: ComparedModel) -> str:
     """What is known about an inconclusive model, and what would decide."""
     row = model.metrics[0]
     if not model.got_worse:
-        only = f"only rule out drops above {row.bound:.2f}"
-        few = f"so few answers {only if row.bound < row.old else 'cannot rule out any drop'}"
+        up_to = f"drops up to {row.largest_drop:.2f}" if row.largest_drop < row.old else "any drop"
+        few = f"too few answers to rule out {up_to}"
         return f"no drop seen over {_cases_text([model])} of {shown(model.new)}; {few}; {_more(model)}"
     return (
         f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "
-        f"{counted(row.n, 'case')}, and a drop of up to {row.bound:.2f} is not ruled out; {_more(model)}"
+        f"{counted(row.n, 'case')}, and a drop of up to {row.largest_drop:.2f} is not ruled out; "
+        f"{_more(model)}"
     )
 
 
@@ -148,8 +147,9 @@ def _cases_text(models: Sequence[ComparedModel]) -> str:
 
 def _failures(model: ComparedModel) -> Iterable[str]:
     yield from _drops(model, [metric for metric in model.metrics if metric.verdict == "failed"])
-    if model.flips_failed and model.flips_p_adjusted is not None:
-        yield f"{_flips(model.flips)} on {shown(model.new)} ({_p(model.flips_p_adjusted)})"
+    if model.newly_broken_failed and model.newly_broken_p_adjusted is not None:
+        chance = _p(model.newly_broken_p_adjusted)
+        yield f"{_broken(model.newly_broken)} on {shown(model.new)} ({chance})"
 
 
 def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str]:
@@ -168,11 +168,11 @@ def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str
     )
 
 
-def _flips(flips: Sequence[Flip]) -> str:
-    if len(flips) > 1:
-        return f"{len(flips)} cases passed every trial before and fail every trial now"
-    case, old, new = shown(flips[0].case), flips[0].old, flips[0].new
-    return f"{case} passed every trial before ({old}) and fails every trial now ({new})"
+def _broken(cases: Sequence[Moved]) -> str:
+    if len(cases) > 1:
+        return f"{len(cases)} cases newly broken"
+    (case,) = cases
+    return f"{shown(case.case)} newly broken ({case.old_passes} to {case.new_passes} trials passed)"
 
 
 def _metric(row: ComparedMetric, model: str | None = None) -> str:

@@ -1,21 +1,39 @@
-"""The verdict on a case: its mean scores, thresholds and outcome."""
+"""The verdict on a case, fresh or recorded: its mean scores, thresholds and outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import NamedTuple
+from typing import get_args
 
+from msgspec import structs
+
+from ..record.endings import NoAnswerCategory
+from ..record.results import CaseRow
 from ..record.results import Outcome
-from ..record.results import TrialResult
+from ..record.results import TrialRow
+from ..scoring.thresholds import below
 from ..scoring.thresholds import missed_thresholds
 from ..scoring.thresholds import over_budget
-from ..suite.model import ResolvedCase
 from ..suite.model import needed_of
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
+_NO_ANSWER = get_args(NoAnswerCategory)
+# Failures whatever the thresholds.
+_FINAL = ("forbidden_call", "over_budget", *_NO_ANSWER)
 
 
-def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
+class Standard(NamedTuple):
+    """What a case needs to pass."""
+
+    thresholds: Mapping[str, float]
+    budgets: Mapping[str, float]
+    pass_rule: str = "mean"
+
+
+def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
     """The mean of each metric over the trials that have a value; None if none has."""
     if len(trials) == 1:
         return trials[0].values
@@ -28,7 +46,7 @@ def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
     return {metric: sum(v) / len(v) if v else None for metric, v in values.items()}
 
 
-def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
+def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
     A forbidden call in any trial fails the case. With `mean`, the mean scores must reach the thresholds,
@@ -42,10 +60,11 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
     forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
     if forbidden is not None:
         return "failed", scores, _of_trial(forbidden, trials)
-    # --tooleval-trials=auto asks more often than the case says.
-    rule, planned = case.pass_rule, max(case.trials, len(trials))
-    counted = rule != "mean"
-    decided = _counted_verdict(trials, rule, planned) if counted else None
+    counted = by.pass_rule != "mean"
+    # A recorded case may have fewer trials than today's rule is about.
+    _, planned = needed_of(by.pass_rule) or (0, 0)
+    planned = max(planned, len(trials))
+    decided = _counted_verdict(trials, by.pass_rule, planned) if counted else None
     if errors and decided is None:
         several = f" ({len(errors)} of {len(trials)} trials)" if len(trials) > 1 else ""
         return "error", scores, errors[0].message + several
@@ -53,17 +72,41 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
     if counted:
         if decided:
             return "passed", scores, ""
-        needed = needed_passes(rule, planned)
+        needed = needed_passes(by.pass_rule, planned)
         of = "" if planned == len(trials) else f" of {planned}"
         what = f"{len(answered) - len(failed)} of {len(trials)} trials passed, needs {needed}{of}"
         return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
-    if missed_thresholds(scores, case.thresholds) or all(trial.no_answer for trial in trials):
+    if missed_thresholds(scores, by.thresholds) or all(trial.failure in _NO_ANSWER for trial in trials):
         return "failed", scores, _of_trial(failed[0], trials)
-    over = over_budget(_mean_spent(answered, case.budgets), case.budgets)
+    over = over_budget(_mean_spent(answered, by.budgets), by.budgets)
     return ("failed", scores, over) if over else ("passed", scores, "")
 
 
-def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
+def judge_again(row: CaseRow, by: Standard) -> CaseRow:
+    """A recorded case as this standard judges it. Raises ScoringError if it cannot.
+
+    Forbidden calls, unusable answers and broken budgets stay failures.
+    """
+    trials = tuple(_trial_again(trial, by) for trial in row.trials)
+    outcome, scores, reason = judge(trials, by)
+    passes = sum(trial.passed for trial in trials)
+    return structs.replace(
+        row, outcome=outcome, scores=scores, reason=reason, passes=passes, trials=trials
+    )
+
+
+def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
+    if trial.error is not None or trial.failure in _FINAL:
+        return trial
+    missed = missed_thresholds(trial.values, by.thresholds)
+    wrong = ", ".join(f"{metric} {below(*pair)}" for metric, pair in missed.items())
+    wrong = wrong or over_budget(trial.spent, by.budgets) or ""
+    return structs.replace(
+        trial, passed=not wrong, failure="below_threshold" if wrong else None, wrong=wrong
+    )
+
+
+def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:
     """What was wrong with a trial, and how many trials failed."""
     if len(trials) == 1:
         return failed.wrong
@@ -71,7 +114,7 @@ def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
     return f"{failed.wrong} ({count} of {len(trials)} trials failed)"
 
 
-def _mean_spent(trials: Sequence[TrialResult], budgets: Iterable[str]) -> dict[str, float | None]:
+def _mean_spent(trials: Sequence[TrialRow], budgets: Iterable[str]) -> dict[str, float | None]:
     """The mean use of each budget; None if it is unknown for a trial."""
     means: dict[str, float | None] = {}
     for name in budgets:
@@ -88,7 +131,7 @@ def needed_passes(rule: str, trials: int) -> int:
     return trials if rule == "all" else 1
 
 
-def _counted_verdict(trials: Sequence[TrialResult], rule: str, planned: int) -> bool | None:
+def _counted_verdict(trials: Sequence[TrialRow], rule: str, planned: int) -> bool | None:
     """Whether enough trials pass; None while open trials could change that."""
     needed = needed_passes(rule, planned)
     passes = sum(trial.passed for trial in trials)

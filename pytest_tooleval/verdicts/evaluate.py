@@ -21,6 +21,7 @@ from ..scoring import score_transcript
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from ..text import shorten
+from .case import Standard
 from .case import judge
 
 _ASKED = 2000  # characters of the prompt for lists and search
@@ -65,7 +66,8 @@ def evaluate(
     """
     try:
         trials = score_trials(case, answers, scorers)
-        outcome, scores, reason = judge(trials, case)
+        standard = Standard(case.thresholds, case.budgets, case.pass_rule)
+        outcome, scores, reason = judge(trials, standard)
         if explain or outcome != "passed":
             trials = tuple(explained(case, trial) for trial in trials)
     except ScoringError as error:

@@ -36,29 +36,16 @@ def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:
 
     Duplicates are paired in order.
     """
-    same_file, old, new = _match(old, new, _file_name_and_content)
-    moved, old, new = _match(old, new, _name_and_content)
+    same_file, old, new = _match(old, new, lambda row: (row.file, row.content, _name(row)))
+    moved, old, new = _match(old, new, lambda row: (row.content, _name(row)))
     exact = [*same_file, *moved]
-    renamed, old, new = _match(old, new, _content)
+    renamed, old, new = _match(old, new, lambda row: row.content)
     changed, old, new = _match(old, new, _name)
     return Pairing([*exact, *renamed], renamed, changed, new, old)
 
 
-def _content(row: CaseRow) -> Hashable:
-    """What is asked, expected, and needed to pass."""
-    return row.content, tuple(sorted(row.thresholds.items())), row.pass_rule
-
-
 def _name(row: CaseRow) -> Hashable:
     return row.suite, row.case
-
-
-def _name_and_content(row: CaseRow) -> Hashable:
-    return _content(row), _name(row)
-
-
-def _file_name_and_content(row: CaseRow) -> Hashable:
-    return row.file, _name_and_content(row)
 
 
 def _match(

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..scoring.thresholds import TOLERANCE
-from .statistics import drop_bound
 from .statistics import effective_cases
-from .statistics import flip_test
+from .statistics import largest_drop
 from .statistics import mean_interval
+from .statistics import newly_broken_test
 from .statistics import summed
 from .statistics import wilson
 
@@ -141,7 +141,8 @@ def trials_to_compare(
     `cases` are old trials, old passes, new trials, new passes. `limits` are the allowed drop and the
     margin. The drop and the passes of each case stay the same; standard error and step shrink. It is
     decided if a drop above the margin is ruled out, or if the drop is above the allowed one and
-    significant by the normal approximation of the test of signs, or by the test of flips.
+    significant by the normal approximation of the test of signs, or by the test of newly
+    broken cases.
     """
     allowed, margin = limits
     differ = sum(c * m != d * n for n, c, m, d in cases)
@@ -156,14 +157,14 @@ def trials_to_compare(
             * math.fsum(1 / new(m) for _, _, m, _ in cases)
             / math.fsum(1 / m for _, _, m, _ in cases)
         )
-        if drop_bound(drop, error * math.sqrt(less), smaller, alpha) <= margin:
+        if largest_drop(drop, error * math.sqrt(less), smaller, alpha) <= margin:
             return True
         if drop <= allowed:
             return False
         z = drop / (error * math.sqrt(less)) if error else 0.0
         signs = max(math.erfc(z / math.sqrt(2)) / 2, 0.5**differ)
-        flips = flip_test(counts)
-        return min(signs, 1.0 if flips is None else flips) * tests < alpha
+        broken = newly_broken_test(counts)
+        return min(signs, 1.0 if broken is None else broken) * tests < alpha
 
     more = _least(lambda number: decided(None, lambda m: m + number))
     return more, None if more else _least(lambda number: decided(number, lambda m: number))

@@ -148,17 +148,19 @@ def compare_run(
     """The comparison with the baseline, None without one.
 
     Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset's run
-    does not exist yet.
+    does not exist yet. `good` and `latest` name no certain run, with which something must be comparable.
     """
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import ALPHA
     from .baseline import compare
+    from .sides import RUN_WORD
     from .sides import Side
 
     evaluated = [case for case in cases if case.model]
     old = baseline.run
-    if baseline.name.startswith("good"):
+    word = RUN_WORD.fullmatch(baseline.name)
+    if word and word["word"] == "good":
         # Which run is the last good one depends on the files and models of this one.
         former = {now: before for before, now in baseline.models}
         pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
@@ -168,8 +170,6 @@ def compare_run(
             if baseline.run is None:
                 raise NoBaseline(str(error)) from None
             raise
-        if baseline.run is None and pairs.isdisjoint((c.file, c.model) for c in old.cases):
-            raise NoBaseline("no good run has one of these suites and models")
     assert old is not None
     return compare(
         old._replace(cases=_selected(old.cases, evaluated), suites=suites or old.suites),
@@ -178,6 +178,7 @@ def compare_run(
         alpha=_of_each_look(ALPHA, looks),
         max_drop=baseline.max_drop,
         strict=strict,
+        named=word is None,
     )
 
 

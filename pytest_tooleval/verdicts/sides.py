@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from ..record.run import Run
 if TYPE_CHECKING:
     from ..suite.model import Suite
 
+# Names of runs that mean another run each time.
+RUN_WORD = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 # The suite that is now in a file, which is relative to the root folder. Raises ToolevalError.
 FindSuite = Callable[[str], "Suite"]
 
@@ -37,7 +40,7 @@ class Side(NamedTuple):
 
 
 class Rescored(NamedTuple):
-    """A side with so many cases scored again; `problems` are why others were not, by node id."""
+    """A side with so many cases scored again; `problems` say what it lacks for others, by node id."""
 
     side: Side
     cases: int = 0

@@ -20,10 +20,10 @@ from ..record.summary import Reliability
 PSEUDO_CASES = 1 / 3
 
 # Limits of the exact tests: bits to move for a sum of differences, differences that are rounded for it,
-# and cases times flips.
+# and cases times newly broken ones.
 WORK = 2**30
 ROUNDED = 300
-FLIP_WORK = 10**6
+BROKEN_WORK = 10**6
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
@@ -179,7 +179,7 @@ def _normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
-def sign_flip_test(differences: Sequence[float]) -> float:
+def permutation_test(differences: Sequence[float]) -> float:
     """One-sided p of the paired permutation test, for a sum as high as seen (Fisher 1935).
 
     If nothing changed, each difference was as likely to have the other sign: p is the share of all 2^n
@@ -221,13 +221,13 @@ def dealt_variance(old: float, n: int, new: float, m: int) -> float:
     return mean * (1 - mean) * (1 / n + 1 / m) * (n + m) / (n + m - 1)
 
 
-def drop_bound(drop: float, error: float, step: float, alpha: float) -> float:
-    """The largest drop that is not ruled out: the one-sided bound at 1 - alpha.
+def largest_drop(drop: float, error: float, step: float, alpha: float) -> float:
+    """The largest drop that is not ruled out, with a one-sided error of alpha.
 
     A true drop d is ruled out if the observed one is below it by more than z standard errors. The excess
     of d would have come in steps of one trial, and adds to the variance like Poisson's: (d - drop)^2 =
-    z^2 (error^2 + step (d - drop)). So the bound is above the drop, and if nothing changed in n answers
-    it is about z^2 / n: the rule of three. (A score interval, like Wilson's.)
+    z^2 (error^2 + step (d - drop)). So it is above the observed drop, and if nothing changed in n
+    answers, about z^2 / n: the rule of three. (A score interval, like Wilson's.)
     """
     z = _normal_quantile(1 - alpha)
     extra = step * z * z / 2
@@ -267,9 +267,9 @@ def _share_of_subsets(sizes: Sequence[int], most: int) -> float:
 
 
 def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
-    """The share of sign flips by the normal distribution and the next term of Edgeworth's series.
+    """The share of signs by the normal distribution and the next term of Edgeworth's series.
 
-    Flips are symmetric, so that term has their fourth cumulant: -2 times the sum of the fourth powers.
+    Signs are symmetric, so that term has their fourth cumulant: -2 times the sum of the fourth powers.
     """
     variance = math.fsum(size * size for size in sizes)
     excess = -2 * math.fsum(size**4 for size in sizes) / variance**2
@@ -279,39 +279,39 @@ def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
     return min(max(tail, 0.5 ** len(sizes)), 1.0)
 
 
-def flip_test(
+def newly_broken_test(
     cases: Sequence[tuple[int, int, int, int]], clusters: Sequence[int] | None = None
 ) -> float | None:
-    """Exact p of the number of flips: cases that passed every trial before and fail every trial now.
+    """Exact p of the number of newly broken cases, which passed every trial before and none now.
 
     Each case is (old trials, old passes, new trials, new passes). If nothing changed, all ways to deal
     a case's passes to its trials were as likely (Fisher's exact test). Only a case with as many passes
-    as old trials can flip, in one of C(old + new trials, old trials) ways. p is the chance of at least
-    as many flips (Poisson-binomial). A cluster counts as one flip, whose chance is at most the sum over
-    its cases, whatever their dependence. None if no case can flip.
+    as old trials can break, in one of C(old + new trials, old trials) ways. p is the chance of at least
+    as many (Poisson-binomial). A cluster counts as one case, whose chance is at most the sum over its
+    cases, whatever their dependence. None if no case can break.
     """
-    could_flip: dict[int, float] = {}
+    could_break: dict[int, float] = {}
     for (n, c, m, d), cluster in zip(cases, clusters or range(len(cases)), strict=True):
         if n and m and c + d == n:
-            could_flip[cluster] = could_flip.get(cluster, 0.0) + 1 / math.comb(n + m, n)
-    if not could_flip:
+            could_break[cluster] = could_break.get(cluster, 0.0) + 1 / math.comb(n + m, n)
+    if not could_break:
         return None
-    chances = [min(chance, 1.0) for chance in could_flip.values()]
-    flipped = (k for k, case in zip(clusters or range(len(cases)), cases, strict=True) if is_flip(case))
-    flips = len(set(flipped))
-    if flips * len(chances) > FLIP_WORK:
+    chances = [min(chance, 1.0) for chance in could_break.values()]
+    numbers = zip(clusters or range(len(cases)), cases, strict=True)
+    broken = len({cluster for cluster, case in numbers if is_newly_broken(case)})
+    if broken * len(chances) > BROKEN_WORK:
         spread = math.sqrt(math.fsum(chance * (1 - chance) for chance in chances))
-        return math.erfc((flips - 0.5 - math.fsum(chances)) / spread / math.sqrt(2)) / 2
-    seen = [1.0] + [0.0] * flips  # the chance of exactly 0, 1, ... flips; last, of that many or more
+        return math.erfc((broken - 0.5 - math.fsum(chances)) / spread / math.sqrt(2)) / 2
+    seen = [1.0] + [0.0] * broken  # the chance of exactly 0, 1, ... broken; last, of that many or more
     for chance in chances:
-        for number in range(flips, 0, -1):
+        for number in range(broken, 0, -1):
             moved = seen[number - 1] * chance
             seen[number - 1] -= moved
             seen[number] += moved
-    return min(seen[flips], 1.0)
+    return min(seen[broken], 1.0)
 
 
-def is_flip(case: tuple[int, int, int, int]) -> bool:
+def is_newly_broken(case: tuple[int, int, int, int]) -> bool:
     """Whether a case (old trials, old passes, new trials, new passes) passed all, and now none."""
     n, c, m, d = case
     return n > 0 and m > 0 and c == n and d == 0

@@ -177,7 +177,7 @@ def alarm_rates(
     max_drop: float = 0.0,
     **kind: Any,
 ) -> list[float]:
-    """The share of pairs that fail: at all, for a metric, for flips."""
+    """The share of pairs that fail: at all, for a metric, for newly broken cases."""
     chance = random.Random(f"{seed} {cases} {trials} {drop} {broken} {max_drop} {kind}")
     found = [0, 0, 0]
     for _ in range(pairs):
@@ -191,12 +191,12 @@ def alarm_rates(
         models = comparison.models
         found[0] += comparison.failed
         found[1] += any(metric.verdict == "failed" for model in models for metric in model.metrics)
-        found[2] += any(model.flips_failed for model in models)
+        found[2] += any(model.newly_broken_failed for model in models)
     return [number / pairs for number in found]
 
 
 def false_alarms(pairs: int, seed: int) -> Iterable[list[str]]:
-    yield ["cases", "trials, old and new", "false alarms", "by a metric", "by flips"]
+    yield ["cases", "trials, old and new", "false alarms", "by a metric", "by newly broken cases"]
     for cases in SIZES:
         for trials in ((1, 1), (5, 5), (5, 1)):
             shares = alarm_rates(cases, trials, pairs, seed)
@@ -204,7 +204,7 @@ def false_alarms(pairs: int, seed: int) -> Iterable[list[str]]:
 
 
 def stress(pairs: int, seed: int) -> Iterable[list[str]]:
-    yield ["100 cases, 5 trials", "alarms", "by a metric", "by flips"]
+    yield ["100 cases, 5 trials", "alarms", "by a metric", "by newly broken cases"]
     kinds: dict[str, dict[str, Any]] = {
         "three models in each run": {"models": 3},
         "four suites in each run": {"suites": 4},

@@ -239,8 +239,8 @@ def comparison() -> dict[str, Any]:
             "n": 58,
             "p": p,
             "p_adjusted": min(1.0, 2 * p),
-            "test": "sign-flip",
-            "bound": old - new + 0.06,
+            "test": "permutation",
+            "largest_drop": old - new + 0.06,
             "verdict": "failed" if failed else "passed" if new > old else "inconclusive",
         }
 
@@ -252,7 +252,7 @@ def comparison() -> dict[str, Any]:
         "old_passes": "5/5",
         "new_passes": "1/5",
     }
-    flip = {"suite": "Weather", "case": "case-0006", "old": "5/5", "new": "0/5"}
+    broken = {**moved, "case": "case-0006", "new": 0.0, "new_passes": "0/5", "newly_broken": True}
     side = {"id": "20261121-101530-aaaaaa", "started": "2026-11-21T10:15:30+00:00", "git": None}
     return {
         "old": {"name": "main.json", **side},
@@ -273,11 +273,10 @@ def comparison() -> dict[str, Any]:
                     measured("overall", 0.86, 0.81, 0.21, False),
                     measured("tool_selection", 0.84, 0.93, 0.003, False),
                 ],
-                "flips": [flip],
-                "flips_p": 0.01,
-                "flips_p_adjusted": 0.02,
-                "flips_failed": True,
-                "worse": [moved],
+                "newly_broken_p": 0.01,
+                "newly_broken_p_adjusted": 0.02,
+                "newly_broken_failed": True,
+                "worse": [broken, moved],
                 "better": [],
             }
         ],
@@ -356,7 +355,10 @@ def hostile_document() -> Document:
     found = comparison()
     found["old"]["name"] = EVIL[1]
     found["models"][0].update(old=EVIL[0], new=EVIL[2])
-    found["models"][0]["flips"] = [{"suite": t, "case": t, "old": t[:9], "new": t[:9]} for t in texts]
+    (broken, *_) = found["models"][0]["worse"]
+    found["models"][0]["worse"] = [
+        {**broken, "suite": t, "case": t, "old_passes": t[:9], "new_passes": t[:9]} for t in texts
+    ]
     found["cases"]["renamed"] = [{"suite": t, "case": t, "old_suite": t, "old_case": t} for t in texts]
     fields = {
         "git": {"commit": EVIL[0], "branch": EVIL[7], "dirty": True},

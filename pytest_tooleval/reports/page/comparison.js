@@ -42,9 +42,10 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
     const href = links.caseHref(each.suite, each.case, model.new);
     return caseItem(each, ` ${change}`, href, links.answers && answersFold(() => links.answers?.(each, model)));
   };
-  const flips = model.flips.map((/** @type {any} */ each) => caseLine(each, `${each.old} → ${each.new} trials`));
-  const chance = model.flips_p_adjusted ?? model.flips_p;
-  const flipped = [": ", model.flips_failed ? outcomeText("failed") : "may be due to chance", isKnown(chance) && ` (adjusted p: ${pText(chance)})`];
+  const broken = model.worse.filter((/** @type {any} */ each) => each.newly_broken);
+  const worse = model.worse.filter((/** @type {any} */ each) => !each.newly_broken);
+  const chance = model.newly_broken_p_adjusted ?? model.newly_broken_p;
+  const tested = [": ", model.newly_broken_failed ? outcomeText("failed") : "may be due to chance", isKnown(chance) && ` (adjusted p: ${pText(chance)})`];
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
   const [passing] = model.metrics;
   const change = passing && `: passing trials ${scoreText(passing.old)} → ${scoreText(passing.new)} (${signedText(passing.new - passing.old)})`;
@@ -54,8 +55,8 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
   return [
     el(heading, {}, ...names),
     el("p", {}, outcomeText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
-    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed every trial before, none now`, ...flipped), flips, true),
-    model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved), true),
+    broken.length > 0 && caseList(el("span", {}, `Newly broken cases: ${countText(broken.length)}`, ...tested), broken.map(moved), true),
+    worse.length > 0 && caseList(`Worse cases: ${countText(worse.length)}`, worse.map(moved), true),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
     model.metrics.length > 0 && fold("All metrics", false, listTable(columns, model.metrics.map(metricRow), `Comparison of ${modelText(model.new)}`), el("p", { class: "muted" }, rule)),
   ].filter((node) => node !== false);
@@ -69,7 +70,7 @@ function metricRow(row) {
     numberCell(scoreText(row.old)),
     numberCell(scoreText(row.new)),
     numberCell(signedText(change)),
-    numberCell(scoreText(row.bound)),
+    numberCell(scoreText(row.largest_drop)),
     numberCell(countText(row.n)),
     numberCell(pText(row.p)),
     numberCell(pText(row.p_adjusted)),
@@ -110,7 +111,7 @@ function unsharedNodes(cases, heading) {
     ["removed", "Removed cases"],
     ["changed", "Changed cases, not compared"],
     ["renamed", "Renamed cases, compared under the new name"],
-    ["incomparable", "Cases not comparable, scored by other rules"],
+    ["incomparable", "Cases not comparable"],
   ];
   const blocks = kinds
     .filter(([kind]) => cases[kind].length)

@@ -133,8 +133,8 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
         "n": 30,
         "p": 0.001,
         "p_adjusted": 0.004,
-        "test": "sign-flip",
-        "bound": 0.15,
+        "test": "permutation",
+        "largest_drop": 0.15,
         "verdict": "failed" if failed else "inconclusive",
     }
     side = {"id": "20261121-101530-3fa9c1", "started": "2026-11-21T10:15:30+00:00", "git": RUN["git"]}
@@ -153,11 +153,10 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
                 "more_trials": None,
                 "trials_in_both": None,
                 "metrics": [measured],
-                "flips": [{**case, "old": "5/5", "new": "0/5"}],
-                "flips_p": 0.01,
-                "flips_p_adjusted": 0.02,
-                "flips_failed": failed,
-                "worse": [moved],
+                "newly_broken_p": 0.01,
+                "newly_broken_p_adjusted": 0.02,
+                "newly_broken_failed": failed,
+                "worse": [{**moved, "newly_broken": True}, moved],
                 "better": [moved],
             }
         ],

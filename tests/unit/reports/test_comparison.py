@@ -28,8 +28,8 @@ def metric(name: str = "overall", **fields: Any) -> dict[str, Any]:
         "n": 40,
         "p": 0.0001,
         "p_adjusted": 0.0004,
-        "test": "sign-flip",
-        "bound": 0.3,
+        "test": "permutation",
+        "largest_drop": 0.3,
         "verdict": "failed",
         **fields,
     }
@@ -44,10 +44,9 @@ def model(**fields: Any) -> dict[str, Any]:
         "more_trials": None,
         "trials_in_both": None,
         "metrics": [metric()],
-        "flips": [],
-        "flips_p": None,
-        "flips_p_adjusted": None,
-        "flips_failed": False,
+        "newly_broken_p": None,
+        "newly_broken_p_adjusted": None,
+        "newly_broken_failed": False,
         "worse": [],
         "better": [],
         **fields,
@@ -76,17 +75,16 @@ def change(case: str) -> dict[str, Any]:
 
 
 def test_the_whole_of_a_small_one() -> None:
-    flip = {"suite": "Weather", "case": "rome", "old": "5/5", "new": "0/5"}
+    broken = {**change("rome"), "new": 0.0, "new_passes": "0/5", "newly_broken": True}
     found = model(
         metrics=[
             metric(),
             metric("pass", p_adjusted=0.012, verdict="inconclusive"),
-            metric("grounded", drop=-0.1, new=1.0, bound=-0.02, verdict="passed"),
+            metric("grounded", drop=-0.1, new=1.0, largest_drop=-0.02, verdict="passed"),
         ],
-        flips=[flip],
-        flips_p_adjusted=0.03,
-        flips_failed=True,
-        worse=[change("paris")],
+        newly_broken_p_adjusted=0.03,
+        newly_broken_failed=True,
+        worse=[broken, change("paris")],
     )
     assert render_comparison(comparison(found, added=[{"suite": "Weather", "case": "oslo"}])) == [
         "old: latest  2026-a  2026-11-22 10:15:30 UTC  ababababab+  (main)",
@@ -97,8 +95,8 @@ def test_the_whole_of_a_small_one() -> None:
         "claude-3  passing trials     40  0.90  0.70   0.20   0.012          0.30  inconclusive",
         "claude-3  grounded           40  0.90  1.00  -0.10  <0.001         -0.02  passed",
         "",
-        "passed every trial before, none now (p 0.030, FAILED):",
-        "  Weather :: rome  5/5 -> 0/5",
+        "newly broken (p 0.030, FAILED):",
+        "  Weather :: rome  1.00 -> 0.00  (5/5 -> 0/5)",
         "",
         "worse:",
         "  Weather :: paris  1.00 -> -  (5/5 -> 1/5)",

@@ -85,7 +85,7 @@ def test_the_whole_document_is_in_it() -> None:
     assert head["document"] == as_json(document.rows())
     assert head["trends"] == as_json(trends())
     trial = head["document"]["cases"][0]["trials"][0]
-    assert rows[0]["trials"][0].keys() - trial.keys() == {"scores", "transcript"}
+    assert rows[0]["trials"][0].keys() - trial.keys() == {"transcript"}
 
 
 def test_a_report_is_a_fraction_of_its_document() -> None:

@@ -29,7 +29,6 @@ def content(suite: dict[str, Any] | None = None, **fields: Any) -> str:
         {"expected_params": {}},
         {"expected_params": {"city": "Paris"}},
         {"param_scoring": "case_sensitive"},
-        {"thresholds": {"overall": 0.5}},
         {"multi_turn": True, "mock_responses": {"get_weather": 5}},
     ],
 )
@@ -43,6 +42,9 @@ def test_what_is_asked_and_expected_counts(fields: dict[str, Any]) -> None:
         {"id": "b"},
         {"tags": ["x"]},
         {"trials": 5},
+        {"pass": "all"},
+        {"thresholds": {"overall": 0.5, "max_calls": 1}},
+        {"param_scoring": "exact"},
         {"weight": 2.0},
         {"skip": "no"},
         {"metadata": {"a": 1}},

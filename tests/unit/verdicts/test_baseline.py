@@ -21,7 +21,7 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import baseline
 from pytest_tooleval.verdicts.sides import Side
-from pytest_tooleval.verdicts.statistics import sign_flip_test
+from pytest_tooleval.verdicts.statistics import permutation_test
 
 Document = dict[str, Any]
 
@@ -89,10 +89,10 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     assert comparison["cases"] == {"same": 3, **lists}
     (model,) = comparison["models"]
     assert model["cases"] == 3
-    assert model["worse"] == model["better"] == model["flips"] == []
+    assert model["worse"] == model["better"] == []
     for found in model["metrics"]:
         assert (found["drop"], found["p"], found["p_adjusted"]) == (0.0, 1.0, 1.0)
-        assert found["bound"] == pytest.approx(1.645**2 / 15, abs=1e-3)
+        assert found["largest_drop"] == pytest.approx(1.645**2 / 15, abs=1e-3)
         assert found["verdict"] == "passed"
 
 
@@ -131,12 +131,12 @@ def test_the_comparison_is_what_a_document_holds() -> None:
     }
     assert list(comparison["models"][0]) == [
         *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),
-        *("flips", "flips_p", "flips_p_adjusted", "flips_failed"),
+        *("newly_broken_p", "newly_broken_p_adjusted", "newly_broken_failed"),
         *("worse", "better"),
     ]
     assert set(metric(comparison, "overall")) == {
         *("metric", "suite", "old", "new", "drop", "n", "p", "p_adjusted", "test"),
-        *("bound", "verdict"),
+        *("largest_drop", "verdict"),
     }
 
 
@@ -194,7 +194,7 @@ def test_a_large_drop_fails_and_says_so() -> None:
         "the share of passing trials, tool_selection"
     )
     found = metric(comparison, "pass")
-    assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "sign-flip")
+    assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "permutation")
     assert found["p"] == 0.5**50
 
 
@@ -209,21 +209,21 @@ def test_single_right_or_wrong_trials_are_mcnemars() -> None:
     comparison = compare(runs(old, 1), runs(new, 1))
     found = metric(comparison, "pass")
     assert found["test"] == "McNemar"
-    assert found["p"] == pytest.approx(sign_flip_test([1.0] * 8 + [-1.0] * 2))
-    assert comparison["models"][0]["flips_p"] is None
+    assert found["p"] == pytest.approx(permutation_test([1.0] * 8 + [-1.0] * 2))
+    assert comparison["models"][0]["newly_broken_p"] is None
 
 
 def test_trial_means_are_compared_case_by_case() -> None:
     old, new = [5, 5, 3, 0], [4, 3, 4, 0]
     found = metric(compare(runs(old, 5), runs(new, 5)), "pass")
-    assert found["p"] == sign_flip_test([0.2, 0.4, -0.2, 0.0])
+    assert found["p"] == permutation_test([0.2, 0.4, -0.2, 0.0])
     assert found["drop"] == pytest.approx(0.1)
 
 
 def test_the_number_of_trials_may_differ() -> None:
     comparison = compare(runs([5] * 20, 5), runs([0] * 20, 1))
     found = metric(comparison, "pass")
-    assert (found["test"], found["verdict"]) == ("sign-flip", "failed")
+    assert (found["test"], found["verdict"]) == ("permutation", "failed")
 
 
 def test_paraphrases_of_one_intent_are_one_test() -> None:
@@ -232,7 +232,7 @@ def test_paraphrases_of_one_intent_are_one_test() -> None:
     for number, each in enumerate(new["cases"]):
         each["cluster"] = f"intent {number // 4}"
     found = metric(compare(old, new), "pass")
-    assert (found["p"], found["test"], found["n"]) == (0.5**3, "sign-flip", 12)
+    assert (found["p"], found["test"], found["n"]) == (0.5**3, "permutation", 12)
 
 
 def test_weights_count_in_means_and_tests() -> None:
@@ -244,7 +244,7 @@ def test_weights_count_in_means_and_tests() -> None:
     weighted = runs([0, 1], 1)
     weighted["cases"][0]["weight"] = 3.0
     assert one_each["test"] == "McNemar"
-    assert metric(compare(runs([1, 1], 1), weighted), "pass")["test"] == "sign-flip"
+    assert metric(compare(runs([1, 1], 1), weighted), "pass")["test"] == "permutation"
 
 
 def test_metrics_are_those_that_both_have_numbers_for() -> None:
@@ -267,7 +267,7 @@ def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
     old["cases"][2]["outcome"] = "skipped"
     comparison = compare(old, new)
     assert comparison["models"][0]["cases"] == 2
-    assert comparison["models"][0]["flips"] == []
+    assert comparison["models"][0]["worse"] == []
     assert "not compared: 1 case without an answer, 1 case skipped (" in comparison["message"]
 
 
@@ -325,46 +325,45 @@ def test_a_case_without_overall_moves_by_its_passes() -> None:
     assert model["worse"][0]["new_passes"] == "1/5"
 
 
-# Flips
+# Newly broken cases
 
 
 def test_a_sure_case_that_always_fails_now_fails_the_gate() -> None:
     comparison = compare(runs([10] * 30, 10), runs([0] + [10] * 29, 10))
     (model,) = comparison["models"]
-    assert model["flips"] == [{"suite": "weather", "case": "case-0", "old": "10/10", "new": "0/10"}]
-    assert model["flips_p"] == pytest.approx(1 / math.comb(20, 10))
-    assert model["flips_failed"]
+    (broken,) = (each for each in model["worse"] if each["newly_broken"])
+    assert (broken["case"], broken["old_passes"], broken["new_passes"]) == ("case-0", "10/10", "0/10")
+    assert model["newly_broken_p"] == pytest.approx(1 / math.comb(20, 10))
+    assert model["newly_broken_failed"]
     assert comparison["failed"]
     assert not any(each["verdict"] == "failed" for each in model["metrics"])
     assert comparison["message"] == (
-        "case-0 passed every trial before (10/10) and fails every trial now (0/10) on gpt-4o (p < 0.001)"
+        "case-0 newly broken (10/10 to 0/10 trials passed) on gpt-4o (p < 0.001)"
     )
 
 
-def test_one_trial_is_too_few_for_a_flip() -> None:
+def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     comparison = compare(runs([1] * 30, 1), runs([0] + [1] * 29, 1))
     assert not comparison["failed"]
-    assert comparison["models"][0]["flips"][0]["new"] == "0/1"
+    assert comparison["models"][0]["worse"][0]["newly_broken"]
     assert comparison["message"] == (
         "the share of passing trials of gpt-4o went from 1.00 to 0.97 over 30 cases, and a drop of up "
-        "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 passed every "
-        "trial before (1/1) and fails every trial now (0/1), which may be due to chance "
+        "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 newly "
+        "broken (1/1 to 0/1 trials passed), which may be due to chance "
         "(does not fail the run; --tooleval-fail-inconclusive would)"
     )
 
 
-def test_two_trials_may_flip_by_chance() -> None:
+def test_two_trials_may_break_by_chance() -> None:
     comparison = compare(runs([2] * 30, 2), runs([0] + [2] * 29, 2))
-    assert comparison["models"][0]["flips_p"] == pytest.approx(1 / 6)
+    assert comparison["models"][0]["newly_broken_p"] == pytest.approx(1 / 6)
     assert not comparison["failed"]
 
 
-def test_flips_fail_however_large_a_drop_is_allowed() -> None:
+def test_newly_broken_cases_fail_however_large_a_drop_is_allowed() -> None:
     comparison = compare(runs([10] * 30, 10), runs([0] * 3 + [10] * 27, 10), max_drop=0.5)
     assert comparison["failed"]
-    assert comparison["message"].startswith(
-        "3 cases passed every trial before and fail every trial now on"
-    )
+    assert comparison["message"].startswith("3 cases newly broken on gpt-4o")
 
 
 # What fails
@@ -579,13 +578,14 @@ def test_any_two_runs_can_be_compared(
         assert 0 < each["p"] <= each["p_adjusted"] <= 1
         assert each["drop"] == pytest.approx(each["old"] - each["new"])
         assert each["verdict"] != "failed" or each["p_adjusted"] < 0.05
-        assert each["bound"] >= each["drop"] - 1e-9
+        assert each["largest_drop"] >= each["drop"] - 1e-9
     back = compare(new, old)
-    assert [flip["case"] for flip in back["models"][0]["flips"]] == [
+    broken = {each["case"] for each in back["models"][0]["worse"] if each["newly_broken"]}
+    assert broken == {
         f"case-{number}"
         for number, ((c, n), (d, m), _) in enumerate(found)
         if n and m and d == m and not c
-    ]
+    }
 
 
 def test_thousands_of_cases_are_compared_quickly() -> None:

@@ -21,6 +21,7 @@ from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import TestCase
 from pytest_tooleval.suite.model import resolve
 from pytest_tooleval.verdicts.case import Judgement
+from pytest_tooleval.verdicts.case import Standard
 from pytest_tooleval.verdicts.case import judge
 from pytest_tooleval.verdicts.case import mean_scores
 
@@ -43,7 +44,8 @@ def judged(
     )
     trials_or_rule = {"pass_rule": rule} if "/" in rule else {"pass_rule": rule, "trials": len(trials)}
     suite = Suite(name="s", test_cases=[case])
-    return judge(trials, resolve(suite, case, Overrides(**trials_or_rule)))
+    found = resolve(suite, case, Overrides(**trials_or_rule))
+    return judge(trials, Standard(found.thresholds, found.budgets, found.pass_rule))
 
 
 FAILED = TrialResult(error=TrialError("timeout", "no answer within 5 s"))

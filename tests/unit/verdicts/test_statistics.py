@@ -18,15 +18,15 @@ from power import power
 from power import typical_pass_rates
 
 from pytest_tooleval.verdicts import statistics
-from pytest_tooleval.verdicts.statistics import drop_bound
-from pytest_tooleval.verdicts.statistics import flip_test
 from pytest_tooleval.verdicts.statistics import holm
 from pytest_tooleval.verdicts.statistics import kappa
+from pytest_tooleval.verdicts.statistics import largest_drop
 from pytest_tooleval.verdicts.statistics import mean_interval
+from pytest_tooleval.verdicts.statistics import newly_broken_test
 from pytest_tooleval.verdicts.statistics import pass_at_k
 from pytest_tooleval.verdicts.statistics import pass_hat_k
+from pytest_tooleval.verdicts.statistics import permutation_test
 from pytest_tooleval.verdicts.statistics import reliability
-from pytest_tooleval.verdicts.statistics import sign_flip_test
 from pytest_tooleval.verdicts.statistics import wilson
 
 DOCS = Path(__file__).parents[3] / "docs/concepts/statistics.md"
@@ -202,13 +202,13 @@ def brute_force(differences: list[float]) -> float:
 
 
 @given(fifths, st.sampled_from([1, 5, 3, 75]))
-def test_sign_flips_equal_all_sign_flips_on_a_lattice(steps: list[int], parts: int) -> None:
+def test_permutations_equal_all_signs_on_a_lattice(steps: list[int], parts: int) -> None:
     differences = [step / parts for step in steps]
-    assert sign_flip_test(differences) == pytest.approx(brute_force(differences), abs=1e-12)
+    assert permutation_test(differences) == pytest.approx(brute_force(differences), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_sign_flips_equal_scipys(seed: int) -> None:
+def test_permutations_equal_scipys(seed: int) -> None:
     np = pytest.importorskip("numpy")
     stats = pytest.importorskip("scipy.stats")
     chance = random.Random(seed)
@@ -226,23 +226,23 @@ def test_sign_flips_equal_scipys(seed: int) -> None:
             n_resamples=math.inf,
             vectorized=True,
         )
-        assert sign_flip_test(differences) == pytest.approx(expected.pvalue, abs=1e-12)
+        assert permutation_test(differences) == pytest.approx(expected.pvalue, abs=1e-12)
 
 
-def test_sign_flips_of_overall_scores_count_equal_sums_as_equal() -> None:
+def test_permutations_of_overall_scores_count_equal_sums_as_equal() -> None:
     # 0.6 + 0.4 * 1/3 and its like are no sums of binary fractions.
     differences = [0.6, 0.4 / 3, -0.8 / 3, 0.6 + 0.4 / 3, -0.6 - 0.4, 0.2, 0.2]
-    assert sign_flip_test(differences) == brute_force(differences)
+    assert permutation_test(differences) == brute_force(differences)
 
 
 def test_nothing_that_differs_is_no_evidence() -> None:
-    assert sign_flip_test([]) == 1.0
-    assert sign_flip_test([0.0, 0.0]) == 1.0
+    assert permutation_test([]) == 1.0
+    assert permutation_test([0.0, 0.0]) == 1.0
 
 
 def test_a_drop_everywhere_is_as_rare_as_can_be() -> None:
-    assert sign_flip_test([0.25] * 10) == 0.5**10
-    assert sign_flip_test([-0.25] * 10) == 1.0
+    assert permutation_test([0.25] * 10) == 0.5**10
+    assert permutation_test([-0.25] * 10) == 1.0
 
 
 @pytest.mark.parametrize("cases", [200, 1000])
@@ -253,23 +253,23 @@ def test_many_differences_on_no_lattice_agree_with_drawn_signs(cases: int) -> No
     differences += 1.5 * math.sqrt((differences**2).sum()) / cases - differences.mean()
     drawn = chance.choice([-1.0, 1.0], (20_000, cases)) @ np.abs(differences)
     expected = (drawn >= differences.sum()).mean()
-    assert sign_flip_test(list(differences)) == pytest.approx(expected, abs=0.008)
+    assert permutation_test(list(differences)) == pytest.approx(expected, abs=0.008)
 
 
 def test_the_normal_approximation_meets_the_count() -> None:
     chance = random.Random(3)
     differences = [chance.randint(-4, 5) / 5 for _ in range(400)]
     sizes = [abs(difference) for difference in differences if difference]
-    counted = sign_flip_test(differences)
+    counted = permutation_test(differences)
     approximate = statistics._normal_tail(sizes, math.fsum(differences), 0.2)
     assert approximate == pytest.approx(counted, rel=1e-3)
 
 
-def test_sign_flips_are_quick_however_many() -> None:
+def test_permutations_are_quick_however_many() -> None:
     chance = random.Random(1)
     start = time.process_time()
     for cases in (290, 310, 3000):
-        sign_flip_test([chance.gauss(0.01, 1) for _ in range(cases)])
+        permutation_test([chance.gauss(0.01, 1) for _ in range(cases)])
     assert time.process_time() - start < 2
 
 
@@ -279,52 +279,53 @@ def test_of_single_trials_it_is_mcnemars_test(worse: int, better: int) -> None:
     expected = 1.0
     if worse + better:
         expected = stats.binomtest(worse, worse + better, alternative="greater").pvalue
-    assert sign_flip_test([1.0] * worse + [-1.0] * better) == pytest.approx(expected, rel=1e-9)
+    assert permutation_test([1.0] * worse + [-1.0] * better) == pytest.approx(expected, rel=1e-9)
 
 
 def test_one_flip_is_as_rare_as_its_trials_make_it() -> None:
-    assert flip_test([(5, 5, 5, 0)]) == pytest.approx(1 / math.comb(10, 5))
-    assert flip_test([(1, 1, 1, 0)]) == 0.5
-    assert flip_test([(5, 5, 1, 0)]) == pytest.approx(1 / 6)
+    assert newly_broken_test([(5, 5, 5, 0)]) == pytest.approx(1 / math.comb(10, 5))
+    assert newly_broken_test([(1, 1, 1, 0)]) == 0.5
+    assert newly_broken_test([(5, 5, 1, 0)]) == pytest.approx(1 / 6)
 
 
-def test_cases_that_could_have_flipped_make_a_flip_likelier() -> None:
+def test_cases_that_could_have_broken_make_a_broken_one_likelier() -> None:
     q = 1 / math.comb(10, 5)
-    assert flip_test([(5, 5, 5, 0), (5, 3, 5, 2), (5, 0, 5, 5)]) == pytest.approx(1 - (1 - q) ** 3)
-    assert flip_test([(5, 5, 5, 0), (5, 5, 5, 5), (5, 4, 5, 4)]) == pytest.approx(q)
+    could_break = [(5, 5, 5, 0), (5, 3, 5, 2), (5, 0, 5, 5)]
+    assert newly_broken_test(could_break) == pytest.approx(1 - (1 - q) ** 3)
+    assert newly_broken_test([(5, 5, 5, 0), (5, 5, 5, 5), (5, 4, 5, 4)]) == pytest.approx(q)
 
 
 def test_without_a_flip_p_is_1_and_without_a_chance_for_one_none() -> None:
-    assert flip_test([(5, 3, 5, 2)]) == 1.0
-    assert flip_test([(5, 5, 5, 5), (3, 0, 3, 0), (0, 0, 5, 0), (5, 5, 0, 0)]) is None
-    assert flip_test([]) is None
+    assert newly_broken_test([(5, 3, 5, 2)]) == 1.0
+    assert newly_broken_test([(5, 5, 5, 5), (3, 0, 3, 0), (0, 0, 5, 0), (5, 5, 0, 0)]) is None
+    assert newly_broken_test([]) is None
 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2)), min_size=1, max_size=4), st.randoms())
-def test_flips_equal_all_ways_to_deal_the_passes(
+def test_newly_broken_cases_equal_all_ways_to_deal_the_passes(
     sizes: list[tuple[int, int]], draw: random.Random
 ) -> None:
     cases = []
     for n, m in sizes:
         dealt = draw.sample([1] * n + [0] * m, n + m)
         cases.append((n, sum(dealt[:n]), m, sum(dealt[n:])))
-    flips = sum(statistics.is_flip(case) for case in cases)
+    broken = sum(statistics.is_newly_broken(case) for case in cases)
     ways = [list(itertools.combinations(range(n + m), n)) for n, m in sizes]
     # A way names the trials that pass; the first n are the old ones.
     deals = list(itertools.product(*ways))
     as_many = sum(
-        sum(set(way) == set(range(n)) for way, (n, _) in zip(deal, sizes, strict=True)) >= flips
+        sum(set(way) == set(range(n)) for way, (n, _) in zip(deal, sizes, strict=True)) >= broken
         for deal in deals
     )
-    assert flip_test(cases) == pytest.approx(as_many / len(deals))
+    assert newly_broken_test(cases) == pytest.approx(as_many / len(deals))
 
 
 def test_a_cluster_shows_one_flip() -> None:
-    flips = [(5, 5, 5, 0)] * 3 + [(5, 4, 5, 1)] * 4
-    assert flip_test(flips, range(7)) == flip_test(flips)
-    # Three paraphrases of one intent: a chance of 3 in 252 that any of them flips.
-    assert flip_test(flips[:3], [0, 0, 0]) == pytest.approx(3 / 252)
+    broken = [(5, 5, 5, 0)] * 3 + [(5, 4, 5, 1)] * 4
+    assert newly_broken_test(broken, range(7)) == newly_broken_test(broken)
+    # Three paraphrases of one intent: a chance of 3 in 252 that any of them breaks.
+    assert newly_broken_test(broken[:3], [0, 0, 0]) == pytest.approx(3 / 252)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.005])
@@ -334,21 +335,21 @@ def test_a_drop_of_the_margin_is_seldom_ruled_out(alpha: float) -> None:
         passing = 0.0
         for failures in range(answers + 1):
             error = math.sqrt(failures) / answers
-            if drop_bound(failures / answers, error, 1 / answers, alpha) > 0.1:
+            if largest_drop(failures / answers, error, 1 / answers, alpha) > 0.1:
                 break
             passing += math.comb(answers, failures) * 0.1**failures * 0.9 ** (answers - failures)
         assert passing <= alpha * 1.05, answers
 
 
 def test_what_nothing_changed_in_rules_out() -> None:
-    assert drop_bound(0.0, 0.0, 1 / 28, 0.05) < 0.1 < drop_bound(0.0, 0.0, 1 / 27, 0.05)
+    assert largest_drop(0.0, 0.0, 1 / 28, 0.05) < 0.1 < largest_drop(0.0, 0.0, 1 / 27, 0.05)
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(1e-6, 1), st.sampled_from([0.05, 0.005]))
 def test_a_bound_lies_above_the_drop_and_solves_its_equation(
     drop: float, error: float, step: float, alpha: float
 ) -> None:
-    bound = drop_bound(drop, error, step, alpha)
+    bound = largest_drop(drop, error, step, alpha)
     z = {0.05: 1.6448536, 0.005: 2.5758293}[alpha]
     assert bound > drop
     assert (bound - drop) ** 2 == pytest.approx(z * z * (error**2 + step * (bound - drop)), rel=1e-5)
@@ -365,12 +366,12 @@ def test_the_variance_of_dealing_equals_all_ways_to_deal(n: int, m: int) -> None
         assert statistics.dealt_variance(old, n, new, m) == pytest.approx(expected)
 
 
-def test_very_many_flips_are_counted_about_right() -> None:
+def test_very_many_newly_broken_cases_are_counted_about_right() -> None:
     cases = [(2, 2, 2, 0)] * 1200 + [(2, 1, 2, 1)] * 6000
     chances = len(cases) / 6
     exact = 0.5 * math.erfc((1199.5 - chances) / math.sqrt(chances * 5 / 6) / math.sqrt(2))
-    assert flip_test(cases) == pytest.approx(exact)
-    assert flip_test(cases[500:]) == pytest.approx(1.0)
+    assert newly_broken_test(cases) == pytest.approx(exact)
+    assert newly_broken_test(cases[500:]) == pytest.approx(1.0)
 
 
 def test_holm_as_in_the_paper() -> None:
