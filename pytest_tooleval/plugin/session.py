@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
@@ -63,7 +62,7 @@ from .output import clean_sections
 from .output import clean_warning
 from .recorded import RecordedRuns
 from .settings import Settings
-from .suites import warn_of
+from .suites import SuiteWarnings
 from .verdicts import VerdictItem
 from .verdicts import remember_tolerated
 from .verdicts import report_finding
@@ -118,7 +117,7 @@ class EvalSession:
         self.events: EventStream | None = None
         # Whether the tests came to their end.
         self._ended = False
-        self._checked: set[Path] = set()
+        self._warnings = SuiteWarnings()
         self._running: pytest.Item | None = None
         self._collection_errors = 0
         self._exitstatus: int | None = None
@@ -220,9 +219,7 @@ class EvalSession:
             # By nothing else Allure would tell the models of a case apart, and show retries of one test.
             allure.dynamic.parameter("model", item.spec.label)
         # Only now, when there are answers to wait for.
-        if item.path not in self._checked:
-            self._checked.add(item.path)
-            warn_of(item.path, item.origin.suite)
+        self._warnings.before(item.path, item.origin.suite, item.case.id)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -15,6 +15,7 @@ from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import ModelSpec
 from ..engine.tools.live import Live
 from ..engine.users import user_of
+from ..errors import Problem
 from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite
@@ -35,20 +36,42 @@ def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> Mo
     return spec and worker_model(config, settings, spec)
 
 
-def warn_of(path: Path, suite: Suite) -> None:
-    """Warn of what `tooleval validate` warns of."""
-    from ..suite.lint import lint_suite
+class SuiteWarnings:
+    """Warns of what `tooleval validate` warns of: once for each file, at a case that it is about."""
 
-    if lint_suite(suite):
-        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
-        first, *others = lint_suite(suite, document)
-        more = f" (tooleval validate shows {len(others)} more)" if others else ""
-        field = _CASE.sub(lambda found: f"{suite.test_cases[int(found[1])].id}: ", first.field)
-        _warn(path, f"{field.removesuffix(': ')}: {first.message}{more}", first.line)
+    def __init__(self) -> None:
+        self._problems: dict[Path, list[Problem]] = {}
+
+    def before(self, path: Path, suite: Suite, id: str) -> None:
+        """Warn before the case with this id runs, if the warning is about it or the suite."""
+        problems = self._problems.get(path)
+        if problems is None:
+            problems = self._problems[path] = _problems(path, suite)
+        own = next((each for each in problems if _case_of(each, suite) in (None, id)), None)
+        if own is not None:
+            self._problems[path] = []
+            others = len(problems) - 1
+            more = f" (tooleval validate shows {others} more)" if others else ""
+            field = _CASE.sub(lambda _: f"{id}: ", own.field).removesuffix(": ")
+            _warn(path, f"{field}: {own.message}{more}", own.line)
 
 
 # The prefix of a case's fields, which is replaced by its id.
 _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
+
+
+def _case_of(problem: Problem, suite: Suite) -> str | None:
+    """The id of the case that a problem is about; None if it is about the suite."""
+    found = _CASE.match(problem.field)
+    return suite.test_cases[int(found[1])].id if found else None
+
+
+def _problems(path: Path, suite: Suite) -> list[Problem]:
+    from ..suite.lint import lint_suite
+
+    if not lint_suite(suite):
+        return []
+    return lint_suite(suite, read_document(decode_bytes(path.read_bytes(), str(path)), str(path)))
 
 
 def _warn(path: Path, text: str, line: int = 1) -> None:

@@ -120,9 +120,14 @@ def test_a_read_only_folder(project: Project) -> None:
 
 def test_a_warning_stands_where_the_suite_is_wrong(project: Project) -> None:
     project.suite(right("a"), right("b", tags=["flaky"]), file="sub/weather.tooleval.json")
-    project.run("sub").stdout.fnmatch_lines(
-        ['*sub?weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also the mark*']
+    result = project.run("sub")
+    result.stdout.fnmatch_lines(
+        [
+            "sub/weather.tooleval.json::b[[]agent[]]",
+            '*sub?weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also the mark*',
+        ]
     )
+    assert "flaky" not in project.run("sub/weather.tooleval.json::a[agent]").stdout.str()
 
 
 def test_warnings_as_errors(project: Project) -> None:
