@@ -808,7 +808,12 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
 
 def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     page = seeded.page
-    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
+    suite = json.loads(SEED)
+    params = {"city": {"$contains": "Paris"}, "units": {"$optional": {"$any_of": ["kelvin"]}}}
+    suite["test_cases"][0]["expected_params"] = {**params, "days": {"$gte": 3}}
+    seeded.write("weather.tooleval.json", suite)
+    given = {"city": "Rome", "units": "celsius", "days": 5}
+    seeded.script({**seeded.calls, PARIS: [["get_weather", given]]})
     run = seeded.run("agent")
     seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
     page.get_by_role("button", name="Accept this answer").click()
@@ -816,7 +821,11 @@ def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     page.get_by_role("button", name="Update suite").click()
     expect(page.locator("dialog")).to_have_count(0)
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
-    assert case["expected_params"] == {"city": "Rome"}
+    assert case["expected_params"] == {
+        "city": {"$contains": "Rome"},
+        "units": {"$optional": {"$any_of": ["kelvin", "celsius"]}},
+        "days": {"$gte": 3},
+    }
     page.get_by_role("button", name="Close").click()
     with page.expect_download() as report:
         page.get_by_role("link", name="Download report").click()

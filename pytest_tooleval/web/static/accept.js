@@ -3,12 +3,13 @@
 
 import { call, suitePath } from "./api.js";
 import { announce, errorBox } from "./controls.js";
-import { removeAt, setRaw } from "./json-text.js";
+import { read, removeAt, setRaw } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
 import { button, el, isolated, shown } from "./page/dom.js";
-import { prettyJson } from "./page/json.js";
+import { exactJson, prettyJson } from "./page/json.js";
 
-/** @import { Call, WholeTrial } from "./page/trial.js" */
+/** @import { Path } from "./json-text.js" */
+/** @import { Call, Check, WholeTrial } from "./page/trial.js" */
 /** @import { Row } from "./page/cases.js" */
 
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls"];
@@ -25,7 +26,7 @@ export async function accept(row, trial) {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    const { text, etag, suite, ids } = await call("GET", suitePath(row.file));
+    const { text, etag, suite, ids } = await call("GET", suitePath(row.file), { read: exactJson });
     const place = ids.indexOf(row.case);
     if (place < 0) throw new Error(`${row.file} no longer has a case ${shown(row.case)}`);
     const changed = accepted(text, place, suite.test_cases[place], trial);
@@ -54,6 +55,7 @@ export async function accept(row, trial) {
 
 /**
  * The text of the suite with the calls of a trial as the expected ones of a case; of a chain, its last call.
+ * Only what was wrong changes, and a matcher stays where it can.
  * @param {string} text
  * @param {number} place of the case
  * @param {any} item the case
@@ -66,23 +68,79 @@ function accepted(text, place, item, trial) {
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);
   if (broken) throw new Error(`the arguments of ${shown(broken.name)} are not a JSON object`);
-  /** @type {Record<string, string>} */
-  const wanted = {};
+  const checks = trial.scores.parameter_accuracy?.checks ?? [];
+  const own = ["test_cases", place];
+  const set = (/** @type {string} */ key, /** @type {unknown} */ value) => {
+    text = setRaw(text, [...own, key], prettyJson(JSON.stringify(value)), ["id", "prompt", ...EXPECTED]);
+  };
   if (item.expected_calls !== undefined || calls.length > 1) {
-    wanted.expected_calls = `[${calls.map((each) => `{"tool": ${JSON.stringify(each.name)}, "params": ${argumentsOf(each)}}`).join(", ")}]`;
+    for (const key of ["expected_tool", "expected_params"]) text = removeAt(text, [...own, key]);
+    const ofCall = (/** @type {number} */ i) => checks.filter((check) => check.place === `call ${i + 1}`);
+    const isAligned = item.expected_calls?.length === calls.length && calls.every((each, i) => each.name === item.expected_calls[i].tool && ofCall(i).every((check) => isOf(check, each)));
+    if (!isAligned) set("expected_calls", calls.map((each) => ({ tool: each.name, params: argumentsOf(each) })));
+    else calls.forEach((each, i) => (text = mended(text, [...own, "expected_calls", i, "params"], item.expected_calls[i].params, each, ofCall(i))));
+  } else if (!calls.length) {
+    text = removeAt(text, [...own, "expected_params"]);
+    set("expected_tool", null);
   } else {
-    wanted.expected_tool = calls.length ? JSON.stringify(calls[0].name) : "null";
-    if (calls.length) wanted.expected_params = argumentsOf(calls[0]);
-  }
-  for (const key of EXPECTED) {
-    const path = ["test_cases", place, key];
-    if (!(key in wanted)) text = removeAt(text, path);
-    else if (JSON.stringify(JSON.parse(wanted[key])) !== JSON.stringify(item[key])) text = setRaw(text, path, prettyJson(wanted[key]), ["id", "prompt", ...EXPECTED]);
+    if (trial.scores.tool_selection?.value !== 1) set("expected_tool", calls[0].name);
+    if (item.expected_params === undefined) set("expected_params", argumentsOf(calls[0]));
+    else text = mended(text, [...own, "expected_params"], item.expected_params, calls[0], checks);
   }
   return text;
 }
 
-/** @param {Call} call */
+/**
+ * The text with those expected parameters changed that the call does not have.
+ * @param {string} text
+ * @param {Path} path of the parameters
+ * @param {any} expected
+ * @param {Call} call
+ * @param {Check[]} checks
+ */
+function mended(text, path, expected, call, checks) {
+  const given = argumentsOf(call);
+  for (const { what, value } of checks) {
+    if (value >= 1) continue;
+    if (!Object.hasOwn(given, what)) text = removeAt(text, [...path, what]);
+    else text = setRaw(text, [...path, what], prettyJson(JSON.stringify(acceptedValue(expected[what], given[what]))));
+  }
+  return text;
+}
+
+/** Whether a check is of this call's arguments. @param {Check} check @param {Call} call */
+function isOf({ what, actual }, call) {
+  const value = argumentsOf(call)[what];
+  return value === undefined || JSON.stringify(value) === JSON.stringify(read(actual).data);
+}
+
+/** The operand with which a matcher accepts a value; undefined if there is none. @type {Record<string, (operand: any, actual: any) => unknown>} */
+const OPERANDS = {
+  $any_of: (values, actual) => [...values, actual],
+  $approx: (operand, actual) => ofType("number", actual) && { ...operand, value: actual },
+  $contains: (_, actual) => ofType("string", actual),
+  $date: (_, actual) => ofType("string", actual),
+  $exact: (_, actual) => actual,
+  $fuzzy: (_, actual) => ofType("string", actual),
+  $gte: (_, actual) => ofType("number", actual),
+  $lte: (_, actual) => ofType("number", actual),
+  $optional: (value, actual) => acceptedValue(value, actual),
+  $unordered: (_, actual) => (Array.isArray(actual) ? actual : undefined),
+};
+
+/** @param {"number" | "string"} type @param {any} value */
+function ofType(type, value) {
+  return typeof value === type ? value : undefined;
+}
+
+/** An expected value that accepts the actual one: the same matcher with another operand, else the value itself. @param {any} expected @param {any} actual */
+function acceptedValue(expected, actual) {
+  const [key = ""] = typeof expected === "object" ? Object.keys(expected ?? {}) : [];
+  const operand = Object.hasOwn(OPERANDS, key) ? OPERANDS[key](expected[key], actual) : undefined;
+  return operand === undefined ? actual : { [key]: operand };
+}
+
+/** @param {Call} call @returns {any} */
 function argumentsOf({ raw_arguments: raw, arguments: given }) {
-  return raw ?? JSON.stringify(given);
+  return raw === null ? given : exactJson(raw);
 }
