@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.plugin.options import GROUPS
@@ -155,6 +156,15 @@ def gaps() -> str:
     return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
 
 
+def clients() -> str:
+    rows = [
+        (f"`{row.name}/`", " or ".join(f"`{key}`" for key in row.keys), row.base or f"`{row.bases[0]}`")
+        for row in PROVIDERS.values()
+        if row.protocol
+    ]
+    return table(("models", "key", "address"), rows)
+
+
 def destructive() -> str:
     return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
 
@@ -167,6 +177,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/options.md", "options"): options,
     ("docs/concepts/verdicts.md", "presets"): presets,
     ("docs/reference/results.md", "document"): document,
+    ("docs/reference/models.md", "clients"): clients,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.models.spec import LEXICAL
+from ..secrets import shown_address
 from ..text import printable
 from ..text import shorten
 from .check_judge import check_judge
@@ -26,7 +27,6 @@ def models(context: click.Context) -> None:
     """List the configured models; check a model or a judge."""
     if context.invoked_subcommand is not None:
         return
-    from ..engine.models.keys import key_variable
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
 
@@ -43,7 +43,7 @@ def models(context: click.Context) -> None:
             "model": printable(spec.label),
             "calls": printable(spec.callable or spec.model),
             "over": _over(spec),
-            "key": printable(key_variable(spec) or ""),
+            "key": printable(spec.key_variable or ""),
             "defined at": tables.place(spec.label),
         }
         for spec in specs
@@ -58,10 +58,8 @@ def _over(spec: ModelSpec) -> str:
         return "Python"
     if spec.model == LEXICAL:
         return "this package"
-    if spec.api_base:
-        return printable(spec.api_base)
-    providers = {"openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Google"}
-    return providers[spec.protocol] if spec.protocol else "litellm"
+    address = spec.base or (spec.provider.base if spec.protocol else "")
+    return printable(shown_address(address)) or "litellm"
 
 
 models.add_command(check_judge)

@@ -19,7 +19,7 @@ from ..errors import ModelError
 from .clients.base import ChatRequest
 from .clients.base import sent_parameters
 from .models.prices import listed
-from .models.prices import provider_of
+from .models.providers import FORCED
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
 
@@ -48,7 +48,6 @@ _UNKNOWN = re.compile(
     r"n[o']t supported|unsupported|deprecated|unknown|unrecogni|unexpected", re.IGNORECASE
 )
 _STATUSES = (None, 400, 404, 422, 501)
-_FORCED = "tool_choice required"
 
 
 class ParameterRefused(ModelError):
@@ -171,7 +170,7 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
 def _listed(model: str) -> frozenset[str]:
     """What the model refuses according to litellm's price list."""
     entry = listed(model) or {}
-    flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": _FORCED}
+    flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": FORCED}
     refused = {key for flag, key in flags.items() if entry.get(flag) is False}
     if model == LEXICAL or (entry and not entry.get("supports_reasoning")):
         refused.add(_EFFORT)
@@ -180,15 +179,12 @@ def _listed(model: str) -> frozenset[str]:
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
     """What litellm would silently leave out."""
-    if spec.protocol or spec.callable:
+    if spec.protocol:
         return frozenset()
-    provider = spec.extra.get("custom_llm_provider") or provider_of(spec.model)
-    if provider in ("ollama", "ollama_chat"):
-        return frozenset({_FORCED, _key("tool_choice", "none")})
     thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")
     thinks = effort not in (None, "none") or (
         isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
     )
-    if thinks and provider in ("bedrock", "bedrock_converse") and "anthropic" in spec.model:
-        return frozenset({_FORCED})
-    return frozenset()
+    provider = spec.provider
+    found = (what for word, what in provider.ignores_thinking if thinks and word in spec.model)
+    return frozenset((*provider.ignores, *found))

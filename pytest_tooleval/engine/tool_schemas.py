@@ -9,12 +9,11 @@ from typing import Any
 
 from ..errors import ModelError
 from ..suite.explain import field_path
-from ..suite.provider_schemas import Provider
+from ..suite.provider_schemas import Rules
 from ..suite.provider_schemas import Trouble
 from ..suite.provider_schemas import troubles
 from ..text import first_few
 from ..text import printable
-from .models.prices import provider_of
 from .models.spec import ModelSpec
 
 
@@ -22,9 +21,9 @@ class ToolSchemas:
     """Checks the tools in questions to one model."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._providers = _providers(spec)
+        self._providers = _rules(spec)
         # Another host with a provider's protocol may accept what the provider refuses.
-        self._refuses = not spec.base or provider_of(spec.model) == "azure"
+        self._refuses = not spec.base or spec.provider.name == "azure"
         self._known: dict[str, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -59,20 +58,8 @@ class ToolSchemas:
         )
 
 
-def _providers(spec: ModelSpec) -> frozenset[Provider]:
+def _rules(spec: ModelSpec) -> frozenset[Rules]:
     """The providers whose rules apply to a model's tools; empty when unknown."""
-    if spec.callable:
-        return frozenset()
-    provider = str(spec.extra.get("custom_llm_provider") or provider_of(spec.model))
-    claude = "claude" in spec.model
-    if provider in ("openai", "azure"):
-        return frozenset({"OpenAI"})
-    if provider == "anthropic" or (claude and provider.startswith("vertex_ai")):
-        return frozenset({"Anthropic"})
-    if spec.protocol == "gemini":
-        return frozenset({"Gemini"})
-    if provider == "gemini" or (provider.startswith("vertex_ai") and "gemini" in spec.model):
-        return frozenset({"Gemini", "Vertex AI"})
-    if provider.startswith("bedrock"):
-        return frozenset({"Bedrock", "Anthropic"} if claude else {"Bedrock"})
-    return frozenset()
+    rules = {rules for word, rules in spec.provider.schemas if word in spec.model}
+    # What litellm leaves out for Vertex AI, our own client sends.
+    return frozenset(rules - {"Vertex AI"} if spec.protocol else rules)

@@ -21,7 +21,7 @@ from .explain import show
 from .source import Loc
 from .tool_schemas import subschemas
 
-Provider = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
+Rules = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 
 
 class Trouble(NamedTuple):
@@ -33,8 +33,8 @@ class Trouble(NamedTuple):
     at: Loc
     what: str
     safe: str = ""
-    refused: tuple[Provider, ...] = ()
-    hidden: tuple[Provider, ...] = ()
+    refused: tuple[Rules, ...] = ()
+    hidden: tuple[Rules, ...] = ()
 
     def __str__(self) -> str:
         parts = []
@@ -46,7 +46,7 @@ class Trouble(NamedTuple):
         return "; ".join(parts) + (f"; {self.safe}" if self.safe else "")
 
 
-def _all(providers: tuple[Provider, ...]) -> str:
+def _all(providers: tuple[Rules, ...]) -> str:
     *first, last = providers
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -65,7 +65,7 @@ def troubles(function: Mapping[str, Any]) -> Iterator[Trouble]:
 
 
 def _name(name: str) -> Iterator[Trouble]:
-    refused: list[Provider] = []
+    refused: list[Rules] = []
     if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
         refused.append("OpenAI")
     if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", name):
@@ -80,7 +80,7 @@ def _name(name: str) -> Iterator[Trouble]:
 def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
     for key in ("anyOf", "oneOf", "allOf", "enum", "not"):
         if key in parameters:
-            hidden: tuple[Provider, ...] = ("Anthropic", "Bedrock") if key.endswith("Of") else ()
+            hidden: tuple[Rules, ...] = ("Anthropic", "Bedrock") if key.endswith("Of") else ()
             if key != "anyOf":
                 hidden = (*hidden, "Vertex AI")
             what = f"{show(key)} at the top of the parameters"
@@ -141,7 +141,7 @@ def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
     if "anyOf" in schema and beside:
         what = f'{listing(beside)} next to "anyOf"'
         # Only the alternatives are sent, and Google refuses those that require a property of the schema.
-        refused: tuple[Provider, ...] = ("Vertex AI",) if _require_others(schema["anyOf"]) else ()
+        refused: tuple[Rules, ...] = ("Vertex AI",) if _require_others(schema["anyOf"]) else ()
         yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Vertex AI",))
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from pytest_tooleval.engine.asking import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.trial import sampling_for
 
 from .project import TIME_TOOL
 from .project import WEATHER_TOOL
@@ -200,7 +200,7 @@ def known(fields: dict[str, Any]) -> dict[str, Any]:
 def test_the_keys_and_the_transcript_of_a_case(desk: Project, kind: str) -> None:
     model, data = KINDS[kind]
     desk.write("s.tooleval.json", json.dumps(data))
-    options = ["--tooleval-judge=judge", "--tooleval-cassette=tapes", "--tooleval-json=out.json"]
+    options = ["--tooleval-judge=judge", "--tooleval-cassette=tapes", "--tooleval-report=out.json"]
     options += ["--tooleval-user=user", "--tooleval-allow-tools=*"]
     options += [] if model else ["--tooleval-transcripts=runs.jsonl"]
     desk.run(*options, model=model or None)

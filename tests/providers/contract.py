@@ -180,7 +180,6 @@ _ANTHROPIC: tuple[End, ...] = ("refused",)
 _BEDROCK: tuple[End, ...] = ("filtered",)
 _GEMINI: tuple[End, ...] = ("filtered", "prompt_blocked", "malformed_call", "unexpected_call")
 _ROUTED: tuple[End, ...] = (*_FILTERED, "prompt_blocked", "malformed_call", "provider_error")
-_OPENROUTER = {"api_base": "https://openrouter.ai/api/v1", "api_key_env": "OPENROUTER_API_KEY"}
 
 TARGETS = [
     *(
@@ -209,9 +208,8 @@ TARGETS = [
     Target("ollama_chat/llama3.1", reasons=False),
     Target("ollama_chat/qwen3"),
     Target("openrouter/openai/gpt-4o", None, False, _ROUTED),
-    Target("openai/openai/gpt-4o", None, False, _ROUTED, _OPENROUTER),
+    Target("openrouter/openai/gpt-4o", "litellm", False, _ROUTED),
     Target("openrouter/google/gemini-3.1-pro-preview", ends=_ROUTED, wants_thoughts=True),
-    Target("openai/google/gemini-3.1-pro-preview", None, True, _ROUTED, _OPENROUTER, True),
     Target("openrouter/anthropic/claude-sonnet-5", ends=_ROUTED),
     Target("openrouter/deepseek/deepseek-v4", ends=_ROUTED),
 ]

@@ -24,6 +24,8 @@ from urllib.parse import urlsplit
 
 import trustme
 
+from pytest_tooleval.engine.models.providers import PROVIDERS
+
 from .talk import KEY
 from .talk import Asked
 from .talk import Brain
@@ -34,8 +36,15 @@ from .talk import Script
 from .talk import StandIn
 from .talk import brain_of
 
+# Providers with OpenAI's protocol and nothing more.
+PLAIN = {
+    urlsplit(row.base).netloc: row
+    for row in PROVIDERS.values()
+    if row.protocol == "openai" and row.name not in ("openai", "azure", "openrouter")
+}
 # Where each provider is found. Their modules load the SDKs, which takes seconds.
 HOSTS = {
+    **dict.fromkeys(PLAIN, "openai_api"),
     "api.anthropic.com": "anthropic_messages",
     "api.openai.com": "openai_api",
     "generativelanguage.googleapis.com": "gemini",
@@ -51,6 +60,7 @@ ENVIRONMENT = {
     "AWS_BEARER_TOKEN_BEDROCK": KEY,
     "AWS_REGION": "us-east-1",
     "AWS_REGION_NAME": "us-east-1",
+    **{row.keys[0]: KEY for row in PLAIN.values()},
 }
 
 
@@ -194,6 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
             document = json.loads(body or b"{}")
         except ValueError:
             return 400, {"error": "the body is not JSON"}, {}
+        if host in PLAIN:
+            path = path.replace(urlsplit(PLAIN[host].base).path, "/v1", 1)
         exchange = Exchange(provider.name, path, headers, document)
         standins.exchanges.append(exchange)
         try:

@@ -11,13 +11,13 @@ from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.suite.provider_schemas import Provider
+from pytest_tooleval.suite.provider_schemas import Rules
 from pytest_tooleval.suite.provider_schemas import troubles
 
 from .contract import Contract
 
 Schema = dict[str, Any]
-MODELS: dict[str, set[Provider]] = {
+MODELS: dict[str, set[Rules]] = {
     "openai/gpt-4o": {"OpenAI"},
     "anthropic/claude-haiku-4-5": {"Anthropic"},
     "gemini/gemini-2.5-flash": {"Gemini"},

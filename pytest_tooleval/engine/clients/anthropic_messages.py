@@ -17,12 +17,9 @@ from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
-from ..models.keys import key_variable
-from ..models.prices import listed
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS
 from ..models.spec import Effort
-from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import call_of
@@ -31,8 +28,6 @@ from .message_parts import input_of
 from .message_parts import parts_of
 from .transport import BLOCKS
 from .transport import key_from
-
-ANTHROPIC = "https://api.anthropic.com"
 
 Block = dict[str, Any]
 
@@ -47,20 +42,15 @@ _LEAST_BUDGET = 1024
 class AnthropicClient(HttpClient):
     """One model behind `POST {api_base}/v1/messages`."""
 
-    def __init__(self, spec: ModelSpec) -> None:
-        super().__init__(spec, spec.base or ANTHROPIC, listed(spec.model))
-        self._model = spec.model.removeprefix("anthropic/")
-
     @property
     def _url(self) -> str:
         return re.sub(r"(/v1(/messages)?)?/*$", "/v1/messages", self._base, count=1)
 
     def _own_headers(self) -> dict[str, str]:
         headers = {"anthropic-version": _VERSION}
-        variable = key_variable(self._spec)
-        key = key_from(self._spec, variable)
+        key = key_from(self._spec)
         if key is not None:
-            bearer = variable == "ANTHROPIC_AUTH_TOKEN"
+            bearer = self._spec.key_variable == "ANTHROPIC_AUTH_TOKEN"
             headers |= {"Authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
         return headers
 

@@ -22,10 +22,7 @@ from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 from ..fallbacks import ParameterRefused
-from ..models.keys import key_variable
-from ..models.prices import listed
 from ..models.prices import token_count
-from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import call_of
@@ -34,8 +31,6 @@ from .message_parts import input_of
 from .message_parts import parts_of
 from .transport import PARTS
 from .transport import key_from
-
-GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
 
 Part = dict[str, Any]
 
@@ -59,16 +54,12 @@ _OURS = "call_"
 class GeminiClient(HttpClient):
     """One model behind `POST {api_base}/models/NAME:generateContent`."""
 
-    def __init__(self, spec: ModelSpec) -> None:
-        super().__init__(spec, spec.base or GOOGLE, listed(spec.model))
-        self._model = spec.model.removeprefix("gemini/")
-
     @property
     def _url(self) -> str:
         return f"{self._base.rstrip('/')}/models/{self._model}:generateContent"
 
     def _own_headers(self) -> dict[str, str]:
-        key = key_from(self._spec, key_variable(self._spec))
+        key = key_from(self._spec)
         return {} if key is None else {"x-goog-api-key": key}
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:

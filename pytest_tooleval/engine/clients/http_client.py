@@ -24,6 +24,7 @@ import aiohttp
 from ...errors import ModelError
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
+from ..models.prices import listed
 from ..models.spec import ModelSpec
 from .base import MOST_BYTES
 from .base import ChatAnswer
@@ -60,15 +61,14 @@ class Answered(NamedTuple):
 
 
 class HttpClient(ABC):
-    """One model at an address, without streaming and retries.
+    """One model at an address, without streaming and retries."""
 
-    `base` is the address, `price` the entry of litellm's list.
-    """
-
-    def __init__(self, spec: ModelSpec, base: str, price: Mapping[str, Any] | None) -> None:
+    def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._base = base
-        self._price = price
+        self._base = spec.base or spec.provider.base
+        # The name at the provider, and the entry of litellm's list.
+        self._model = spec.model.removeprefix(f"{spec.provider.name}/")
+        self._price = listed(spec.model)
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 

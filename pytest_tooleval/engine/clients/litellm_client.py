@@ -24,9 +24,7 @@ from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
-from ..models.keys import key_variable
 from ..models.prices import listed
-from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import usage_of
@@ -120,7 +118,7 @@ class LitellmClient:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        found = key_from(self._spec, key_variable(self._spec))
+        found = key_from(self._spec)
         # litellm itself reads the usual variable from the environment.
         key = found if self._spec.api_key_env else None
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
@@ -184,17 +182,17 @@ class LitellmClient:
 
     def _check_provider(self, key: str | None) -> None:
         """Refuse providers whose connections cannot be secured."""
-        named = self._spec.extra.get("custom_llm_provider") or provider_of(self._spec.model)
-        if named == "aiohttp_openai":
+        if self._spec.model.startswith("aiohttp_openai/"):
             raise ModelError(
                 f"the connections of aiohttp_openai follow redirects and read without an end; use "
                 f"openai/NAME ({self._spec.place})",
                 kind="bad_request",
                 fatal=True,
             )
-        if named in _LOGINS and self._spec.api_base and key is None:
+        provider = self._spec.provider
+        if provider.logs_in and self._spec.api_base and key is None:
             raise ModelError(
-                f"litellm would send the credentials for {named} on this machine to the model's "
+                f"litellm would send the credentials for {provider.name} on this machine to the model's "
                 f"api_base; if they are meant for it, name their variable with api_key_env "
                 f"({self._spec.place})",
                 kind="credentials",
@@ -245,7 +243,7 @@ class LitellmClient:
         )
         # Messages about litellm's own failures include a traceback.
         text = self._clean(str(error).partition("Traceback (most recent call last)")[0])
-        if refused and provider_of(self._spec.model) == "azure" and wants_responses(text):
+        if refused and self._spec.provider.name == "azure" and wants_responses(text):
             deployment = self._spec.model.removeprefix("azure/")
             text += f' (model = "azure/responses/{deployment}" asks there: {self._spec.place})'
             return ModelError(
@@ -280,13 +278,6 @@ class LitellmClient:
     def _clean(self, text: str) -> str:
         """One line, without secrets and without litellm's class names."""
         return _LITELLM_TALK.sub("", one_line(text, self._spec))
-
-
-# For these, litellm reads a token or logs in, even with a key.
-_LOGINS = frozenset(
-    "azure azure_text chatgpt gdc gigachat github_copilot oci sap vertex_ai vertex_ai_beta "
-    "watsonx watsonx_text".split()
-)
 
 
 _MCP = "pytest-tooleval[mcp]"

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ..models.prices import listed
-from ..models.prices import openai_price
-from ..models.prices import provider_of
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
 from ..models.traits import reasons
@@ -25,7 +23,6 @@ from .openai_responses import wants_responses
 from .transport import for_chat
 from .transport import key_from
 
-OPENAI = "https://api.openai.com/v1"
 _REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 
@@ -38,13 +35,16 @@ class OpenAIClient(HttpClient):
     """
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._azure = spec.api is None and provider_of(spec.model) == "azure"
-        self._model, self._responses = _named(spec.model, "azure/" if self._azure else "openai/")
-        if self._azure:
-            super().__init__(spec, _azure(spec.base or ""), listed(spec.model))
-            self._responses = True
+        super().__init__(spec)
+        name = self._model.removeprefix("responses/")
+        self._responses = name != self._model
+        self._model = name
+        self._is_azure = spec.provider.name == "azure"
+        if self._is_azure:
+            self._base, self._responses = _azure(self._base), True
         else:
-            super().__init__(spec, spec.base or OPENAI, openai_price(self._model))
+            # A server with OpenAI's protocol may give its models the names of others.
+            self._price = listed(f"{spec.provider.name}/{name}")
         if _is_openai(self._base):
             self._responses = self._responses or needs_responses(spec.model)
         self._encrypted = reasons(spec.model) is not False
@@ -72,18 +72,16 @@ class OpenAIClient(HttpClient):
         return True
 
     def _own_headers(self) -> dict[str, str]:
-        # The user's OPENAI_API_KEY must not travel to another host by accident.
-        own = None if self._spec.api_base else "AZURE_API_KEY" if self._azure else "OPENAI_API_KEY"
-        key = key_from(self._spec, self._spec.api_key_env or own)
+        key = key_from(self._spec)
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         organization = os.environ.get("OPENAI_ORGANIZATION", "").strip()
-        if organization and own == "OPENAI_API_KEY":
+        if organization and self._spec.provider.name == "openai" and not self._spec.api_base:
             headers["OpenAI-Organization"] = organization
         return headers
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         body = {"model": self._model, **chat}
-        if self._azure:
+        if self._is_azure:
             body.pop("api_version", None)
         if self._responses:
             return responses_body(body, encrypted=self._encrypted)
@@ -100,12 +98,6 @@ def _with_reasoning(message: dict[str, Any]) -> dict[str, Any]:
         return message
     found = _THOUGHTS.match(content)
     return {**message, "content": found[2], "reasoning_content": found[1]} if found else message
-
-
-def _named(model: str, provider: str) -> tuple[str, bool]:
-    """The server's name of the model, and whether the prefix `responses/` selects that API."""
-    name = model.removeprefix(provider)
-    return name.removeprefix("responses/"), name.startswith("responses/")
 
 
 def _is_openai(base: str) -> bool:

@@ -23,7 +23,6 @@ from ...secrets import shown_address
 from ...text import shorten
 from ..fallbacks import ParameterRefused
 from ..fallbacks import refused_parameter
-from ..models.keys import key_variable
 from ..models.spec import ModelSpec
 from .base import MOST_BYTES
 from .base import ChatAnswer
@@ -198,7 +197,7 @@ def _is_quota(status: int, text: str) -> bool:
 
 
 def _credentials_help(spec: ModelSpec) -> str:
-    variable = key_variable(spec)
+    variable = spec.key_variable
     if variable:
         return f"the key in {variable} was refused"
     if spec.api_base:

@@ -12,7 +12,6 @@ from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
-from ..models.keys import key_variable
 from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .openai_responses import ITEMS
@@ -27,8 +26,9 @@ _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedErro
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
 
 
-def key_from(spec: ModelSpec, variable: str | None) -> str | None:
-    """The API key in an environment variable, if one is named. Raises ModelError when it is empty."""
+def key_from(spec: ModelSpec) -> str | None:
+    """The API key of a model, if its variable is known. Raises ModelError when that is empty."""
+    variable = spec.key_variable
     if variable is None:
         return None
     key = os.environ.get(variable, "").strip()
@@ -45,7 +45,7 @@ def key_from(spec: ModelSpec, variable: str | None) -> str | None:
 def missing_key(spec: ModelSpec) -> str | None:
     """The message for a model whose key is missing; None if it is not known to be."""
     try:
-        key_from(spec, None if spec.callable else key_variable(spec))
+        key_from(spec)
     except ModelError as error:
         return error.message
     return None

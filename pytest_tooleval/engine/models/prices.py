@@ -56,15 +56,6 @@ def provider_of(model: str) -> str:
     return str(price_list().get(model, {}).get("litellm_provider", "")).partition("-")[0]
 
 
-def openai_price(model: str) -> Mapping[str, Any] | None:
-    """OpenAI's own entry for a model, by its name without the prefix `openai/`."""
-    for name in (model, f"openai/{model}"):
-        entry = price_list().get(name)
-        if isinstance(entry, dict) and entry.get("litellm_provider") == "openai":
-            return entry
-    return None
-
-
 def token_count(value: object) -> int | None:
     """A provider's count of tokens; None if it is 0 or not a number."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
@@ -17,6 +18,10 @@ from .modules import digest_of
 from .modules import imported_modules
 from .modules import own_module
 from .prices import provider_of
+from .providers import PROVIDERS
+from .providers import UNKNOWN
+from .providers import Protocol
+from .providers import Provider
 from .traits import needs_responses
 
 LEXICAL = "builtin/lexical"
@@ -28,23 +33,14 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 # litellm's budgets of reasoning tokens for efforts.
 EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), strict=True))
-# The protocols of our own clients.
-Protocol = Literal["openai", "anthropic", "gemini"]
 # Parameters of litellm itself, which select litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
 # The `extra` parameters that our clients translate; any other one selects litellm.
-_TRANSLATED: Mapping[str, frozenset[str]] = {
+_TRANSLATED: Mapping[Protocol | None, frozenset[str]] = {
     "anthropic": frozenset({"extra_headers", "extra_body", "stop", "top_k", "parallel_tool_calls"}),
     "gemini": frozenset({"extra_headers", "extra_body", "stop", "top_k"}),
-}
-# Environment variables for another address than the provider's own.
-_BASES = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "azure": ("AZURE_API_BASE",),
-    "anthropic": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
-    "gemini": ("GEMINI_API_BASE",),
 }
 
 
@@ -75,21 +71,21 @@ class ModelSpec:
     folder: Path | None = None
 
     @property
+    def provider(self) -> Provider:
+        """Who is asked; a row without a name where nothing is known of it."""
+        if self.callable:
+            return UNKNOWN
+        asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
+        return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN)
+
+    @property
     def protocol(self) -> Protocol | None:
         """The protocol of our own client; None if litellm asks the model."""
-        if self.api is not None:
+        row = self.provider
+        if self.api is not None or not row.protocol:
             return "openai" if self.api == "openai" else None
-        litellms = _LITELLM_EXTRAS.intersection(self.extra)
-        provider = provider_of(self.model)
-        if provider == "azure":  # its Responses API has no versions
-            return "openai" if self._uses_azure_responses and litellms <= {"api_version"} else None
-        if provider == "openai":
-            return None if litellms else "openai"
-        if provider == "anthropic" and not self._logs_in and self._is_translated(provider):
-            return "anthropic"
-        if self.model.startswith("gemini/gemini-") and self._is_translated("gemini"):
-            return "gemini"
-        return None
+        ours = self.model.startswith(row.own) and not self._logs_in and self._is_translated
+        return row.protocol if ours else None
 
     @property
     def base(self) -> str | None:
@@ -101,26 +97,38 @@ class ModelSpec:
     @property
     def base_variable(self) -> str:
         """The environment variable for the address."""
-        azure = self.api is None and provider_of(self.model) == "azure"
-        names = _BASES["azure" if azure else self.protocol or "openai"]
-        return next((name for name in names if os.environ.get(name, "").strip()), names[0])
+        return _set_or_usual(self.provider.bases) or ""
 
-    def _is_translated(self, provider: str) -> bool:
-        return _TRANSLATED[provider].issuperset(self.extra)
+    @property
+    def key_variable(self) -> str | None:
+        """The variable for the key; None when unknown, or when litellm may log in without one.
+
+        If there are several, it is the first that is set, else the usual one.
+        """
+        if self.api_key_env or self.api_base:
+            return self.api_key_env
+        row = self.provider
+        variable = _set_or_usual((*row.keys, *row.logins))
+        return None if row.logs_in and variable and not _is_set(variable) else variable
+
+    @property
+    def _is_translated(self) -> bool:
+        """Whether our client can ask for it, and knows all parameters under `extra`."""
+        row, extra = self.provider, set(self.extra)
+        if row.name == "azure":  # its Responses API has no versions
+            wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
+            return wanted and not _LITELLM_EXTRAS & (extra - {"api_version"})
+        known = _TRANSLATED.get(row.protocol)
+        return extra <= known if known is not None else not _LITELLM_EXTRAS & extra
 
     @property
     def _logs_in(self) -> bool:
-        """Whether litellm gets Anthropic's key by logging in."""
-        keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-        given = self.api_key_env or self.api_base or any(map(os.environ.get, keys))
-        return not given and bool(os.environ.get("ANTHROPIC_FEDERATION_RULE_ID"))
-
-    @property
-    def _uses_azure_responses(self) -> bool:
-        """Whether Azure needs it and there is a key; without a key, litellm can log in."""
-        key = self.api_key_env or (not self.api_base and os.environ.get("AZURE_API_KEY"))
-        wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
-        return bool(key) and wanted
+        """Whether litellm gets a key by logging in."""
+        row = self.provider
+        if self.api_key_env or (self.api_base and not row.logs_in):
+            return False
+        has_key = not self.api_base and any(map(_is_set, row.keys))
+        return not has_key and (row.logs_in or any(map(_is_set, row.logins)))
 
     @functools.cached_property
     def identity(self) -> str:
@@ -155,6 +163,15 @@ class ModelSpec:
     def place(self) -> str:
         """Where this model is configured."""
         return self.source or f"--tooleval-model={self.label}"
+
+
+def _is_set(variable: str) -> bool:
+    return bool(os.environ.get(variable, "").strip())
+
+
+def _set_or_usual(variables: Sequence[str]) -> str | None:
+    """The first of these variables that is set, or else the first one."""
+    return next(filter(_is_set, variables), next(iter(variables), None))
 
 
 def share(total: int, count: int, number: int) -> int:

@@ -55,7 +55,8 @@ def test_the_models_of_a_config_are_listed(project: Path) -> None:
         '[models.claude-3]\nmodel = "anthropic/claude-sonnet-5"\n[models.agent]\ncallable = "a:b"\n'
     )
     lines = [line.split() for line in invoke().output.splitlines()]
-    assert lines[1][:4] == ["claude-3", "anthropic/claude-sonnet-5", "Anthropic", "ANTHROPIC_API_KEY"]
+    address = "https://api.anthropic.com"
+    assert lines[1][:4] == ["claude-3", "anthropic/claude-sonnet-5", address, "ANTHROPIC_API_KEY"]
     assert lines[2][:3] == ["agent", "a:b", "Python"]
 
 

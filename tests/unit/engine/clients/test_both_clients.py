@@ -29,7 +29,7 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.models.prices import cost_usd
-from pytest_tooleval.engine.models.prices import openai_price
+from pytest_tooleval.engine.models.prices import listed
 from pytest_tooleval.engine.models.prices import price_list
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
@@ -510,5 +510,5 @@ def test_prices_are_those_that_litellm_works_out() -> None:
         }
         response = litellm.ModelResponse(model=name, usage=litellm.Usage(**usage))
         theirs = litellm.completion_cost(response, model=name, custom_llm_provider="openai")
-        ours = cost_usd(openai_price(name), usage)
+        ours = cost_usd(listed(f"openai/{name}"), usage)
         assert (ours or 0.0) == pytest.approx(theirs, rel=1e-9), name

@@ -115,7 +115,7 @@ def test_the_lean_lane_does_not_import_litellm() -> None:
         "import sys, pytest_tooleval.engine.clients.openai_chat as c\n"
         "from pytest_tooleval.engine.models.spec import ModelSpec\n"
         "c.OpenAIClient(ModelSpec('m', model='openai/m', api_base='http://x/v1'))\n"
-        "c.openai_price('gpt-4o')\n"
+        "c.listed('openai/gpt-4o')\n"
         "sys.exit(bool({'litellm', 'openai', 'httpx'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.models.prices import cost_usd
-from pytest_tooleval.engine.models.prices import openai_price
+from pytest_tooleval.engine.models.prices import listed
 from pytest_tooleval.engine.models.prices import price_list
 from pytest_tooleval.engine.models.prices import token_count
 
@@ -56,9 +56,9 @@ def test_an_unknown_price_is_none_and_never_0() -> None:
 
 
 def test_only_openais_own_prices_are_taken() -> None:
-    assert openai_price("gpt-4o") is not None
-    assert openai_price("claude-sonnet-4-5") is None
-    assert openai_price("whatever-the-server-calls-it") is None
+    assert listed("openai/gpt-4o") is not None
+    assert listed("openai/claude-sonnet-4-5") is None
+    assert listed("openai/whatever-the-server-calls-it") is None
     assert len(price_list()) > 1000
 
 

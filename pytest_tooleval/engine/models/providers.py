@@ -1,0 +1,121 @@
+"""The providers of models: who asks them, where, with which key, and what they do not take.
+
+A provider is a row of the table. litellm asks those without a row, too, and those without a protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+from typing import NamedTuple
+
+from ...suite.provider_schemas import Rules
+
+# The protocols of our own clients.
+Protocol = Literal["openai", "anthropic", "gemini"]
+FORCED, FORBIDDEN = "tool_choice required", "tool_choice none"
+
+
+class Provider(NamedTuple):
+    """A provider, whose models are called `name/...`; litellm has more names for it, `also`.
+
+    `keys` are the variables for its key, of which any will do, the usual one first; with one of `logins`
+    set, litellm logs in instead, and always where it `logs_in`.
+
+    Our client speaks the `protocol`, with models whose names begin with `own`, at the address `base`, or
+    the one in a variable of `bases`.
+
+    `schemas`: whose rules for tools hold for models with a word in their names. `ignores`: what is left
+    out in silence; `ignores_thinking` the same for models with a word in their names while they think.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+    protocol: Protocol | None = None
+    base: str = ""
+    bases: tuple[str, ...] = ()
+    own: str = ""
+    also: tuple[str, ...] = ()
+    logins: tuple[str, ...] = ()
+    logs_in: bool = False
+    schemas: tuple[tuple[str, Rules], ...] = ()
+    ignores: tuple[str, ...] = ()
+    ignores_thinking: tuple[tuple[str, str], ...] = ()
+
+
+def _plain(name: str, base: str, *keys: str) -> Provider:
+    """A provider with OpenAI's protocol and no words of its own."""
+    usual = name.upper()
+    return Provider(name, keys or (f"{usual}_API_KEY",), "openai", base, (f"{usual}_API_BASE",))
+
+
+OPENAI = Provider(
+    "openai",
+    ("OPENAI_API_KEY",),
+    "openai",
+    "https://api.openai.com/v1",
+    ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    schemas=(("", "OpenAI"),),
+)
+_ROWS = (
+    OPENAI,
+    OPENAI._replace(
+        name="azure", keys=("AZURE_API_KEY",), base="", bases=("AZURE_API_BASE",), logs_in=True
+    ),
+    Provider(
+        "anthropic",
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        "anthropic",
+        "https://api.anthropic.com",
+        ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+        logins=("ANTHROPIC_FEDERATION_RULE_ID",),
+        schemas=(("", "Anthropic"),),
+    ),
+    Provider(
+        "gemini",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        ("GEMINI_API_BASE",),
+        own="gemini/gemini-",
+        schemas=(("", "Gemini"), ("", "Vertex AI")),
+    ),
+    _plain("cerebras", "https://api.cerebras.ai/v1"),
+    _plain("groq", "https://api.groq.com/openai/v1"),
+    _plain("nebius", "https://api.studio.nebius.ai/v1"),
+    _plain("novita", "https://api.novita.ai/v3/openai"),
+    _plain("nvidia_nim", "https://integrate.api.nvidia.com/v1"),
+    _plain("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OR_API_KEY"),
+    _plain("sambanova", "https://api.sambanova.ai/v1"),
+    _plain("together_ai", "https://api.together.ai/v1", "TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+    # litellm asks the rest.
+    Provider(
+        "bedrock",
+        also=("bedrock_converse",),
+        schemas=(("", "Bedrock"), ("claude", "Anthropic")),
+        ignores_thinking=(("anthropic", FORCED),),
+    ),
+    Provider(
+        "vertex_ai",
+        also=("vertex_ai_beta",),
+        logs_in=True,
+        schemas=(("claude", "Anthropic"), ("gemini", "Gemini"), ("gemini", "Vertex AI")),
+    ),
+    Provider("ollama", also=("ollama_chat",), ignores=(FORCED, FORBIDDEN)),
+    Provider("cohere", ("COHERE_API_KEY", "CO_API_KEY"), also=("cohere_chat",)),
+    Provider("fireworks_ai", ("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKS_AI_TOKEN")),
+    Provider("meta_llama", ("LLAMA_API_KEY",)),
+    Provider("perplexity", ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY")),
+    Provider("replicate", ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN")),
+    Provider("xai", ("XAI_API_KEY",), logins=("XAI_OAUTH_TOKEN_DIR",)),
+    *(
+        Provider(name, (f"{name.upper()}_API_KEY",))
+        for name in "ai21 baseten codestral dashscope deepinfra deepseek minimax mistral moonshot "
+        "zai".split()
+    ),
+    *(
+        Provider(name, logs_in=True)
+        for name in "azure_text chatgpt gdc gigachat github_copilot oci sap watsonx watsonx_text".split()
+    ),
+)
+PROVIDERS = {name: row for row in _ROWS for name in (row.name, *row.also)}
+UNKNOWN = Provider("")
