@@ -48,8 +48,15 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         world = world_of(suite, case)
         # Like tools, the model that plays the user does not count.
         user = case.user and case.user.model_dump(exclude={"model"})
-        parts += [[turn.model_dump() for turn in case.turns or ()] or user, case.max_rounds]
-        parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]
+        parts += [[turn.model_dump(exclude_unset=True) for turn in case.turns or ()] or user]
+        parts += [
+            case.max_rounds,
+            case.match,
+            case.results,
+            case.expected_state,
+            case.expected_text,
+            case.mock_responses,
+        ]
         parts += [world.target, world.args] if world else []
         parts += ["play_failed_calls"] if case.play_failed_calls else []
     if case.approvals:

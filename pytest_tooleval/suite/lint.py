@@ -283,9 +283,14 @@ def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Finding
         if not _has(answered, name, tools):
             message = f"{show(name)} has no mock response, so a call to it gets an error"
             yield Finding((*loc, "valid_prerequisites", index), message)
-    known = [*answered, *case.valid_prerequisites, *case.expected_tools]
-    others = [tool.name for tool in tools if not _has(known, tool.name, tools)]
-    if others and ANY_TOOL not in case.expected_tools:
+    if case.valid_prerequisites or ANY_TOOL in case.expected_tools:
+        return  # whatever else the model calls is a detour, or ends the chain
+    forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
+    if forbidden == ANY_TOOL:
+        return
+    ends = [*case.expected_tools, *(each for each in forbidden or () if isinstance(each, str))]
+    others = [tool.name for tool in tools if not _has([*answered, *ends], tool.name, tools)]
+    if others:
         message = (
             f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "
             'a mock such as {"error": "not found"}'

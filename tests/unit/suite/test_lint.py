@@ -328,10 +328,18 @@ def test_chains_without_mocks() -> None:
     assert warnings(chain, tools=tools) == {
         "test_cases[0].valid_prerequisites[0]": '"search" has no mock response, '
         "so a call to it gets an error",
-        "test_cases[0].mock_responses": 'no mock response for "other", so a call gets an '
-        'error; if you want that, add a mock such as {"error": "not found"}',
         "test_cases[0].max_rounds": "fewer replies than calls in the shortest chain (optimal_hops 3)",
     }
+
+
+def test_a_chain_needs_mocks_only_for_tools_that_it_can_reach() -> None:
+    tools = [tool(name) for name in ("get_weather", "search", "delete")]
+    chain = {"multi_turn": True, "forbidden_calls": ["delete"]}
+    assert warnings(chain, tools=tools) == {
+        "test_cases[0].mock_responses": 'no mock response for "search", so a call gets an '
+        'error; if you want that, add a mock such as {"error": "not found"}'
+    }
+    assert warnings({**chain, "forbidden_calls": "*"}, tools=tools) == {}
 
 
 def served(case: dict[str, Any], **fields: Any) -> dict[str, str]:
