@@ -28,6 +28,20 @@ from .project import wrong
 CASES = 30
 
 FAILS = "--tooleval-fail-inconclusive makes this fail the run"
+GATE = "--tooleval-fail-under=overall=0.5"
+
+BREVITY = """
+from pytest_tooleval import Score
+
+class Brevity:
+    metrics = ["brevity"]
+
+    def score(self, case, transcript):
+        return {"brevity": Score(0.5)}
+
+def pytest_tooleval_register_scorers(register):
+    register(Brevity())
+"""
 
 
 def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
@@ -94,8 +108,8 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
 @pytest.mark.parametrize(
     ("cases", "known"),
     [
-        (6, "6 cases of agent; so few answers only rule out drops above 0.45; about 4"),
-        (1, "1 case of agent; so few answers cannot rule out any drop; about 27"),
+        (6, "6 cases of agent; too few answers to rule out drops up to 0.45; about 4"),
+        (1, "1 case of agent; too few answers to rule out any drop; about 27"),
     ],
 )
 def test_few_answers_of_which_none_got_worse_are_no_alarm(
@@ -183,17 +197,100 @@ def test_across_models(before: Project) -> None:
     assert [(one["old"], one["new"]) for one in models] == [("agent", "other")]
 
 
-def test_nothing_to_compare_does_not_pass(before: Project) -> None:
+NOTHING = "nothing to compare, no case of agent is the same in both runs: "
+
+
+def test_nothing_to_compare_fails_only_with_a_baseline_that_the_user_named(before: Project) -> None:
+    before.suite(*many(0, expected_params={"city": {"$any_of": ["Paris", "Rome"]}}))
+    result = before.run("--tooleval-baseline=old.json")
+    assert result.ret == 1
+    changed = f"{NOTHING}30 with another prompt or expectation"
+    result.stdout.fnmatch_lines(["FAILED tooleval::baseline*", f"baseline FAILED: {changed}"])
+    result = before.run("--tooleval-baseline=good", "--tooleval-fail-inconclusive")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"baseline inconclusive: {changed}"])
+    # From now on there is something to compare with.
+    before.run("--tooleval-baseline=good", "--tooleval-report=out.json")
+    assert before.document()["baseline"]["verdict"] == "passed"
+
+
+def test_no_common_model_fails_only_with_a_baseline_that_the_user_named(before: Project) -> None:
     result = before.run("--tooleval-baseline=old.json", model="other")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["FAILED tooleval::baseline*"])
+    result = before.run("--tooleval-baseline=good", model="other")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["baseline inconclusive: nothing to compare, no model is in both runs: *"]
+    )
+
+
+# Judged by the same thresholds and pass rule
+
+
+def compared(project: Project, *options: str) -> dict[str, Any]:
+    """The only model in the comparison with old.json."""
+    project.run("--tooleval-baseline=old.json", "--tooleval-report=out.json", *options)
+    (model,) = project.document()["baseline"]["models"]
+    return dict(model)
+
+
+def test_both_runs_are_judged_by_the_thresholds_of_today(project: Project) -> None:
+    half = [case(f"c{i}", {"calls": [call(city="London")]}) for i in range(CASES)]
+    project.suite(*half, thresholds={"overall": 0.5})
+    assert project.run("--tooleval-report=old.json").ret == 0
+    for thresholds, passing in (({"overall": 0.5}, 1.0), ({"overall": 1.0}, 0.0)):
+        project.suite(*half, thresholds=thresholds)
+        found = compared(project, GATE)
+        assert (found["cases"], found["worse"]) == (CASES, [])
+        assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (passing, passing)
+    # Named on the command line, as by a preset.
+    assert compared(project, GATE, "--tooleval-pass=all", "--tooleval-threshold=overall=0.5")["cases"]
+
+
+def test_no_threshold_excuses_forbidden_calls_or_broken_budgets(project: Project) -> None:
+    both = {"calls": [call(city="Paris"), call("get_time")]}
+    forbidden = [case(f"f{i}", both, forbidden_calls=["get_time"]) for i in range(10)]
+    twice = {"calls": [call(city="Paris")] * 2}
+    costly = [case(f"b{i}", twice, thresholds={"max_calls": 1}) for i in range(10)]
+    silent = {"returns": {"role": "assistant", "content": None, "finish_reason": "tool_calls"}}
+    unusable = [case(f"u{i}", silent) for i in range(10)]
+    project.suite(*forbidden, *costly, *unusable)
+    project.run("--tooleval-report=old.json")
+    found = compared(
+        project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"
+    )
+    assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (0.0, 0.0)
+    # A budget that is gone today was still broken then.
+    project.suite(*forbidden, *(case(f"b{i}", twice) for i in range(10)), *unusable)
+    found = compared(
+        project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"
+    )
+    assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (0.0, pytest.approx(1 / 3))
+
+
+def test_a_case_without_a_metric_of_a_threshold_is_not_comparable(project: Project) -> None:
+    cases = many(0)
+    project.suite(*cases)
+    project.run("--tooleval-report=old.json")
+    project.write("conftest.py", BREVITY)
+    cases[0]["thresholds"] = {"brevity": 0.9}
+    project.suite(*cases)
+    result = project.run("--tooleval-baseline=old.json", GATE)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*1 case not comparable: old.json has no brevity, which has a threshold; run it again*"]
+    )
+    cases[0]["thresholds"] = {}
+    project.suite(*cases)
+    assert compared(project)["cases"] == CASES
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--tooleval-baseline=nowhere.json"], "nowhere.json: there is no such file"),
-        (["--tooleval-baseline=weather.tooleval.json"], "not a result document"),
+        (["--tooleval-baseline=weather.tooleval.json"], "not a JSON report"),
         (["--tooleval-baseline=2031"], "--tooleval-baseline=2031: "),
         (["--tooleval-baseline="], "expected a file or the name of a run"),
         (["--tooleval-max-drop=0.1"], "needs a baseline"),
@@ -300,9 +397,6 @@ def older(project: Project) -> Project:
     return project
 
 
-GATE = "--tooleval-fail-under=overall=0.5"
-
-
 @pytest.mark.parametrize(
     ("baseline", "more"), [("old.json", ()), ("@older", ()), ("old.json", ("-n", "2"))]
 )
@@ -378,14 +472,12 @@ def test_cases_that_cannot_be_scored_again_are_not_comparable(
     options = ("--tooleval-baseline=old.json", GATE, "--tooleval-report=out.json")
     result = older.run(*options, "--tooleval-report=out.md")
     assert result.ret == 0
-    told = (
-        "30 cases not comparable: old.json has no version of the scoring rules, this run version "
-        f"{SCORING_VERSION}, and the cases cannot be scored again: {why}; run old.json again"
-    )
-    result.stdout.fnmatch_lines([f"baseline inconclusive: {told} (does not fail the run*"])
+    lacks = f"old.json has scores of other rules, and {why}"
+    told = f"30 cases not comparable: {lacks}; run it again"
+    result.stdout.fnmatch_lines([f"baseline inconclusive: {told} (*"])
     found = older.document()["baseline"]
     assert (found["verdict"], found["failed"]) == ("inconclusive", False)
-    assert [each["why"] for each in found["cases"]["incomparable"]] == [why] * CASES
+    assert [each["why"] for each in found["cases"]["incomparable"]] == [lacks] * CASES
     assert why in (older.path / "out.md").read_text()
     assert older.run(*options, "--tooleval-fail-inconclusive").ret == 1
 
@@ -411,21 +503,7 @@ def test_the_cases_that_can_be_scored_again_are_compared(older: Project) -> None
 
 
 def test_scores_of_other_scorers_stay_as_they_were(project: Project) -> None:
-    project.write(
-        "conftest.py",
-        """
-        from pytest_tooleval import Score
-
-        class Brevity:
-            metrics = ["brevity"]
-
-            def score(self, case, transcript):
-                return {"brevity": Score(0.5)}
-
-        def pytest_tooleval_register_scorers(register):
-            register(Brevity())
-        """,
-    )
+    project.write("conftest.py", BREVITY)
     project.suite(*many(10), thresholds={"brevity": 0.5})
     assert project.run("--tooleval-report=old.json", GATE).ret == 0
     rewrite(project, under_older_rules)
@@ -453,7 +531,8 @@ def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Pro
     older.suite(*cases)
     exit_code, output = compare("old.json", "new.json")
     assert exit_code == 0
-    assert "not comparable:\n  Weather :: c0  weather.tooleval.json no longer has this case" in output
+    lacks = "has scores of other rules, and weather.tooleval.json no longer has this case"
+    assert f"not comparable:\n  Weather :: c0  old.json {lacks}" in output
     (older.path / "weather.tooleval.json").unlink()
     exit_code, output = compare("old.json", "new.json")
     assert exit_code == 0

@@ -21,7 +21,8 @@ def test_pr_compares_with_the_last_good_run(project: Project) -> None:
         ]
     )
     other = project.run("--tooleval-preset=pr", model="other")
-    other.stdout.fnmatch_lines(["not compared with a baseline: no good run has one of these*"])
+    assert other.ret == 0
+    other.stdout.fnmatch_lines(["baseline inconclusive: nothing to compare, no model is in both runs*"])
     project.suite(*cases[1:], wrong("c0"))
     second = project.run("--tooleval-preset=pr")
     assert second.ret == 0
@@ -33,6 +34,14 @@ def test_pr_compares_with_the_last_good_run(project: Project) -> None:
     assert third.ret == 1
     third.stdout.fnmatch_lines(["tooleval: --tooleval-preset=pr sets --tooleval-baseline=good"])
     third.stdout.fnmatch_lines(["baseline FAILED: *", "gate passed: pass_rate of agent: 0.60 >= 0.50*"])
+
+
+def test_presets_may_be_mixed(project: Project) -> None:
+    project.suite(*[right(f"c{i}") for i in range(30)])
+    for preset in ("pr", "strict", "pr", "strict", "pr"):
+        result = project.run(f"--tooleval-preset={preset}")
+        assert result.ret == 0
+    result.stdout.fnmatch_lines(["baseline passed: no significant drop over 30 cases*"])
 
 
 def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
@@ -55,7 +64,9 @@ def test_strict_tolerates_nothing(project: Project) -> None:
     options = ("--tooleval-preset=strict", "--tooleval-fail-under=0.9", "--tooleval-confidence=0.95")
     result = project.run(*options)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["tooleval: --tooleval-preset=strict sets --tooleval-pass=all *-strict"])
+    result.stdout.fnmatch_lines(
+        ["tooleval: --tooleval-preset=strict sets --tooleval-pass=all *-inconclusive"]
+    )
     result.stdout.fnmatch_lines(["gate INCONCLUSIVE: *"])
 
 

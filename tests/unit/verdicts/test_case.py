@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from records import result_of
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.endings import NoAnswer
+from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.results import FailureCategory
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
@@ -23,6 +27,7 @@ from pytest_tooleval.suite.model import resolve
 from pytest_tooleval.verdicts.case import Judgement
 from pytest_tooleval.verdicts.case import Standard
 from pytest_tooleval.verdicts.case import judge
+from pytest_tooleval.verdicts.case import judge_again
 from pytest_tooleval.verdicts.case import mean_scores
 
 
@@ -48,6 +53,7 @@ def judged(
     return judge(trials, Standard(found.thresholds, found.budgets, found.pass_rule))
 
 
+RULES = ("mean", "all", "any", "1/5", "4/5")
 FAILED = TrialResult(error=TrialError("timeout", "no answer within 5 s"))
 
 
@@ -160,3 +166,49 @@ def test_no_usable_answer_never_passes(rule: str, bound: float) -> None:
     outcome, _, reason = judged([unanswered(), unanswered()], bound, rule)
     assert outcome == "failed"
     assert "blocked: SAFETY: No." in reason
+
+
+# Recorded cases
+
+
+def recorded(*trials: TrialResult, **fields: Any) -> CaseRow:
+    names = dict.fromkeys(("nodeid", "suite", "case", "model"), "")
+    return result_of(**names, outcome="failed", trials=trials, **fields).row()
+
+
+def test_a_recorded_case_is_judged_by_the_scores_of_its_trials() -> None:
+    row = recorded(trial(overall=1.0), trial("wrong", overall=0.6), trial("wrong", overall=0.0))
+    found = [judge_again(row, Standard({"overall": least}, {})) for least in (0.5, 0.6, 1.0)]
+    assert [(each.outcome, each.passes) for each in found] == [
+        ("passed", 2),
+        ("failed", 2),
+        ("failed", 1),
+    ]
+    assert found[1].scores == {"overall": pytest.approx(1.6 / 3)}
+    assert [each.wrong for each in found[1].trials] == ["", "", "overall 0.00 < 0.60"]
+
+
+def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
+    row = recorded(trial(overall=1.0), FAILED)
+    outcomes = {rule: judge_again(row, Standard({"overall": 1.0}, {}, rule)).outcome for rule in RULES}
+    assert outcomes == {
+        "mean": "error",
+        "all": "error",
+        "any": "passed",
+        "1/5": "passed",
+        "4/5": "error",
+    }
+
+
+@pytest.mark.parametrize("failure", ["forbidden_call", "blocked", "over_budget"])
+def test_no_threshold_makes_it_pass(failure: FailureCategory) -> None:
+    row = recorded(trial("told", failure, overall=1.0))
+    assert judge_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
+
+
+def test_a_budget_counts_that_a_missed_threshold_hid() -> None:
+    row = recorded(trial("wrong", overall=0.6))
+    assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 1})).outcome == "passed"
+    assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 0})).outcome == "failed"
+    with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
+        judge_again(row, Standard({"overall": 0.6}, {"max_cost_usd": 1}))
