@@ -10,9 +10,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ...record.endings import Ending
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import Taken
+from ...record.untrusted import as_text
+from ..models.prices import cost_usd
+from ..models.prices import reasoning_tokens
+from ..models.prices import reported_cost
+from ..models.prices import token_count
+from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -77,6 +84,34 @@ class ChatAnswer(Taken, frozen=True):
     answers: tuple[Message, ...] = ()
     status: tuple[CallStatus | None, ...] = ()
     earlier: tuple[ChatAnswer, ...] | None = None
+
+    @classmethod
+    def from_chat(
+        cls,
+        message: dict[str, Any],
+        ending: Ending | None,
+        reason: str | None,
+        chat: Mapping[str, Any],
+        latency_s: float,
+        price: Mapping[str, Any] | None = None,
+    ) -> ChatAnswer:
+        """The answer with this message, which ended normally with `reason`, or else with `ending`.
+
+        `chat` is the chat API's document, for what it took; `price` the entry of litellm's list.
+        """
+        usage = usage_of(chat)
+        return cls(
+            message=message,
+            finish_reason=ending.reason if ending else reason,
+            finish_message=ending.message if ending else None,
+            prompt_tokens=token_count(usage.get("prompt_tokens")),
+            completion_tokens=token_count(usage.get("completion_tokens")),
+            reasoning_tokens=reasoning_tokens(usage),
+            cost_usd=reported_cost(usage) or cost_usd(price, usage),
+            latency_s=latency_s,
+            served_model=as_text(chat.get("model")) or None,
+            system_fingerprint=as_text(chat.get("system_fingerprint")) or None,
+        )
 
     @property
     def replies(self) -> tuple[ChatAnswer, ...]:

@@ -6,12 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.endings import ending_of
-from ...record.untrusted import as_text
-from ..models.prices import cost_usd
-from ..models.prices import reasoning_tokens
-from ..models.prices import reported_cost
-from ..models.prices import token_count
-from ..models.prices import usage_of
 from .base import ChatAnswer
 from .transport import no_message
 
@@ -32,20 +26,8 @@ def read_chat(
         message = _without_nulls(choice["message"])
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise no_message(type(error).__name__) from None
-    reason = ending.reason if ending else choice.get("finish_reason")
-    usage = usage_of(chat)
-    return ChatAnswer(
-        message=message,
-        finish_reason=_finish_reason(reason, message),
-        finish_message=ending.message if ending else None,
-        prompt_tokens=token_count(usage.get("prompt_tokens")),
-        completion_tokens=token_count(usage.get("completion_tokens")),
-        reasoning_tokens=reasoning_tokens(usage),
-        cost_usd=reported_cost(usage) or cost_usd(price, usage),
-        latency_s=latency_s,
-        served_model=as_text(chat.get("model")) or None,
-        system_fingerprint=as_text(chat.get("system_fingerprint")) or None,
-    )
+    reason = _finish_reason(choice.get("finish_reason"), message)
+    return ChatAnswer.from_chat(message, ending, reason, chat, latency_s, price)
 
 
 def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..models.prices import listed
 from ..models.spec import ModelSpec
-from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
@@ -37,8 +36,8 @@ from .provider_errors import provider_error
 from .provider_errors import redirected
 from .provider_errors import refused_answer
 from .provider_errors import retry_after_s
-from .provider_errors import too_long
 from .transport import connection_error
+from .transport import extend
 from .transport import not_json
 from .transport import tool_arguments
 
@@ -204,14 +203,14 @@ class HttpClient(ABC):
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:
     """The uncompressed body. Raises ModelError if it is too long."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        size += len(part)
-        if size > MOST_BYTES:
-            response.close()
-            raise too_long()
-        parts.append(part)
-    return b"".join(parts)
+    body = bytearray()
+    try:
+        async for part in response.content.iter_any():
+            extend(body, part)
+    except ModelError:
+        response.close()
+        raise
+    return bytes(body)
 
 
 def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any]:

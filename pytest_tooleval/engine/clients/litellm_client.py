@@ -16,18 +16,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from msgspec import structs
+
 from ...errors import ModelError
 from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
 from ..models.prices import listed
-from ..models.prices import reasoning_tokens
-from ..models.prices import token_count
-from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
 from .base import ChatAnswer
@@ -342,21 +340,14 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     if isinstance(fields, dict) and not any(fields.values()):
         # litellm adds this empty field, and strict servers refuse it when it is sent back.
         del message["provider_specific_fields"]
-    found = getattr(response, "usage", None)
-    usage = usage_of({"usage": found.model_dump() if found else None})
+    names = ("usage", "model", "system_fingerprint")
+    chat = {name: getattr(response, name, None) for name in names}
+    if chat["usage"]:
+        chat["usage"] = chat["usage"].model_dump()
     ending = ending_of(native.document(), {"choices": [choice.model_dump()]})
-    return ChatAnswer(
-        message=message,
-        finish_reason=ending.reason if ending else getattr(choice, "finish_reason", None),
-        finish_message=ending.message if ending else None,
-        prompt_tokens=token_count(usage.get("prompt_tokens")),
-        completion_tokens=token_count(usage.get("completion_tokens")),
-        reasoning_tokens=reasoning_tokens(usage),
-        cost_usd=_cost(response),
-        latency_s=latency_s,
-        served_model=as_text(getattr(response, "model", None)) or None,
-        system_fingerprint=as_text(getattr(response, "system_fingerprint", None)) or None,
-    )
+    reason = getattr(choice, "finish_reason", None)
+    answer = ChatAnswer.from_chat(message, ending, reason, chat, latency_s)
+    return structs.replace(answer, cost_usd=_cost(response))
 
 
 def _cost(response: Any) -> float | None:

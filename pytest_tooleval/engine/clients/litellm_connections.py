@@ -12,11 +12,10 @@ from typing import Any
 import httpx
 
 from ...errors import ModelError
-from .base import MOST_BYTES
 from .provider_errors import LONGEST_TEXT
 from .provider_errors import redirected
 from .provider_errors import size_of
-from .provider_errors import too_long
+from .transport import extend
 
 _kept: list[object] = []  # a handler closes its client when it is freed
 
@@ -101,7 +100,7 @@ async def _read(response: httpx.Response) -> None:
         _check(response)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         async for part in response.stream:
-            _extend(body, part)
+            extend(body, part)
     finally:
         await response.stream.aclose()  # type: ignore[union-attr]
     response.stream = httpx.ByteStream(_kept_body(response, bytes(body)))
@@ -114,7 +113,7 @@ def _read_in_thread(response: httpx.Response) -> None:
         _check(response)
         assert isinstance(response.stream, httpx.SyncByteStream)
         for part in response.stream:
-            _extend(body, part)
+            extend(body, part)
     finally:
         response.stream.close()  # type: ignore[union-attr]
     response.stream = httpx.ByteStream(_kept_body(response, bytes(body)))
@@ -125,12 +124,6 @@ def _check(response: httpx.Response) -> None:
         raise redirected(str(response.request.url), response.headers["Location"])
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise ModelError("the answer uses an encoding that was not requested", kind="bad_response")
-
-
-def _extend(body: bytearray, part: bytes) -> None:
-    if len(body) + len(part) > MOST_BYTES:
-        raise too_long()
-    body += part
 
 
 def _kept_body(response: httpx.Response, body: bytes) -> bytes:

@@ -24,7 +24,6 @@ from ...text import shorten
 from ..fallbacks import ParameterRefused
 from ..fallbacks import refused_parameter
 from ..models.spec import ModelSpec
-from .base import MOST_BYTES
 from .base import ChatAnswer
 
 _MISSING_KEY = re.compile(
@@ -87,10 +86,6 @@ def redirected(url: str, location: str) -> ModelError:
         kind="bad_request",
         fatal=True,
     )
-
-
-def too_long() -> ModelError:
-    return ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
 
 
 def lacks_credentials(text: str) -> bool:

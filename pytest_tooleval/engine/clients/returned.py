@@ -23,9 +23,6 @@ from ...record.untrusted import as_mapping
 from ...secrets import scrub
 from ...secrets import secret_values
 from ...text import shorten
-from ..models.prices import reasoning_tokens
-from ..models.prices import reported_cost
-from ..models.prices import token_count
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
 
@@ -161,32 +158,21 @@ def callable_error(spec: ModelSpec, text: str, *, fatal: bool = False) -> ModelE
 def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:
     """A message as an answer. Errors show `shown`, the list with the message, or else the message."""
     shown = result if shown is None else shown
-    usage: Mapping[str, Any] = {}
     result = _plain(spec, result)
-    ending = ending_of(result, {"choices": [{"message": result}]})
-    usual = usual_reason(result)
+    ending, usual = ending_of(result, {"choices": [{"message": result}]}), usual_reason(result)
+    usage = None
     if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
-        usage = as_mapping(result.get("usage"))
+        usage = result.get("usage")
         result = as_mapping(result["choices"][0]).get("message")
     if isinstance(result, str):
         result = {"content": result}
     if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise _unexpected(spec, shown)
-    own = as_mapping(result.pop("usage", None))
-    usage = usage or own
+    own = result.pop("usage", None)
     message = {"content": None, **result, "role": "assistant"}
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])
-    return ChatAnswer(
-        message=message,
-        finish_reason=ending.reason if ending else usual,
-        finish_message=ending.message if ending else None,
-        prompt_tokens=token_count(usage.get("prompt_tokens")),
-        completion_tokens=token_count(usage.get("completion_tokens")),
-        reasoning_tokens=reasoning_tokens(usage),
-        cost_usd=reported_cost(usage),
-        latency_s=latency_s,
-    )
+    return ChatAnswer.from_chat(message, ending, usual, {"usage": usage or own}, latency_s)
 
 
 _EXPECTED = (

@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import ModelError
 from ...text import shorten
 from ..models.spec import ModelSpec
+from .base import MOST_BYTES
 from .base import ChatRequest
 from .openai_responses import ITEMS
 
@@ -112,6 +113,13 @@ def connection_error(
         reason = clean(_innermost(causes))
         return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
     return None
+
+
+def extend(body: bytearray, part: bytes) -> None:
+    """Add a part of an answer. Raises ModelError if it gets too long."""
+    if len(body) + len(part) > MOST_BYTES:
+        raise ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
+    body += part
 
 
 def no_message(reason: str) -> ModelError:

@@ -17,7 +17,7 @@ from mock_server import answer_to
 from mock_server import http
 
 from pytest_tooleval.engine.asking import make_client
-from pytest_tooleval.engine.clients import http_client
+from pytest_tooleval.engine.clients import transport
 from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.gemini import GeminiClient
@@ -306,7 +306,7 @@ async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, said: str
 
 
 async def test_a_body_beyond_all_measure_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(transport, "MOST_BYTES", 100_000)
     bomb = gzip.compress(b" " * 10_000_000)
     for reply in (http(b" " * 200_000), http(bomb, 200, "Content-Encoding: gzip")):
         with (
