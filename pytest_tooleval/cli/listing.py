@@ -63,7 +63,7 @@ def trend_lines(trend: Trend) -> Iterator[str]:
         values = [point.pass_rate for point in points]
         known = [value for value in values if value is not None]
         if len(known) > 1:
-            ends = f"pass rate {known[0]:.2f} to {known[-1]:.2f}"
+            ends = f"pass rate: first {known[0]:.2f} … last {known[-1]:.2f}"
             yield f"{short(model)}  {sparkline(values)}  {ends}"
 
 

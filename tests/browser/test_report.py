@@ -272,7 +272,7 @@ def test_a_cell_opens_the_details(open_page: Open, rich: Path) -> None:
     assert headings == ["Prompt", "Expected and actual", "Scores", "Details", "Answer"]
     # The trial to look at first is the one that failed.
     assert panel.locator(".trials [aria-pressed=true]").inner_text().startswith("✗")
-    assert panel.locator(".diff tr.expected").count() >= 1
+    assert panel.locator(".diff tr.minus").count() >= 1
     assert panel.locator(".turn").count() == 3
     assert panel.locator(".callee code").count() == 1
     page.keyboard.press("Escape")
@@ -431,8 +431,8 @@ def test_differences_are_marked_in_the_details(open_page: Open, rich: Path) -> N
         if "wrong value" in page.locator(".trial .facts").inner_text():
             break
         page.locator(".trials [aria-pressed=true] + button").click()
-    assert page.locator(".expected mark").all_inner_texts() == ["05"]
-    assert page.locator(".got mark").all_inner_texts() == ["06"]
+    assert page.locator(".minus mark").all_inner_texts() == ["05"]
+    assert page.locator(".plus mark").all_inner_texts() == ["06"]
 
 
 # ---- the rest of the page ----

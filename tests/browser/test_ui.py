@@ -363,7 +363,7 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
     choice.select_option("turns")
     site.save()
     assert site.text("refunds.tooleval.json") == before
-    site.page.get_by_label("Calls that a recorded run answers with an error did run").check()
+    site.page.get_by_label("Calls that a transcript answers with an error did run").check()
     site.save()
     assert json.loads(site.text("refunds.tooleval.json"))["test_cases"][0]["play_failed_calls"] is True
     site.complaints.clear()  # Chromium notes the answer of 422
@@ -767,7 +767,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     expect(page.locator(".matrix .id")).to_have_text(["whats-the-weather-in-paris"])
     seeded.go("trend?name=Weather%20API%20Suite")
     chart = page.get_by_role("img")
-    assert "first 0.50, last 0.00" in str(chart.get_attribute("aria-label"))
+    assert "first 0.50 … last 0.00" in str(chart.get_attribute("aria-label"))
     ticks = chart.locator("text").all_text_contents()
     assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
     seeded.go("suites")

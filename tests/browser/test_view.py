@@ -105,7 +105,7 @@ def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
     assert f"{passing.low:.2f} to –{passing.high:.2f}" in words(opened)
     whisker = opened.page.locator("#plots .whisker").first
     ends = [float(str(whisker.get_attribute(name))) for name in ("x1", "x2")]
-    assert ends == pytest.approx([8 + 418 * passing.low, 8 + 418 * passing.high])
+    assert ends == pytest.approx([8 + 412 * passing.low, 8 + 412 * passing.high])
 
 
 def test_confused_tools_are_a_matrix_whose_cells_open_their_cases(draw: Draw) -> None:
@@ -235,11 +235,24 @@ def test_plots_without_anything_to_show_are_left_out(draw: Draw) -> None:
 def test_every_plot_has_words_and_numbers(draw: Draw) -> None:
     page = draw(rich_document(12), trends()).page
     plots = page.locator("figure").filter(has=page.get_by_role("img"))
-    assert plots.count() == 7 + 2
+    assert plots.count() == 4 + 2
     for plot in plots.all():
         assert len(str(plot.get_by_role("img").get_attribute("aria-label"))) > 30
         assert plot.get_by_text("Numbers", exact=True).count() == 1
         assert plot.locator("tbody tr").count() > 0
+
+
+def test_ticks_stand_where_their_numbers_are(draw: Draw) -> None:
+    rows = row("passed", trial(latency_s=0.002)), row("passed", trial(latency_s=90.0), case="slow")
+    plot = draw(document(*rows)).page.locator("#plots figure", has_text="Latency").locator("svg")
+    lines = plot.locator(".grid").evaluate_all(
+        "(all) => all.map((line) => Number(line.getAttribute('x1')))"
+    )
+    ticks = plot.locator(".tick[text-anchor=middle]")
+    assert ticks.evaluate_all("(all) => all.map((text) => Number(text.getAttribute('x')))") == lines
+    numbers = [float(text) for text in ticks.all_text_contents()]
+    assert numbers == [0, 20, 40, 60, 80, 100]
+    assert lines == pytest.approx([8 + 4.12 * number for number in numbers])
 
 
 def test_a_trend_marks_other_scoring_rules_and_a_comparison_lists_what_they_keep_apart(

@@ -8,7 +8,7 @@ import { el, fold, isolated, modelName, shown, svg, table, tableRow, numberCell 
 
 export const WIDTH = 440;
 export const LEFT = 44;
-export const RIGHT = 14;
+export const RIGHT = 20;
 export const EDGE = 8;
 const COLOURS = 8;
 const RADIUS = 4.5;
@@ -32,13 +32,6 @@ const SHAPES = [
 export function linear(low, high, start, end) {
   const at = (/** @type {number} */ value) => start + Math.min(Math.max((value - low) / (high - low), 0), 1) * (end - start);
   return { at, start, end, ticks: ticksFor(low, high).filter((tick) => tick >= low && tick <= high * 1.0001) };
-}
-
-/** By orders of magnitude. @param {number} low @param {number} high @param {number} start @param {number} end @returns {Scale} */
-export function logarithmic(low, high, start, end) {
-  const powers = Array.from({ length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 }, (_, i) => Math.floor(Math.log10(low)) + i);
-  const { at } = linear(powers[0], powers[powers.length - 1], start, end);
-  return { at: (value) => at(Math.log10(Math.max(value, low))), start, end, ticks: powers.map((power) => 10 ** power) };
 }
 
 /** From 0 to a round number above all values. @param {number[]} values @param {number} start @param {number} end */
@@ -89,7 +82,7 @@ export function stroke(className, x1, y1, x2, y2) {
 export function horizontalAxis(scale, top, bottom, label) {
   const lines = scale.ticks.flatMap((tick) => {
     const x = scale.at(tick);
-    return [stroke("grid", x, top, x, bottom), caption(x, bottom + 14, tickText(tick), x > WIDTH - 20 ? "end" : "middle", "tick")];
+    return [stroke("grid", x, top, x, bottom), caption(x, bottom + 14, tickText(tick), "middle", "tick")];
   });
   return [...lines, caption((scale.start + scale.end) / 2, bottom + 30, label, "middle", "axis")];
 }
@@ -113,9 +106,9 @@ export function marker(model, x, y, words = "", radius = RADIUS) {
   return corners.length ? svg("polygon", { ...attributes, points: corners.join(" ") }, note) : svg("circle", { ...attributes, cx: x, cy: y, r: radius }, note);
 }
 
-/** @param {{index: number, model: string}[]} models */
+/** @param {{index: number, model: string, about?: string}[]} models */
 export function legend(models) {
-  const items = models.map(({ index, model }) => el("li", {}, svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, marker(index, 7, 7)), " ", modelName(model)));
+  const items = models.map(({ index, model, about }) => el("li", {}, svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, marker(index, 7, 7)), " ", modelName(model), about && `: ${about}`));
   return el("ul", { class: "legend" }, ...items);
 }
 

@@ -2,7 +2,7 @@
 // The plots of a run, and of many runs. Each is null if there is nothing to show.
 
 import { causeOf } from "./cases.js";
-import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, logarithmic, marker, modelClass, stroke, upward, verticalAxis } from "./chart.js";
+import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, marker, modelClass, stroke, upward, verticalAxis } from "./chart.js";
 import { el, modelText, section, shortened, svg } from "./dom.js";
 import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
@@ -12,8 +12,6 @@ import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText
 
 const MOST_MODELS = 16;
 const MOST_DOTS = 250;
-const COLUMN = 44;
-const SCORE_BINS = [...Array.from({ length: 10 }, (_, i) => (i / 10).toFixed(1)), "1"];
 
 /** @param {any} document */
 export function plotsSection({ models, cases }) {
@@ -25,10 +23,7 @@ export function plotsSection({ models, cases }) {
   const plots = [
     passPlot(found),
     latencyPlot(found),
-    againstPassing(found, "Cost", "mean cost per trial (USD)", usdText, (trial) => trial.cost_usd),
-    againstPassing(found, "Tokens", "mean tokens per trial", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
-    trialsPlot(found),
-    scoresPlot(found),
+    costPlot(found),
     failuresPlot(found),
   ].filter((plot) => plot !== null);
   return plots.length ? section("plots", "Plots", el("div", { class: "plots" }, ...plots)) : null;
@@ -88,11 +83,7 @@ function passPlot(models) {
 function latencyPlot(models) {
   const found = models.map((each) => ({ ...each, times: each.answered.map((trial) => trial.latency_s).filter(isKnown).sort((a, b) => a - b) })).filter(({ times }) => times.length);
   if (!found.length) return null;
-  const least = Math.min(...found.map(({ times }) => times[0]));
-  const most = Math.max(...found.map(({ times }) => times[times.length - 1]));
-  // Linear from 0, unless a slow model would squeeze the fast ones to the edge.
-  const isWide = least > 0 && most / least > 100;
-  const scale = isWide ? logarithmic(Math.max(least, most / 1e6), most, EDGE, WIDTH - RIGHT) : upward([most], EDGE, WIDTH - RIGHT);
+  const scale = upward(found.map(({ times }) => times[times.length - 1]), EDGE, WIDTH - RIGHT);
   const bottom = 8 + 38 * found.length;
   const rows = found.map(({ index, model, times }, i) => {
     const marks = [0.05, 0.25, 0.5, 0.75, 0.95].map((share) => quantile(times, share));
@@ -110,7 +101,7 @@ function latencyPlot(models) {
     ];
     return { node: svg("g", { class: modelClass(index) }, ...shapes), numbers: [modelText(model), countText(times.length), ...[...marks.slice(2), times[times.length - 1]].map(secondsText)] };
   });
-  return figure("Latency", [...horizontalAxis(scale, 8, bottom, `seconds per trial${isWide ? " (logarithmic)" : ""}`), ...rows.map(({ node }) => node)], {
+  return figure("Latency", [...horizontalAxis(scale, 8, bottom, "seconds per trial"), ...rows.map(({ node }) => node)], {
     height: bottom + 36,
     words: rows.map(({ numbers }) => `${numbers[0]}: median ${numbers[2]}, 95th percentile ${numbers[4]}`).join("; "),
     header: ["Model", "Trials", "Median", "75th percentile", "95th percentile", "Longest"],
@@ -127,19 +118,12 @@ function quantile(values, share) {
   return values[below] + (place - below) * (values[above] - values[below]);
 }
 
-// ---- cost and tokens against pass rate ----
+// ---- cost against pass rate ----
 
-/**
- * One point per model, for two or more models.
- * @param {ModelRows[]} models
- * @param {string} what
- * @param {string} axis
- * @param {(value: unknown) => string} text
- * @param {(trial: Trial) => number | null} measure
- */
-function againstPassing(models, what, axis, text, measure) {
+/** One point per model, for two or more models. @param {ModelRows[]} models */
+function costPlot(models) {
   const points = models.flatMap(({ index, model, passing, answered }) => {
-    const values = answered.map(measure).filter(isKnown);
+    const values = answered.map((trial) => trial.cost_usd).filter(isKnown);
     if (!values.length || !passing) return [];
     const { mean, low, high } = passing;
     return [{ index, model, taken: sum(values) / values.length, mean, low: isKnown(low) ? low : mean, high: isKnown(high) ? high : mean }];
@@ -150,82 +134,17 @@ function againstPassing(models, what, axis, text, measure) {
   // Models are often close together, so the axis need not start at 0.
   const least = Math.min(Math.max(Math.min(...points.map(({ low }) => low)) - 0.05, 0), 0.9);
   const up = linear(Math.floor(least * 10) / 10, 1, bottom, top);
-  const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${text(taken)} per trial, pass rate ${scoreText(mean)}`);
+  const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${usdText(taken)} per trial, pass rate ${scoreText(mean)}`);
   const marks = points.flatMap(({ index, taken, mean, low, high }, i) => {
     const x = across.at(taken);
     return [svg("g", { class: modelClass(index) }, stroke("whisker", x, up.at(low), x, up.at(high))), marker(index, x, up.at(mean), words[i])];
   });
-  return figure(`${what} vs. pass rate`, [...verticalAxis(up, "pass rate"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
+  return figure("Cost vs. pass rate", [...verticalAxis(up, "pass rate"), ...horizontalAxis(across, top, bottom, "mean cost per trial (USD)"), ...marks], {
     height: bottom + 36,
     words: words.join("; "),
-    header: ["Model", `${what} per trial`, "Pass rate"],
-    numbers: points.map(({ model, taken, mean }) => [modelText(model), text(taken), scoreText(mean)]),
+    header: ["Model", "Cost per trial", "Pass rate"],
+    numbers: points.map(({ model, taken, mean }) => [modelText(model), usdText(taken), scoreText(mean)]),
     below: [legend(points)],
-  });
-}
-
-// ---- distributions over cases ----
-
-/** How many cases passed in 0, 1, ... n of their n trials. @param {ModelRows[]} models */
-function trialsPlot(models) {
-  const counts = models.map(({ rows }) => rows.map((row) => answeredIn(row).length));
-  const most = Math.max(0, ...counts.flat());
-  if (most < 2) return null;
-  const partly = counts.flat().filter((count) => count > 0 && count < most).length;
-  const found = models.map((each) => {
-    const passes = each.rows.map(answeredIn).filter((trials) => trials.length === most).map((trials) => trials.filter((trial) => trial.passed).length);
-    return { ...each, counts: Array.from({ length: most + 1 }, (_, k) => passes.filter((count) => count === k).length) };
-  });
-  const note = partly ? `Without ${plural(partly, "case")} with fewer answered trials.` : "";
-  return histograms("Passing trials per case", `trials passed (of ${most})`, Array.from({ length: most + 1 }, (_, k) => String(k)), found, note);
-}
-
-/** Overall scores; exactly 1 has its own column. @param {ModelRows[]} models */
-function scoresPlot(models) {
-  const found = models.map((each) => {
-    const scores = each.rows.filter(({ outcome }) => outcome !== "error" && outcome !== "skipped").map((row) => row.scores.overall).filter(isKnown);
-    const bins = scores.map((score) => Math.min(Math.max(Math.floor(score * 10 + 1e-9), 0), score < 1 ? 9 : 10));
-    return { ...each, counts: SCORE_BINS.map((_, bin) => bins.filter((other) => other === bin).length) };
-  });
-  return histograms("Overall score per case", "overall score", SCORE_BINS, found, "Each column covers 0.1 from its label up; the last one is exactly 1.");
-}
-
-/**
- * One row of columns per model on a common axis, with the counts on top.
- * @param {string} heading
- * @param {string} axis
- * @param {string[]} bins
- * @param {(ModelRows & {counts: number[]})[]} all
- * @param {string} note
- */
-function histograms(heading, axis, bins, all, note) {
-  const found = all.filter(({ counts }) => counts.some(Boolean));
-  if (!found.length) return null;
-  const step = 86;
-  const bottom = 6 + step * found.length;
-  const highest = Math.max(...found.flatMap(({ counts }) => counts));
-  const slot = (WIDTH - EDGE - RIGHT) / bins.length;
-  const gap = slot > 12 ? 3 : 0;
-  const rows = found.flatMap(({ index, model, counts }, i) => {
-    const base = 6 + step * (i + 1);
-    const columns = counts.flatMap((count, bin) => {
-      if (!count) return [];
-      const height = Math.max((COLUMN * count) / highest, 1.5);
-      const x = EDGE + slot * bin;
-      const note = svg("title", {}, `${axis} ${bins[bin]}: ${plural(count, "case")}`);
-      const column = svg("rect", { class: "bar", x: x + gap, y: base - height, width: Math.max(slot - 2 * gap, 1), height }, note);
-      return slot > 16 ? [column, caption(x + slot / 2, base - height - 3, String(count), "middle", "tick")] : [column];
-    });
-    return [caption(EDGE, base - COLUMN - 20, shortened(modelText(model), 60)), stroke("base", EDGE, base, WIDTH - RIGHT, base), svg("g", { class: modelClass(index) }, ...columns)];
-  });
-  const every = Math.ceil(bins.length / 12);
-  const labels = bins.flatMap((bin, i) => (i % every ? [] : [caption(EDGE + slot * (i + 0.5), bottom + 14, bin, "middle", "tick")]));
-  return figure(heading, [caption(WIDTH - RIGHT, 12, "cases", "end", "axis"), ...rows, ...labels, caption((WIDTH - RIGHT) / 2, bottom + 30, axis, "middle", "axis")], {
-    height: bottom + 36,
-    words: found.map(({ model, counts }) => `${modelText(model)}: ${counts.flatMap((count, bin) => (count ? [`${count} at ${bins[bin]}`] : [])).join(", ")}`).join("; "),
-    header: ["Model", ...bins],
-    numbers: found.map(({ model, counts }) => [modelText(model), ...counts.map(countText)]),
-    below: note ? [el("p", { class: "muted" }, note)] : [],
   });
 }
 
@@ -321,18 +240,18 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     });
     return [svg("g", { class: modelClass(index) }, svg("path", { class: "line", d: path || "M0 0" })), ...beside, ...marks];
   });
-  const ends = lines.map(({ model, values }) => {
-    const found = values.filter(isKnown);
-    return `${modelText(model)}: first ${scoreText(found[0])}, last ${scoreText(found[found.length - 1])}`;
+  const ends = lines.map((line) => {
+    const found = line.values.filter(isKnown);
+    return { ...line, about: found.length > 1 ? `first ${scoreText(found[0])} … last ${scoreText(found[found.length - 1])}` : "" };
   });
   return figure(heading, [...verticalAxis(up, "pass rate", width - RIGHT), ...changes, ...dates, ...drawn], {
     height: bottom + 24,
     width,
     level,
-    words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
+    words: `${plural(runs.length, "run")}, oldest first. ${ends.map(({ model, about }) => `${modelText(model)}: ${about}`).join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
     numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} (partial)` : scoreText(values[i])))]),
-    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, runs.some((_, i) => hasOtherRules(i)) ? "┆ the suite, the case or the scoring rules changed" : "┆ the suite or case changed")],
+    below: [legend(ends), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, runs.some((_, i) => hasOtherRules(i)) ? "┆ the suite, the case or the scoring rules changed" : "┆ the suite or case changed")],
   });
 }
 

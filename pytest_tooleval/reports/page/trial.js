@@ -153,15 +153,15 @@ function diffRows(check) {
   const { what, expected, actual, value, reason } = check;
   if (value >= 1) return [diffRow("same", what, [shownNodes(actual)], "")];
   const [before, after] = difference(expected, actual) || [[{ text: expected, same: true }], [{ text: actual, same: true }]];
-  const sides = /** @type {[string, string, Piece[]][]} */ ([["expected", expected, before], ["got", actual, after]]).filter(([, text]) => !ABSENT.includes(text));
+  const sides = /** @type {[string, string, Piece[]][]} */ ([["minus", expected, before], ["plus", actual, after]]).filter(([, text]) => !ABSENT.includes(text));
   const why = `${value > 0 ? `${scoreText(value)} ` : ""}${reason}`;
   const place = reason === NOT_SAID ? 0 : sides.length - 1;
   return sides.map(([kind, , pieces], i) => diffRow(kind, what, comparedPieces(pieces), i === place ? why : ""));
 }
 
-/** @param {string} kind same, expected or got @param {string} what @param {Child[]} nodes @param {string} why */
+/** @param {string} kind same, minus or plus @param {string} what @param {Child[]} nodes @param {string} why */
 function diffRow(kind, what, nodes, why) {
-  const [sign, word] = { same: [" ", "as expected: "], expected: ["−", "expected: "], got: ["+", "got: "] }[kind] || ["", ""];
+  const [sign, word] = { same: [" ", "as expected: "], minus: ["−", "expected: "], plus: ["+", "got: "] }[kind] || ["", ""];
   const row = tableRow(
     el("span", {}, el("span", { class: "sign", "aria-hidden": "true" }, sign), shownNodes(what)),
     el("td", {}, spoken(word), el("code", { dir: "auto" }, ...nodes)),

@@ -319,7 +319,7 @@ def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
         rows[1]
         == "2026-11-02 10:00 2026-02 5bf4c1d0a claude-3 passed 2/2 1.00 1.00 case changed".split()
     )
-    assert lines[4] == "claude-3  ▁█  pass rate 0.00 to 1.00"
+    assert lines[4] == "claude-3  ▁█  pass rate: first 0.00 … last 1.00"
     points = json.loads(invoke("trend", "paris", "--json", "--limit=1").output)["points"]
     assert [point["id"] for point in points] == ["2026-02"]
 
@@ -497,4 +497,4 @@ def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "-C", str(tmp_path)], env=environment, capture_output=True, text=True, check=True
     )
-    assert "claude-3  ??  pass rate 1.00 to 1.00" in done.stdout
+    assert "claude-3  ??  pass rate: first 1.00 ? last 1.00" in done.stdout
