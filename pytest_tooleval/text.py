@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterable
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -73,6 +74,14 @@ def first_few(texts: Sequence[str], most: int = 8) -> str:
     """`a, b, c and 2 more`."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """`, did you mean ...?` with up to three similar names; empty without any."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(names), n=3, cutoff=0.6)
+    return f", did you mean {' or '.join(found)}?" if found else ""
 
 
 def score_text(value: float | None) -> str:

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.plugin.options import GROUPS
-from pytest_tooleval.plugin.options import add_options
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import BUDGETS
@@ -106,7 +104,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def budgets() -> str:
-    return table(("budget", "at most"), [(f"`{b.name}`", b.text) for b in BUDGETS.values()])
+    return table(("budget", "at most"), [(f"`{name}`", text) for name, text in BUDGETS.items()])
 
 
 def modes() -> str:
@@ -123,17 +121,14 @@ def matchers() -> str:
 
 
 def options() -> str:
-    parser = pytest.Parser(_ispytest=True)
-    add_options(parser)
     parts = []
-    for group in (group for group in parser._groups if group.name in GROUPS):
+    for title, group in GROUPS.values():
         rows = []
-        for option in group.options:
-            given = option.attrs()
-            value = given.get("metavar") or "|".join(given.get("choices") or ())
-            name = f"`{option.names()[0]}{'=' if value else ''}{value}`".replace("|", "\\|")
-            rows.append((name, str(given["help"]).replace("|", "\\|")))
-        parts.append(f"## {GROUPS[group.name][0].capitalize()}\n\n{table(('option', 'meaning'), rows)}")
+        for option in group:
+            value = option.metavar or "|".join(option.choices)
+            name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
+            rows.append([text.replace("|", "\\|") for text in (name, option.help)])
+        parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -331,7 +331,7 @@ def verdicts(scheme: str) -> Drawing:
         "No answer: network, key, rate limit. It counts in no score, no case and no gate,",
         "soft",
     )
-    draw.text(90, 218, "and fails the run unless --tooleval-max-errors allows it.", "soft")
+    draw.text(90, 218, "and fails the run unless --tooleval-fail-over=errors allows it.", "soft")
     return draw
 
 

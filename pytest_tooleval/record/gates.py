@@ -15,7 +15,7 @@ Verdict = Literal["passed", "failed", "inconclusive"]
 class Gate(Struct, frozen=True, kw_only=True, gc=False):
     """A gate over many cases, and its verdict."""
 
-    kind: Annotated[Literal["fail_under", "errors", "budget"], doc("The kind of gate.")]
+    kind: Annotated[Literal["fail_under", "fail_over"], doc("The option of the gate.")]
     name: Annotated[str, doc("A short name.")]
     verdict: Annotated[
         Verdict, doc("The verdict. Inconclusive: the interval includes the value that is needed.")
@@ -28,13 +28,13 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     model: Annotated[str | None, doc("The model judged; null for all.")] = None
     suite: Annotated[str | None, doc("The suite judged; null for all.")] = None
     tag: Annotated[str | None, doc("The tag judged; null for all cases.")] = None
-    metric: Annotated[str | None, doc("The metric judged.")] = None
+    metric: Annotated[str | None, doc("The metric, or the name of --tooleval-fail-over.")] = None
     needed: Annotated[float | None, doc("The value that passes.")] = None
     value: Annotated[float | None, doc("The value reached.")] = None
     low: Annotated[float | None, doc("The lower bound of its interval.")] = None
     high: Annotated[float | None, doc("The upper bound of its interval.")] = None
     confidence: Annotated[float | None, doc("The value of --tooleval-confidence.")] = None
-    cases: Annotated[int, doc("The cases judged; for a budget, the trials.", ge=0)] = 0
+    cases: Annotated[int, doc("The cases judged; for an average trial, the trials.", ge=0)] = 0
     errors: Annotated[int, doc("The cases among them without an answer.", ge=0)] = 0
     more_trials: Annotated[
         int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 BUILT_IN = (
     "overall",
@@ -28,22 +27,15 @@ CONVERSATION = ("calls", "state", "results", "text", "conduct")
 METRICS = tuple(name for name in BUILT_IN if name not in PENALTIES)
 
 
-class Budget(NamedTuple):
-    """What a trial may use at most; `text` describes it in Markdown."""
-
-    name: str
-    text: str
-
-
-BUDGETS = {
-    budget.name: budget
-    for budget in (
-        Budget("max_calls", "tool calls in all replies"),
-        Budget("max_tokens_used", "tokens of prompts and answers"),
-        Budget("max_cost_usd", "US dollars"),
-        Budget("max_latency_s", "seconds of waiting for the model; for a cached answer, as recorded"),
-    )
+# What a trial takes, in Markdown.
+AMOUNTS = {
+    "calls": "tool calls in all replies",
+    "tokens": "tokens of prompts and answers",
+    "cost_usd": "US dollars",
+    "latency_s": "seconds of waiting for the model; for a cached answer, as recorded",
 }
+# Their limits among the thresholds of a case.
+BUDGETS = {f"max_{name}": text for name, text in AMOUNTS.items()}
 
 
 def ordered_metrics(names: Iterable[str]) -> list[str]:

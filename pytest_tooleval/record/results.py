@@ -130,7 +130,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         """What `metrics.BUDGETS` limits, by the name of the budget; None when unknown."""
         return {
             "max_calls": self.calls_made,
-            "max_tokens_used": sum_if_known((self.prompt_tokens, self.completion_tokens)),
+            "max_tokens": sum_if_known((self.prompt_tokens, self.completion_tokens)),
             "max_cost_usd": self.cost_usd,
             "max_latency_s": self.latency_s,
         }

@@ -55,7 +55,7 @@ def over_budget(spent: Mapping[str, float | None], budgets: Mapping[str, float])
 
 
 _UNKNOWN = {
-    "max_tokens_used": "the answer does not report its tokens",
+    "max_tokens": "the answer does not report its tokens",
     "max_cost_usd": "the price of the answer is unknown (set input_price and output_price of the model)",
     "max_latency_s": "the latency of the answer is unknown",
 }

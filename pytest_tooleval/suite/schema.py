@@ -54,8 +54,8 @@ def suite_schema() -> dict[str, Any]:
 def _thresholds() -> dict[str, Any]:
     score = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
     budgets = {
-        budget.name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {budget.text}."}
-        for budget in BUDGETS.values()
+        name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {text}."}
+        for name, text in BUDGETS.items()
     }
     example = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
     kinds = [{"type": "object", "properties": budgets, "additionalProperties": score}, {"type": "null"}]

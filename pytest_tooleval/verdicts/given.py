@@ -13,9 +13,7 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 
 if TYPE_CHECKING:
-    from .budgets import RunBudget
-    from .gates import FailUnder
-    from .gates import MostErrors
+    from .rules import Rule
     from .sides import Side
 
 # The value of an option, else of its ini key, and the prefix for messages about it.
@@ -28,14 +26,16 @@ Load = Callable[[str, Collection[tuple[str, str]]], "Side"]
 class Gates:
     """The gates of the run; `asked` if the command line, not the ini file, has one."""
 
-    fail_under: tuple[FailUnder, ...] = ()
-    max_errors: MostErrors | None = None
+    rules: tuple[Rule, ...] = ()
     confidence: float | None = None
-    budgets: tuple[RunBudget, ...] = ()
     asked: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.fail_under or self.max_errors or self.budgets)
+        return bool(self.rules)
+
+    @property
+    def fail_under(self) -> list[Rule]:
+        return [rule for rule in self.rules if not rule.over]
 
 
 @dataclass(frozen=True)
@@ -57,26 +57,21 @@ def read_gates(given: Given, confidence: float | None, *, by_ini: Collection[str
 
     Raises ConfigError for invalid values, and for gates that cannot be judged.
     """
-    entries, where = given("fail_under")
-    errors, errors_where = given("max_errors")
-    if confidence is not None and not entries:
+    found = {option: given(option) for option in ("fail_under", "fail_over")}
+    if confidence is not None and not found["fail_under"][0]:
         raise ConfigError("--tooleval-confidence: needs a gate; add --tooleval-fail-under")
-    budgets, budgets_where = given("budget")
-    asks_errors = errors_where.startswith("--")
-    if not entries and not errors and not asks_errors and not budgets:
+    if not any(entries for entries, _ in found.values()):
         return Gates()
-    from .budgets import RunBudget
-    from .gates import FailUnder
-    from .gates import MostErrors
+    from .rules import read_rule
 
     return Gates(
-        tuple(FailUnder.parse(entry, where) for entry in entries),
-        MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
+        tuple(
+            read_rule(entry, where, over=option == "fail_over")
+            for option, (entries, where) in found.items()
+            for entry in entries
+        ),
         confidence,
-        tuple(RunBudget.parse(entry, budgets_where) for entry in budgets),
-        budgets_where.startswith("--")
-        or (where.startswith("--") and "fail_under" not in by_ini)
-        or (asks_errors and "max_errors" not in by_ini),
+        any(where.startswith("--") and option not in by_ini for option, (_, where) in found.items()),
     )
 
 

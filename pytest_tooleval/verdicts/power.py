@@ -8,18 +8,16 @@ from collections.abc import Sequence
 
 from ..record.results import CaseRow
 from ..text import counted
-from .gates import PASS_RATE
-from .gates import FailUnder
 from .gates import groups_of
 from .planning import least_cases
 from .planning import reach
+from .rules import PASS_RATE
+from .rules import Rule
 from .statistics import clusters_of
 from .statistics import summed
 
 
-def power_lines(
-    cases: Sequence[CaseRow], gates: Sequence[FailUnder], confidence: float
-) -> Iterator[str]:
+def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
     """A line for each gate, of planned cases whose `scored` is how often they will be asked.
 
     Models with the same cases share a line. It assumes that every case is answered and has the metric,
@@ -36,7 +34,7 @@ def power_lines(
                 yield f"{title}, {text}" + (f" ({', '.join(models)})" if len(texts) > 1 else "")
 
 
-def _power(gate: FailUnder, cases: Sequence[CaseRow], confidence: float) -> str:
+def _power(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     weights = summed([case.weight for case in cases], clusters_of(cases))
     trials = sorted({case.scored for case in cases})
     each = f"{trials[0]} to {trials[-1]} trials" if len(trials) > 1 else counted(trials[0], "trial")

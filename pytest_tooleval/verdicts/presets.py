@@ -32,7 +32,7 @@ PRESETS = {
             "record": "all",
             "fail_under": ["0.85"],
             "confidence": 0.95,
-            "max_errors": "2%",
+            "fail_over": ["errors=2%"],
             "baseline": "good",
         },
     ),

@@ -95,22 +95,20 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
 
     A forbidden call is never tolerated.
     """
-    if case.outcome == "failed":
-        covered = any(gate.covers(case) for gate in gates.fail_under)
-        return covered and not case.called_forbidden
-    return gates.max_errors is not None and bool(case.trials)
+    if not gates or case.called_forbidden:
+        return False
+    from .gates import tolerated
+
+    return any(tolerated(case, rule) for rule in gates.rules)
 
 
 def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: int = 1) -> list[Gate]:
     """All gates. Gates of the ini file do not apply to a run without cases."""
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
-    from .budgets import judge_budgets
     from .gates import judge_gates
 
-    confidence = _confidence(gates, looks)
-    judged = judge_gates(cases, gates.fail_under, gates.max_errors, confidence, strict=strict)
-    return judged + judge_budgets(cases, gates.budgets)
+    return judge_gates(cases, gates.rules, _confidence(gates, looks), strict=strict)
 
 
 def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:

@@ -41,7 +41,7 @@ from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import ALPHA
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.gates import FailUnder
+from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.gates import judge_gates
 from pytest_tooleval.verdicts.sides import Side
 
@@ -292,9 +292,9 @@ def gated_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
     mean = _mean(*MIXES["typical"][:2], "pass")
     for cases, above in itertools.product((100, 400), (0.0, -0.1, 0.1)):
         chance = random.Random(f"{seed} {cases} {above}")
-        gate = FailUnder("pass^1", mean + above)
+        gate = Rule("pass^1", mean + above)
 
-        def judge(run: Side, gate: FailUnder = gate) -> Verdict:
+        def judge(run: Side, gate: Rule = gate) -> Verdict:
             return judge_gates(run.cases, [gate], confidence=1 - 0.05 / DEFAULT_MOST)[0].verdict
 
         found: Counter[Verdict] = Counter()

@@ -15,8 +15,8 @@ from .plugins import loaded
 
 WAYS = {
     "plain": [],
-    "gate": ["--tooleval-fail-under=suite:0.9", "--tooleval-max-errors=1"],
-    "workers": ["-pxdist", "-n2", "--tooleval-fail-under=suite:0.9", "--tooleval-max-errors=1"],
+    "gate": ["--tooleval-fail-under=suite:0.9", "--tooleval-fail-over=errors=1"],
+    "workers": ["-pxdist", "-n2", "--tooleval-fail-under=suite:0.9", "--tooleval-fail-over=errors=1"],
 }
 
 # Two stand for all, but where all are tried: one that runs cases again, and one with hooks of its own.

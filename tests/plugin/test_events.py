@@ -54,7 +54,7 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     options = (
         "--tooleval-report=out.json",
         "--tooleval-fail-under=overall=0.2",
-        "--tooleval-max-errors=2",
+        "--tooleval-fail-over=errors=2",
     )
     project.run(EVENTS, *options, model="agent,other")
     lines = (project.path / "events.jsonl").read_text().splitlines()
@@ -78,7 +78,7 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     judged, ended = events[-2:]
     assert judged == Judged(gates=msgspec.convert(document["gates"], tuple[Gate, ...]), baseline=None)
     assert isinstance(judged, Judged)
-    assert len(judged.gates) == 3
+    assert len(judged.gates) == 4
     assert isinstance(ended, RunEnded)
     assert (ended.run.id, ended.run.exitstatus, ended.reason) == (started.run.id, 0, "")
     assert ended.reports == (str(project.path / "out.json"),)

@@ -161,16 +161,16 @@ def test_errors_block_a_gate(project: Project) -> None:
 @pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=overall=0.5",)])
 def test_errors_may_be_allowed(project: Project, allowed: str, ret: int, gate: Sequence[str]) -> None:
     project.suite(right("a"), right("b"), raising("c"))
-    result = project.run(f"--tooleval-max-errors={allowed}", "--tooleval-report=out.json", *gate)
+    result = project.run(f"--tooleval-fail-over=errors={allowed}", "--tooleval-report=out.json", *gate)
     assert result.ret == ret
     assert project.rows()["c[agent]"]["outcome"] == "error"
     result.stdout.fnmatch_lines(["*2 passed*1 error (tolerated)*"])
-    assert gates(project)["errors"] is (ret == 0)
+    assert gates(project)["errors of agent"] is (ret == 0)
 
 
 def test_a_suite_that_cannot_be_scored_stays_an_error(project: Project) -> None:
     project.suite(right("a", thresholds={"overall": None, "completion": 0.5}), right("b"))
-    result = project.run("--tooleval-max-errors=5", "--tooleval-fail-under=overall=0.1")
+    result = project.run("--tooleval-fail-over=errors=5", "--tooleval-fail-under=overall=0.1")
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == 1
 
@@ -297,11 +297,17 @@ def test_collecting_judges_nothing(three: Project) -> None:
         ("--tooleval-fail-under=pass@=0.9", "a number of trials after pass@"),
         ("--tooleval-fail-under=nan", "a value from 0 to 1"),
         ("--tooleval-fail-under=redundancy_penalty=0.5", "lower is better"),
-        ("--tooleval-max-errors=inf", "a number of cases, or a share"),
-        ("--tooleval-max-errors=-1", "a number of cases, or a share"),
-        ("--tooleval-max-errors=", "a number of cases, or a share"),
-        ("--tooleval-max-errors=1.5", "a number of cases, or a share"),
-        ("--tooleval-max-errors=101%", "a number of cases, or a share"),
+        ("--tooleval-fail-under=cost_usd=0.5", "use --tooleval-fail-over"),
+        ("--tooleval-fail-under=suit:0.9", "did you mean suite?"),
+        ("--tooleval-fail-over=errors=inf", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=errors=-1", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=errors=", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=errors=1.5", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=errors=101%", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=cost=1", "did you mean cost_usd?"),
+        ("--tooleval-fail-over=calls=-1", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=calls=2%", "expected [[]SCOPE:]NAME=VALUE"),
+        ("--tooleval-fail-over=overall=1", "names are calls, tokens, cost_usd, latency_s and errors"),
         ("--tooleval-confidence=0.9", "needs a gate"),
         ("--tooleval-confidence=95", "from 0.5 to 0.9999"),
     ],
@@ -371,7 +377,7 @@ def test_weights_next_to_nothing_are_weights(project: Project) -> None:
     ("ini", "message"),
     [
         ("tooleval_fail_under = x", "tooleval_fail_under: x: expected *"),
-        ("tooleval_max_errors = 5x", "tooleval_max_errors: 5x: expected a number of cases*"),
+        ("tooleval_fail_over = errors=5x", "tooleval_fail_over: errors=5x: expected *"),
         ("tooleval_history = maybe", "tooleval_history: expected true or false: *maybe*"),
     ],
 )
@@ -472,5 +478,5 @@ def test_a_share_of_passed_cases_counts_weights_and_says_so(project: Project) ->
 
 def test_a_share_of_errors_is_a_number_in_reports(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"), wrong("d"))
-    project.run("--tooleval-max-errors=30%", "--tooleval-report=out.json")
+    project.run("--tooleval-fail-over=errors=30%", "--tooleval-report=out.json")
     assert [gate["needed"] for gate in project.document()["gates"]] == [1]

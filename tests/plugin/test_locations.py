@@ -58,7 +58,7 @@ def test_junit_keeps_to_its_schema(project: Project) -> None:
     project.suite(wrong("a"), right("b"), raising("c"), right("d", skip="later"))
     known = {"skipped", "error", "failure", "system-out", "system-err"}
     for family, properties in (("xunit2", False), ("xunit1", True)):
-        gate = ("--tooleval-fail-under=0.9", "--tooleval-max-errors=1")
+        gate = ("--tooleval-fail-under=0.9", "--tooleval-fail-over=errors=1")
         project.run("--junitxml=out.xml", f"-ojunit_family={family}", "-rA", *gate)
         cases = list(ET.parse(project.path / "out.xml").getroot().iter("testcase"))
         found = {child.tag for one in cases for child in one}

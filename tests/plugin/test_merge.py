@@ -105,7 +105,7 @@ def same_junit(project: Project) -> None:
     assert said("merged.xml") == said("whole.xml")
 
 
-GATES = ("fail-under=0.98", "fail-under=tag=smoke:0.5", "max-errors=5%", "confidence=0.9")
+GATES = ("fail-under=0.98", "fail-under=tag=smoke:0.5", "fail-over=errors=5%", "confidence=0.9")
 
 
 def test_replayed_cases_of_two_models(project: Project) -> None:
@@ -138,11 +138,11 @@ def test_replayed_cases_of_two_models(project: Project) -> None:
     "gates",
     [
         (),
-        ("fail-under=0.3", "max-errors=1"),
-        ("fail-under=suite:tool_selection=0.5", "budget=max_calls=0.5", "fail-inconclusive"),
-        ("preset=pr", "max-errors=0"),
-        ("baseline=old.json", "max-drop=0.9", "fail-under=0.2", "max-errors=50%"),
-        ("baseline=@release-1", "fail-under=overall=0.1", "confidence=0.95", "max-errors=9"),
+        ("fail-under=0.3", "fail-over=errors=1"),
+        ("fail-under=suite:tool_selection=0.5", "fail-over=calls=0.5", "fail-inconclusive"),
+        ("preset=pr", "fail-over=errors=0"),
+        ("baseline=old.json", "max-drop=0.9", "fail-under=0.2", "fail-over=errors=50%"),
+        ("baseline=@release-1", "fail-under=overall=0.1", "confidence=0.95", "fail-over=errors=9"),
     ],
 )
 def test_gates_baselines_and_exit_status(project: Project, gates: Sequence[str]) -> None:

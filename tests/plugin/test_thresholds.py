@@ -128,9 +128,9 @@ def test_budgets(project: Project) -> None:
     result.stdout.fnmatch_lines([failed("max_calls: 2, at most 1 allowed")])
     row = project.rows()["a[agent]"]
     assert (row["budgets"], row["trials"][0]["failure"]) == ({"max_calls": 1.0}, "over_budget")
-    result = project.run("--tooleval-budget=max_calls=1", "--tooleval-budget=max_latency_s=60")
+    result = project.run("--tooleval-fail-over=calls=1", "--tooleval-fail-over=latency_s=60")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*max_calls of agent: 2 on average over 1 trial, at most 1 allowed"])
+    result.stdout.fnmatch_lines(["*calls of agent: 2 on average over 1 trial, at most 1 allowed"])
     result = project.run("--tooleval-threshold=max_cost_usd=1")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*max_cost_usd: the price of the answer is unknown*"])

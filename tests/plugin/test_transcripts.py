@@ -152,7 +152,7 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     assert rows["w[m]"]["outcome"] == "passed"
     assert rows["v[m]"]["outcome"] == "error"
     assert rows["v[m]"]["reason"] == "no run of this case is recorded"
-    assert project.run(option, "--tooleval-max-errors=1", model=None).ret == 0
+    assert project.run(option, "--tooleval-fail-over=errors=1", model=None).ret == 0
     assert project.calls == []
 
 

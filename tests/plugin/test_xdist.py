@@ -157,7 +157,7 @@ def test_a_missing_key_is_said_once(project: Project) -> None:
     project.suite(right("a"), right("b"))
     model = 'model = "anthropic/claude-sonnet-4-5"\napi_key_env = "MY_TEAM_KEY"\n'
     project.write("tooleval.toml", f"[models.hosted]\n{model}")
-    result = project.run_subprocess("-n2", "--tooleval-max-errors=100%", model="hosted")
+    result = project.run_subprocess("-n2", "--tooleval-fail-over=errors=100%", model="hosted")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     output = result.stdout.str() + result.stderr.str()
     assert "MY_TEAM_KEY is not set" in output

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
-from collections.abc import Sequence
 
+from ...text import near
 from .prices import data_file
 from .prices import price_list
 
@@ -47,9 +46,3 @@ def known_providers() -> tuple[str, ...]:
     supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
     listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
     return tuple(dict.fromkeys([*supported, *listed]))
-
-
-def near(name: str, names: Sequence[str]) -> str:
-    """`, did you mean ...?` with up to three similar names; empty without any."""
-    found = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(found)}?" if found else ""

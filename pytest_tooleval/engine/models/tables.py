@@ -21,8 +21,8 @@ import msgspec
 from ...errors import ConfigError
 from ...errors import os_reason
 from ...secrets import keep_secret
+from ...text import near
 from .known import known_providers
-from .known import near
 from .known import unserved
 from .prices import price_list
 from .spec import EFFORTS

@@ -45,7 +45,7 @@ addopts = --tooleval-pass=1/3 --tooleval-threshold=terse=0.5
 tooleval_fail_under =
     0.5
     tag=far:pass_rate=1
-tooleval_max_errors = 50%
+tooleval_fail_over = errors=50%
 tooleval_cassette = cassettes
 """
 CONFTEST = """

@@ -1,0 +1,105 @@
+"""The rules of gates: `--tooleval-fail-under` and `--tooleval-fail-over`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Literal
+from typing import cast
+
+from ..errors import ConfigError
+from ..record.metrics import AMOUNTS
+from ..record.metrics import PENALTIES
+from ..record.results import CaseRow
+from ..text import near
+from .options import read_number
+
+Scope = Literal["model", "suite", "tag"]
+
+PASS_RATE = "pass_rate"
+ERRORS = "errors"
+RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
+_SCOPES = ("model", "suite", "tag")
+_SCOPED = "a scope is model, suite or tag, with a name or without (each of them)"
+_UNDER = (
+    "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, tool_selection=0.95, "
+    f"suite:overall=0.8 or tag=smoke:1; {_SCOPED}"
+)
+_OVER = (
+    "expected [SCOPE:]NAME=VALUE, such as cost_usd=0.01, errors=2%, errors=3 or suite:latency_s=5; "
+    f"names are {', '.join(AMOUNTS)} and {ERRORS}; {_SCOPED}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a gate needs over the cases of each model, or each suite or tag of it.
+
+    `name` restricts it to one model, suite or tag. The mean of `metric` must reach `needed`: a scored
+    metric, `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, one of
+    `AMOUNTS` or `errors` must not exceed it; `share` means a share of the cases.
+    """
+
+    metric: str
+    needed: float
+    scope: Scope = "model"
+    name: str | None = None
+    over: bool = False
+    share: bool = False
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the metric is made of verdicts or passes, not of scores."""
+        return self.metric == PASS_RATE or RELIABILITY.fullmatch(self.metric) is not None
+
+    def names(self, case: CaseRow) -> list[str | None]:
+        """The suite or tags that it judges a case in, or None for the model; empty if it does not."""
+        if self.scope == "model":
+            return [None] if self.name in (None, case.model) else []
+        found = [case.suite] if self.scope == "suite" else case.tags
+        return [name for name in found if self.name in (None, name)]
+
+
+def read_rule(text: str, where: str, *, over: bool) -> Rule:
+    """Read `[SCOPE:][METRIC=]VALUE`. ConfigError, starting with `where`, if it is invalid."""
+    # Model names contain colons (ollama/llama3:8b), metrics and numbers do not.
+    group, _, condition = text.rpartition(":")
+    metric, _, number = (part.strip() for part in condition.rpartition("="))
+    scope, equals, name = (part.strip() for part in group.partition("="))
+    scope = scope or "model"
+    if scope not in _SCOPES or (equals and not name):
+        raise ConfigError(f"{where}{text}: {_OVER if over else _UNDER}{near(scope, _SCOPES)}")
+    chosen = cast("Scope", scope)
+    problem = _over_problem(metric) if over else _under_problem(metric)
+    if problem:
+        raise ConfigError(f"{where}{text}: {problem}")
+    needed, share = _most(metric, number) if over else (read_number(number), False)
+    if not 0.0 <= needed <= (sys.float_info.max if over else 1.0):
+        raise ConfigError(f"{where}{text}: {_OVER if over else _UNDER}")
+    return Rule(metric or PASS_RATE, needed, chosen, name or None, over, share)
+
+
+def _under_problem(metric: str) -> str:
+    if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
+        return f"expected a number of trials after {metric[:5]}"
+    if metric in (*AMOUNTS, ERRORS) and metric != "calls":  # also a metric of conversations
+        return f"lower is better for {metric}; use --tooleval-fail-over"
+    return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
+
+
+def _over_problem(metric: str) -> str:
+    known = (*AMOUNTS, ERRORS)
+    return "" if metric in known else f"{_OVER}{near(metric, known)}"
+
+
+def _most(metric: str, text: str) -> tuple[float, bool]:
+    """The value, -1 if it is invalid, and whether it is a share."""
+    if metric != ERRORS:
+        return read_number(text), False
+    percent = text.endswith("%")
+    value = read_number(text.removesuffix("%"))
+    if percent or 0 < value < 1:
+        share = value / 100 if percent else value
+        return share if share <= 1 else -1.0, True
+    return value if value.is_integer() else -1.0, False
