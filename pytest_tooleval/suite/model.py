@@ -301,11 +301,15 @@ class TestCase(Expectations):
     )
     play_failed_calls: bool = Field(
         False,
-        description="With a world: whether calls that a recorded or returned run answers with an error "
-        "did run; by default only those on which the world fails, too.",
+        description="With a world: whether calls that a transcript or an agent answers with an "
+        "error did run; by default only those on which the world fails, too.",
     )
 
-    multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")
+    multi_turn: bool = Field(
+        False,
+        description="Whether this is a chain: one message from the user, and several replies until the "
+        "expected call. For several messages, write turns.",
+    )
     max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")
     optimal_hops: Count | None = Field(None, description="The number of calls in the shortest chain.")
     valid_prerequisites: list[Name] = Field(
