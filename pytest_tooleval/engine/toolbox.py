@@ -150,7 +150,7 @@ class Toolbox:
         return Answer("", "executed")
 
     async def repeat(self, replies: Sequence[Reply]) -> None:
-        """Give the calls of a recorded run to the sources again: the next turn builds on their state."""
+        """Give the calls of a transcript to the sources again: the next turn builds on their state."""
         for each in replies:
             for call, became in zip(each.calls, each.status, strict=False):
                 if became == "executed":

@@ -26,10 +26,10 @@ from .openai_tools import is_hosted
 from .openai_tools import looks_like_a_tool
 from .openai_tools import tool_definition
 from .openai_tools import tool_definitions
-from .recorded import otel
 from .records import Record
 from .records import read_records
 from .redaction import without_secrets
+from .transcripts import otel
 from .update import Changes
 from .update import update_suite
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path]()
-_scheduler_key = pytest.StashKey[Any]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -95,11 +94,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def _asked_header(settings: Settings, workers: int | None) -> str:
     names = ", ".join(spec.label for spec in settings.models)
-    if settings.recorded is not None:
+    if settings.transcripts is not None:
         from ..text import printable
 
         return printable(
-            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}; no model is asked"
+            f"tooleval: transcripts ({len(settings.transcripts)}) of {names}; no model is asked"
         )
     rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
     shared = (
@@ -116,7 +115,6 @@ class _Results:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
-        self._failed = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
@@ -128,12 +126,6 @@ class _Results:
         result: str | None = getattr(report, "tooleval", None)
         if result:
             eval_session(self._config).add(result.encode())
-        scheduler = self._config.stash.get(_scheduler_key, None)
-        if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
-            self._failed += 1
-            if self._failed == self._config.getoption("maxfail"):
-                # xdist stops sending items, but workers would still run those in their queues.
-                scheduler.drop_queued()
         try:
             return (yield)
         finally:
@@ -226,9 +218,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from .xdist import make_scheduler
 
-    scheduler = make_scheduler(config, log, config.stash[_settings_key])
-    config.stash[_scheduler_key] = scheduler
-    return scheduler
+    return make_scheduler(config, log, config.stash[_settings_key])
 
 
 @pytest.hookimpl(wrapper=True)

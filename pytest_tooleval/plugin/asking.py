@@ -32,7 +32,7 @@ from ..engine.runner import Runner
 from ..engine.runner import settled
 from ..engine.trial import Trial
 from ..errors import ModelError
-from ..imports.recorded.run import answers_of
+from ..imports.transcripts.given import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
 from ..record.transcript import Transcript
@@ -101,7 +101,7 @@ class Asking:
     def require_some_key(self) -> None:
         """The same in the controller of xdist, which knows no case, where nothing is recorded."""
         settings = self.settings
-        if settings.cassette is None and settings.recorded is None and not settings.resume:
+        if settings.cassette is None and settings.transcripts is None and not settings.resume:
             problems = list(map(missing_key, settings.models))
             if problems and all(problems):
                 pytest.exit("\n".join(filter(None, problems)), pytest.ExitCode.USAGE_ERROR)
@@ -113,7 +113,7 @@ class Asking:
         if cassette is not None and not cassette.is_empty:
             return None
         judge = self.settings.judge if item.case.rubrics else None
-        asked = [item.spec, item.user] if item.recorded is None else []
+        asked = [item.spec, item.user] if item.transcripts is None else []
         problems = (missing_key(spec) for spec in (*asked, judge) if spec is not None)
         return next(filter(None, problems), None)
 
@@ -121,7 +121,7 @@ class Asking:
         """Ask for a case unless it was asked, or may not run."""
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
-        if item.recorded is not None and not item.case.rubrics:
+        if item.transcripts is not None and not item.case.rubrics:
             return  # they are there, and need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._submit(item)
@@ -148,15 +148,15 @@ class Asking:
             self.ahead(item)
 
     def _submit(self, item: CaseItem) -> Pending:
-        if item.recorded is not None:
-            return [self._judged(item, answer) for answer in answers_of(item.case, item.recorded)]
+        if item.transcripts is not None:
+            return [self._judged(item, answer) for answer in answers_of(item.case, item.transcripts)]
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
         trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
         return [self._begin_trial(trial) for trial in trials]
 
     def _judged(self, item: CaseItem, answer: Answer) -> Asked:
-        """A recorded run; where the case has rubrics, with what the judge says of it."""
+        """A transcript; where the case has rubrics, with what the judge says of it."""
         judge = self.settings.judge
         if judge is None or not item.case.rubrics or isinstance(answer, ModelError):
             return answer
@@ -332,7 +332,7 @@ class Asking:
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
         # An editor that looks for tests leaves nothing behind.
-        if self.settings.recorded is not None or self._config.option.collectonly:
+        if self.settings.transcripts is not None or self._config.option.collectonly:
             return None, "new"
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]

@@ -67,14 +67,14 @@ class SuiteFile(pytest.File):
                     f"--tooleval-fail-under={gate.metric}=...: unknown metric; expected one of "
                     + ", ".join([*sorted(known), "pass_rate", "pass@K", "pass^K"])
                 )
-        runs = session.recorded.of_suite(suite) if session.recorded else None
+        runs = session.transcripts.of_suite(suite) if session.transcripts else None
         models: Sequence[ModelSpec | None] = session.settings.models or (None,)
         if runs:  # other suites may be about other models
             told = {run.model for each in runs.values() for run in each}
             models = [spec for spec in session.settings.models if spec.label in told]
         session.suites[self.nodeid] = suite
         origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
-        asks = session.recorded is None and session.settings.models
+        asks = session.transcripts is None and session.settings.models
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
@@ -85,7 +85,7 @@ class SuiteFile(pytest.File):
                 item = self._item(origin, position, resolved, spec, user)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
-                    item.recorded = [run for run in of_case if spec and run.model == spec.label]
+                    item.transcripts = [run for run in of_case if spec and run.model == spec.label]
                 yield item
 
     def _item(

@@ -95,8 +95,8 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
         __tracebackhide__ = True
-        if self._session.settings.recorded is not None:
-            pytest.skip("--tooleval-transcripts judges recorded runs, but this test asks a model")
+        if self._session.settings.transcripts is not None:
+            pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None

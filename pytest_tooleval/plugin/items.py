@@ -18,7 +18,7 @@ from msgspec import structs
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
 from ..engine.tools.live import Live
-from ..imports.recorded.run import RecordedRun
+from ..imports.transcripts.given import GivenTranscript
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
@@ -99,7 +99,7 @@ class CaseItem(pytest.Item):
         # By a plugin that changes the report of the first run.
         self.is_retried = False
         # Those to judge in place of answers, if nothing is asked.
-        self.recorded: Sequence[RecordedRun] | None = None
+        self.transcripts: Sequence[GivenTranscript] | None = None
         self._result: CaseResult | None = None
         self._interrupted = False
 

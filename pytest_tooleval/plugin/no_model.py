@@ -16,7 +16,7 @@ NO_MODEL = f"no model is set: {_HOW}"
 
 def missing_model(config: pytest.Config, settings: Settings) -> str:
     """Why a run with cases and without a model is a usage error; empty if it skips them."""
-    if settings.models or settings.recorded is not None:
+    if settings.models or settings.transcripts is not None:
         return ""
     needs = next(filter(None, _needs(config, settings)), "")
     return f"no model is set, and {needs} needs one: {_HOW}" if needs else ""

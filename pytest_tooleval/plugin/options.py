@@ -23,7 +23,7 @@ _MODELS = (
     ),
     Option(
         "transcripts",
-        "judge recorded runs (chat transcripts, traces) and ask no model; repeatable",
+        "judge transcripts (chat messages, traces) and ask no model; repeatable",
         "FILE|FOLDER",
         many=True,
         ini="args",

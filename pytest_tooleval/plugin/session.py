@@ -60,9 +60,9 @@ from .no_model import missing_model
 from .options import given_options
 from .output import clean_sections
 from .output import clean_warning
-from .recorded import RecordedRuns
 from .settings import Settings
 from .suites import SuiteWarnings
+from .transcripts import GivenTranscripts
 from .verdicts import VerdictItem
 from .verdicts import remember_tolerated
 from .verdicts import report_finding
@@ -111,8 +111,8 @@ class EvalSession:
         self.unwritten: list[str] = []
         self.annotations: list[str] = []
         self.verdict = RunVerdict()
-        runs = settings.recorded
-        self.recorded = None if runs is None else RecordedRuns(runs)
+        runs = settings.transcripts
+        self.transcripts = None if runs is None else GivenTranscripts(runs)
         self._told: list[_Told] = []
         self.events: EventStream | None = None
         # Whether the tests came to their end.
@@ -169,7 +169,7 @@ class EvalSession:
     def foresee(self, nodeids: Sequence[str]) -> None:
         """Tell what the gates can decide over these cases."""
         settings = self.settings
-        if settings.gates.confidence is None or settings.recorded is not None:
+        if settings.gates.confidence is None or settings.transcripts is not None:
             return
         from .plan import planned
 
@@ -252,17 +252,17 @@ class EvalSession:
 
     @property
     def unclaimed(self) -> list[str]:
-        """What to say of recorded runs that belong to no case; each worker has met all cases."""
+        """What to say of transcripts that belong to no case; each worker has met all cases."""
         if self._told:
             return self._told[-1].unclaimed
-        return self.recorded.left() if self.recorded else []
+        return self.transcripts.left() if self.transcripts else []
 
     @property
     def misnamed(self) -> list[str]:
-        """Recorded runs that name a case which no suite of this run has."""
+        """Transcripts that name a case which no suite of this run has."""
         if self._told:
             return self._told[-1].misnamed
-        return self.recorded.misnamed() if self.recorded else []
+        return self.transcripts.misnamed() if self.transcripts else []
 
     @property
     def problems(self) -> list[str]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
-    from ..imports.recorded.run import RecordedRun
+    from ..imports.transcripts.given import GivenTranscript
     from ..reports.outputs import Report
     from ..verdicts.sides import Side
 
@@ -52,14 +52,14 @@ class Settings:
     """The checked settings of a run.
 
     `overrides` are the arguments of `suite.model.Overrides`, which is imported only with a suite.
-    `recorded` are runs to judge instead of asking `models`, which are then theirs. `most_trials` is the
-    maximum of `--tooleval-trials=auto`, None without it.
+    `transcripts` are those to judge instead of asking `models`, which are then theirs. `most_trials` is
+    the maximum of `--tooleval-trials=auto`, None without it.
     With --tooleval-shard (`part`), limits except `max_cost` are those of the part, and `judging` are the
     gates of the ini file, by option, for `tooleval merge`.
     """
 
     models: tuple[ModelSpec, ...]
-    recorded: tuple[RecordedRun, ...] | None
+    transcripts: tuple[GivenTranscript, ...] | None
     judge: ModelSpec | None
     user: ModelSpec | None
     overrides: Mapping[str, Any]
@@ -128,7 +128,7 @@ def _of_part(settings: Settings, part: Part) -> Settings:
 
 def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Settings:
     _check_numbers(config)
-    recorded = _recorded(config)
+    transcripts = _transcripts(config)
     trials, most_trials = _trials(config)
     overrides = {
         "tool_choice": config.getoption("tooleval_tool_choice"),
@@ -143,7 +143,7 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
     if part is not None:
         gates, judging = Gates(), take_judging(config)
     baseline = _baseline(config, preset)
-    if recorded is not None:
+    if transcripts is not None:
         most_trials = None  # of the ini file, which applies to all runs
     if most_trials is not None and not _check_auto(config, gates, baseline):
         most_trials = None
@@ -153,8 +153,8 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
             "--tooleval-record=new asks only for what is missing"
         )
     return Settings(
-        models=_models(config, recorded),
-        recorded=recorded,
+        models=_models(config, transcripts),
+        transcripts=transcripts,
         judge=_other(config, "judge"),
         user=_other(config, "user"),
         overrides=overrides,
@@ -216,11 +216,13 @@ def _ini_flag(config: pytest.Config, name: str) -> bool:
         raise pytest.UsageError(f"{name}: expected true or false: {error}") from None
 
 
-def _models(config: pytest.Config, recorded: Sequence[RecordedRun] | None) -> tuple[ModelSpec, ...]:
-    if recorded is not None:
+def _models(
+    config: pytest.Config, transcripts: Sequence[GivenTranscript] | None
+) -> tuple[ModelSpec, ...]:
+    if transcripts is not None:
         from ..engine.models.spec import ModelSpec
 
-        return tuple(ModelSpec(name, name) for name in dict.fromkeys(run.model for run in recorded))
+        return tuple(ModelSpec(name, name) for name in dict.fromkeys(each.model for each in transcripts))
     given: list[str] | None = config.getoption("tooleval_model")
     entries: list[str] = given if given is not None else config.getini("tooleval_models")
     names = [name.strip() for entry in entries for name in entry.split(",")]
@@ -251,7 +253,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
         raise pytest.UsageError(str(error)) from None
 
 
-def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
+def _transcripts(config: pytest.Config) -> tuple[GivenTranscript, ...] | None:
     """The runs of --tooleval-transcripts. --tooleval-model overrides those of the ini file."""
     given, where = _given(config, "transcripts")
     typed = where.startswith("--")
@@ -272,11 +274,13 @@ def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
             "--tooleval-transcripts=: expected the name of a file or folder, got nothing"
         )
     from ..errors import SuiteError
-    from ..imports.recorded.files import read_runs
+    from ..imports.transcripts.files import read_transcripts
     from ..text import printable
 
     try:
-        return tuple(read_runs([Path(name) if typed else config.rootpath / name for name in given]))
+        return tuple(
+            read_transcripts([Path(name) if typed else config.rootpath / name for name in given])
+        )
     except SuiteError as error:
         text = printable(str(error), keep_newlines=True)
         raise pytest.UsageError(f"{where.rstrip('=: ')}: cannot be read\n{text}") from None

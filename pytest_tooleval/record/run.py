@@ -84,7 +84,7 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     judging: Annotated[
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all parts.")
     ] = {}
-    misnamed: Annotated[tuple[str, ...], doc("Recorded runs that name a case that does not exist.")] = ()
+    misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a case that does not exist.")] = ()
 
 
 class Run(Struct, frozen=True, kw_only=True, gc=False):

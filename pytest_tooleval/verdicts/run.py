@@ -57,7 +57,7 @@ def judge(
 ) -> RunVerdict:
     """The verdict on a finished run.
 
-    `misnamed` are recorded runs that name an unknown case, so gates may lack results. `looks` is how
+    `misnamed` are transcripts that name an unknown case, so gates may lack results. `looks` is how
     often the run may be judged before it ends. `suites` are those of this run, if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
@@ -84,8 +84,8 @@ def _findings(
     if gates and misnamed:
         first, *more = misnamed
         others = f" (and {counted(len(more), 'more run')})" if more else ""
-        message = f"the gates judged without these recorded runs: {first}{others}"
-        yield Finding("recorded runs", message)
+        message = f"the gates judged without these transcripts: {first}{others}"
+        yield Finding("transcripts", message)
     if comparison is not None and comparison.verdict != "passed":
         yield Finding("baseline", comparison.message, comparison.failed)
 

@@ -19,7 +19,7 @@ import pytest
 
 from pytest_tooleval.imports.bfcl import answers_beside
 from pytest_tooleval.imports.bfcl import bfcl_suite
-from pytest_tooleval.imports.recorded.files import read_runs
+from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
@@ -287,7 +287,7 @@ def test_result_files_are_read_as_the_leaderboard_reads_them(category: Category,
         ]
         file = tmp_path / "BFCL_v4_result.json"
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        for run in read_runs([file]):
+        for run in read_transcripts([file]):
             case = category.suite.case(run.id)
             assert score_messages(category.suite, case, run.messages).passed == wanted[run.id][1], run.id
 

@@ -323,7 +323,7 @@ def test_recorded_runs_that_no_case_has_fail_the_gates(project: Project) -> None
     merged = merge("shards", "--fail-under=1", "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret == 1
     same_junit(project)
-    assert 'name="recorded runs"' in (project.path / "merged.xml").read_text()
+    assert 'name="transcripts"' in (project.path / "merged.xml").read_text()
 
 
 def test_a_file_that_cannot_be_written(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Recorded runs in place of a model, as a user of a CI job runs them."""
+"""Transcripts in place of a model, as a user of a CI job runs them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: P
     assert rows[f"{TWO_TURNS}[right]"]["outcome"] == "passed"
     result.stdout.fnmatch_lines(
         [
-            "1 recorded run of 4 NOT JUDGED: no case matches",
+            "1 of 4 transcripts NOT JUDGED: no case matches",
             r'no case: runs.jsonl:4: no case has its id or begins with "Hi\x1b?2J"',
         ]
     )
@@ -151,7 +151,7 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     rows = project.rows()
     assert rows["w[m]"]["outcome"] == "passed"
     assert rows["v[m]"]["outcome"] == "error"
-    assert rows["v[m]"]["reason"] == "no run of this case is recorded"
+    assert rows["v[m]"]["reason"] == "no transcript of this case"
     assert project.run(option, "--tooleval-fail-over=errors=1", model=None).ret == 0
     assert project.calls == []
 
@@ -185,7 +185,7 @@ def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None
     call = called("get_weather", city="Paris")
     messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
     for more, outcome, reason in (
-        ([], "error", "runs.jsonl:1: the run ended with calls that no reply follows"),
+        ([], "error", "runs.jsonl:1: the transcript ends with calls that no reply follows"),
         ([call], "failed", "end: expected a reply without calls, got calls in every reply"),
         ([said("assistant", "Sunny.")], "passed", ""),
     ):
@@ -207,14 +207,14 @@ def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     option = recorded(project, right, wrong, right)
     project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(failed=1)
     (row,) = project.rows().values()
-    assert (row["passes"], row["scored"], row["model"]) == (2, 3, "recorded")
+    assert (row["passes"], row["scored"], row["model"]) == (2, 3, "transcript")
     assert [trial["prompt_tokens"] for trial in row["trials"]] == [10, None, 10]
     assert project.document()["run"]["spent"] == {}
     project.run(option, "--tooleval-pass=2/3", model=None).assert_outcomes(passed=1)
     # Two of any three would be another rule than two of four.
     project.run(option, "--tooleval-pass=1/2", model=None).assert_outcomes(errors=1)
     result = project.run(option, "--tooleval-trials=4", model=None)
-    result.stdout.fnmatch_lines(["*3 of 4 trials recorded; see --tooleval-trials*"])
+    result.stdout.fnmatch_lines(["*transcripts of 3 of 4 trials; see --tooleval-trials*"])
 
 
 def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> None:
@@ -239,7 +239,7 @@ def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Pr
     recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
     project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
     result = project.run(model=None)
-    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m; no model is asked"])
+    result.stdout.fnmatch_lines(["tooleval: transcripts (1) of m; no model is asked"])
     result.assert_outcomes(failed=1)
     project.run().assert_outcomes(passed=1)
 
@@ -272,9 +272,9 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
     talk = [said("user", "Hi."), said("assistant", "Hi."), said("user", "?"), said("assistant", "Rain.")]
     option = recorded(project, {"id": "w", "messages": talk})
     project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(errors=1)
-    assert "set --tooleval-judge=MODEL" in project.rows()["w[recorded]"]["reason"]
+    assert "set --tooleval-judge=MODEL" in project.rows()["w[transcript]"]["reason"]
     project.run(option, "--tooleval-report=out.json", "--tooleval-judge=judge", model=None)
-    row = project.rows()["w[recorded]"]
+    row = project.rows()["w[transcript]"]
     assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
 
 

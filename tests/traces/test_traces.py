@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.imports.recorded.files import read_runs
+from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.record.transcript import gist_of
 
 HERE = Path(__file__).parent
@@ -49,7 +49,7 @@ SAID = [
 
 
 def check(path: Path) -> None:
-    (run,) = read_runs([path])
+    (run,) = read_transcripts([path])
     assert list(map(gist_of, run.messages)) == list(map(gist_of, SAID))
     assert [message.get("tool_call_id") for message in run.messages if message["role"] == "tool"] == [
         "call_0",

@@ -104,7 +104,7 @@ export const CONVERSATION = [
   { key: "expected_text", label: "Expected text (JSON)", kind: "json", wide: true, hint: 'What the model says, such as ["refunded", {"$number": 40}, {"$not": "sorry"}].' },
   { key: "world", label: "World of this case", kind: "text", unset: "the suite's", hint: "module:Class in the suite's folder." },
   { key: "world_args", label: "World arguments (JSON)", kind: "json", wide: true },
-  { key: "play_failed_calls", label: "Calls that a recorded run answers with an error did run", kind: "flag", wide: true },
+  { key: "play_failed_calls", label: "Calls that a transcript answers with an error did run", kind: "flag", wide: true },
 ];
 
 /** @type {Field[]} */

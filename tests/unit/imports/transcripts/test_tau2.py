@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.recorded.files import read_runs
+from pytest_tooleval.imports.transcripts.files import read_transcripts
 
 CALL = {"id": "c1", "name": "cancel", "arguments": {"id": "X"}, "requestor": "assistant"}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -35,7 +35,7 @@ def results(path: Path, *simulations: Any) -> Path:
 
 
 def test_a_simulation_as_chat_messages(tmp_path: Path) -> None:
-    [run] = read_runs([results(tmp_path / "r.json", simulation())])
+    [run] = read_transcripts([results(tmp_path / "r.json", simulation())])
     function = {"name": "cancel", "arguments": '{"id": "X"}'}
     assert run.messages == [
         {"role": "user", "content": "Cancel X."},
@@ -58,7 +58,7 @@ def test_how_it_ended(tmp_path: Path) -> None:
     skipped = simulation("agent_error", messages=[], skipped=True)
     reasons = ("agent_stop", "max_steps", "agent_error", "user_error", "anything else")
     file = results(tmp_path / "r.json", *map(simulation, reasons), skipped)
-    runs = read_runs([file])
+    runs = read_transcripts([file])
     assert [(str(run.no_answer or ""), run.error) for run in runs] == [
         ("", ""),
         ("cut off: tau2 ended it by max_steps", ""),
@@ -71,12 +71,12 @@ def test_how_it_ended(tmp_path: Path) -> None:
 
 def test_trials_come_in_their_order(tmp_path: Path) -> None:
     file = results(tmp_path / "r.json", simulation(trial=1), simulation(trial=0))
-    assert [run.field for run in read_runs([file])] == ["simulations[1]", "simulations[0]"]
+    assert [run.field for run in read_transcripts([file])] == ["simulations[1]", "simulations[0]"]
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as caught:
-        read_runs([results(tmp_path / "r.json", simulation(task_id=None))])
+        read_transcripts([results(tmp_path / "r.json", simulation(task_id=None))])
     assert "the results of tau2" in str(caught.value)
     with pytest.raises(SuiteError, match="agent_cost: expected"):
-        read_runs([results(tmp_path / "r.json", simulation(agent_cost=-1.0))])
+        read_transcripts([results(tmp_path / "r.json", simulation(agent_cost=-1.0))])

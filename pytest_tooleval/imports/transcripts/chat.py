@@ -17,8 +17,8 @@ from ..chats import chat_messages
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
-from .run import NO_NAME
-from .run import RecordedRun
+from .given import NO_NAME
+from .given import GivenTranscript
 
 _Count = Annotated[int, Meta(ge=0)]
 _Amount = Annotated[float, Meta(ge=0)]
@@ -46,7 +46,7 @@ def reads(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("messages"), list)
 
 
-def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
     """The conversation of each record."""
     for record in records:
         try:
@@ -55,7 +55,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
             yield record.problem(path, str(error))
 
 
-def _run(path: Path, record: Record) -> RecordedRun:
+def _run(path: Path, record: Record) -> GivenTranscript:
     found = typed(record.value, _Conversation, "a conversation")
     usage = found.usage or _Usage()
     taken = Taken(
@@ -67,7 +67,7 @@ def _run(path: Path, record: Record) -> RecordedRun:
     messages = chat_messages(found.messages)
     if messages and messages[-1]["role"] == "assistant" and found.finish_reason:
         messages[-1].setdefault("finish_reason", found.finish_reason)
-    return RecordedRun(
+    return GivenTranscript(
         str(path),
         record.line,
         messages,

@@ -11,10 +11,10 @@ import pytest
 from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.recorded.files import read_runs
-from pytest_tooleval.imports.recorded.run import RecordedRun
-from pytest_tooleval.imports.recorded.run import answers_of
-from pytest_tooleval.imports.recorded.run import find_runs
+from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts.given import GivenTranscript
+from pytest_tooleval.imports.transcripts.given import answers_of
+from pytest_tooleval.imports.transcripts.given import find_transcripts
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
 
@@ -34,8 +34,8 @@ def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
     return load_suite(path)
 
 
-def run_of(*messages: dict[str, Any], **fields: Any) -> RecordedRun:
-    return RecordedRun("runs.jsonl", 1, messages, **fields)
+def run_of(*messages: dict[str, Any], **fields: Any) -> GivenTranscript:
+    return GivenTranscript("runs.jsonl", 1, messages, **fields)
 
 
 def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
         (run_of(user("What?")), None),
         (run_of(reply("I begin.")), None),
     ):
-        assert list(find_runs(suite, [run]).runs) == ([case] if case else []), run
+        assert list(find_transcripts(suite, [run]).of_case) == ([case] if case else []), run
 
 
 def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path
         {"id": "other twin", "prompt": "Bye"},
     )
     runs = [run_of(*longer, reply("Rain.")), run_of(user("Hi"), reply("Hi.")), run_of(user("Bye"))]
-    found = find_runs(suite, runs)
-    assert found.runs == {"long": [runs[0]], "short": [runs[1]]}
-    why = "begins like the cases twin, other twin; add the case to the run"
+    found = find_transcripts(suite, runs)
+    assert found.of_case == {"long": [runs[0]], "short": [runs[1]]}
+    why = "begins like the cases twin, other twin; add the case to the transcript"
     assert found.unclear == [(runs[2], why)]
 
 
@@ -114,14 +114,14 @@ def asked(*given: dict[str, Any], said: dict[str, Any] | None, **more: Any) -> A
     }
 
 
-def read(tmp_path: Path, *spans: dict[str, Any]) -> list[RecordedRun]:
+def read(tmp_path: Path, *spans: dict[str, Any]) -> list[GivenTranscript]:
     path = tmp_path / "spans.jsonl"
     lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in spans]
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"resourceLogs": []}]))
-    return read_runs([path])
+    return read_transcripts([path])
 
 
-def gists(run: RecordedRun) -> str:
+def gists(run: GivenTranscript) -> str:
     return " ".join(each["role"][0] for each in run.messages)
 
 
@@ -267,7 +267,7 @@ def test_what_became_of_a_call_is_kept_of_messages_and_items(
     messages = [user("Pay."), *before, *items, reply("Done.")]
     path = tmp_path / "runs.jsonl"
     path.write_text(json.dumps({"messages": messages}))
-    (run,) = read_runs([path])
+    (run,) = read_transcripts([path])
     assert gists(run) == "u a t a"
     called, told = run.messages[1:3]
     assert called["tool_calls"][0]["function"] == {"name": "pay", "arguments": json.dumps(PAY)}
@@ -309,9 +309,9 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
         span("1", 1, asked(user("Is this safe? Hi"), said=reply("yes")), parent="a"),
         span("2", 2, asked(user("Hi"), said=reply("Hi.")), parent="a"),
     )
-    found = find_runs(suite, runs)
-    assert [gists(run) for run in found.runs["x"]] == ["u a"]
-    assert found.unclear == [(runs[0], "another conversation in the run of case x")]
+    found = find_transcripts(suite, runs)
+    assert [gists(run) for run in found.of_case["x"]] == ["u a"]
+    assert found.unclear == [(runs[0], "another conversation in the transcript of case x")]
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ from .dialects import call_of
 from .dialects import first_of
 from .dialects import is_tool
 from .dialects import tool_run_of
+from .given import NO_NAME
+from .given import GivenTranscript
 from .otlp import Span
 from .otlp import holds_spans
 from .otlp import spans_of
-from .run import NO_NAME
-from .run import RecordedRun
 
 reads = holds_spans
 _CASE = "tooleval.case"
@@ -61,7 +61,7 @@ class _Chain:
     key: int = 0
 
 
-def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
     """The conversations of a file, in the order in which they began."""
     spans: list[Span] = []
     problems: list[Problem] = []
@@ -233,7 +233,7 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> RecordedRun:
+def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> GivenTranscript:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
@@ -243,7 +243,7 @@ def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> RecordedRun:
     statuses = runs.statuses(chain)
     messages = [_with_status(each, statuses) for each in messages]
     served = first_of(last.attributes, "gen_ai.response.model")
-    return RecordedRun(
+    return GivenTranscript(
         str(path),
         chain.first.line,
         messages,

@@ -21,8 +21,8 @@ from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
 from ..tau2 import suite_name
-from .run import NO_NAME
-from .run import RecordedRun
+from .given import NO_NAME
+from .given import GivenTranscript
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
 _ENDED = ("user_stop", "agent_stop")
@@ -80,7 +80,7 @@ def reads(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("simulations"), list)
 
 
-def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
     """The simulations, those of a task in the order of their trials."""
     for record in records:
         try:
@@ -93,10 +93,10 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
             yield _run(path, record.line, f"simulations[{number}]", results.info, simulation)
 
 
-def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation) -> RecordedRun:
+def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation) -> GivenTranscript:
     reason = simulation.termination_reason
     broken_off = reason in _BROKEN_OFF and bool(simulation.messages)
-    return RecordedRun(
+    return GivenTranscript(
         str(path),
         line,
         list(_messages(simulation.messages)),

@@ -1,4 +1,4 @@
-"""Recorded runs from files and folders, whatever their format."""
+"""Transcripts from files and folders, whatever their format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from . import bfcl
 from . import chat
 from . import otel
 from . import tau2
-from .run import RecordedRun
+from .given import GivenTranscript
 
 # Modules for formats; `reads` recognises a format by the first record of a file.
 READERS = (chat, otel, tau2, bfcl)
@@ -37,18 +37,18 @@ _MOST_BYTES = 512 << 20
 _MOST_CHARACTERS = 8 << 20  # of one conversation
 
 
-def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
+def read_transcripts(paths: Sequence[Path]) -> list[GivenTranscript]:
     """All runs in these files and folders, in order.
 
     Raises SuiteError if any part cannot be read, as that could be a run that failed.
     """
-    runs: list[RecordedRun] = []
+    runs: list[GivenTranscript] = []
     problems: list[Problem] = []
     for path in {each.resolve(): each for each in _files(paths)}.values():
         for each in _read(path):
             (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
     if not runs and not problems:
-        problems = [Problem(str(path), 1, 1, "", "no recorded runs") for path in paths]
+        problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:
         raise SuiteError(problems[:MAX_PROBLEMS])
     return runs
@@ -65,7 +65,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
-def _read(path: Path) -> Iterator[RecordedRun | Problem]:
+def _read(path: Path) -> Iterator[GivenTranscript | Problem]:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
@@ -85,7 +85,7 @@ def _read(path: Path) -> Iterator[RecordedRun | Problem]:
         yield each if isinstance(each, Problem) else _bounded(each)
 
 
-def _bounded(run: RecordedRun) -> RecordedRun | Problem:
+def _bounded(run: GivenTranscript) -> GivenTranscript | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
     messages = [_plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)

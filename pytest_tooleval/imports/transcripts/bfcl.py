@@ -29,8 +29,8 @@ from ...text import shorten
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
-from .run import NO_NAME
-from .run import RecordedRun
+from .given import NO_NAME
+from .given import GivenTranscript
 
 _OTHER_CALLS = re.compile(r'<tool_call|<function|<\|tool|"(?:name|arguments|parameters)"\s*:')
 _ARITHMETIC: dict[type, Any] = {
@@ -79,7 +79,7 @@ def reads(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("id"), str) and "result" in value
 
 
-def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
     """The conversation of each record."""
     folder = path.absolute().parent
     model = folder.name if folder.parent.name == "result" else NO_NAME
@@ -104,7 +104,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         taken = Taken(
             prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
         )
-        yield RecordedRun(
+        yield GivenTranscript(
             str(path),
             record.line,
             messages,

@@ -29,17 +29,17 @@ from ...suite.model import needed_of
 from ...suite.model import prompt_messages
 from ...text import counted
 
-NO_NAME = "recorded"  # the model of runs that do not name it
+NO_NAME = "transcript"  # the model of those that do not name it
 
 
-class RecordedRun(NamedTuple):
+class GivenTranscript(NamedTuple):
     """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
 
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
-    also be that of a case. `taken` is for the whole run; `tools` are the offered ones, if known.
+    also be that of a case. `taken` is for all replies; `tools` are the offered ones, if known.
     `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
     benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
-    that only looks at native calls. If several runs of a `group` name a case, only those that begin like
+    that only looks at native calls. If several of a `group` name a case, only those that begin like
     it belong to it.
     """
 
@@ -67,14 +67,14 @@ class RecordedRun(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The runs of a suite's cases by id, and those without a clear case, with the reason."""
+    """The transcripts of a suite's cases by id, and those without a clear case, with the reason."""
 
-    runs: dict[str, list[RecordedRun]]
-    unclear: list[tuple[RecordedRun, str]]
+    of_case: dict[str, list[GivenTranscript]]
+    unclear: list[tuple[GivenTranscript, str]]
 
 
-def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
-    """Find the runs of each case: by the case that they name, by their id, or by the user's messages.
+def find_transcripts(suite: Suite, given: Iterable[GivenTranscript]) -> Found:
+    """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Of several cases with the same first message, the one with the same messages to the end is meant.
     """
@@ -83,7 +83,7 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
     first: dict[str, list[str]] = {}
     for id, texts in said.items():
         first.setdefault(texts[0], []).append(id)
-    for run in runs:
+    for run in given:
         name = run.case.removeprefix(f"{suite.name}::") or run.id
         ids = [name] if name in said else []
         if not ids and not run.case:
@@ -91,16 +91,16 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
             ids = first.get(texts[0], []) if texts and texts[0] else []
             ids = [id for id in ids if said[id] == texts] or ids if len(ids) > 1 else ids
         if len(ids) > 1:
-            why = f"begins like the cases {', '.join(ids[:3])}; add the case to the run"
+            why = f"begins like the cases {', '.join(ids[:3])}; add the case to the transcript"
             found.unclear.append((run, why))
         elif ids:
-            found.runs.setdefault(ids[0], []).append(run)
-    for id, mine in found.runs.items():
+            found.of_case.setdefault(ids[0], []).append(run)
+    for id, mine in found.of_case.items():
         groups = Counter(run.group for run in mine if run.group)
         for run in [run for run in mine if groups[run.group] > 1]:
             if _said(run.messages)[:1] != said[id][:1]:
                 mine.remove(run)
-                found.unclear.append((run, f"another conversation in the run of case {id}"))
+                found.unclear.append((run, f"another conversation in the transcript of case {id}"))
     return found
 
 
@@ -114,20 +114,22 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(each).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcript | ModelError]:
-    """A case's recorded runs as its trials. Missing ones are errors."""
+def answers_of(case: ResolvedCase, given: Sequence[GivenTranscript]) -> list[Transcript | ModelError]:
+    """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
-    if needed is not None and len(runs) > needed[1]:
-        message = f"{len(runs)} runs are recorded, but the rule {case.pass_rule} needs {needed[1]}"
+    if needed is not None and len(given) > needed[1]:
+        message = f"{len(given)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
-    missing = "no run of this case is recorded"
-    if runs:
-        missing = f"{len(runs)} of {counted(case.trials, 'trial')} recorded; see --tooleval-trials"
-    absent = [ModelError(missing, kind="replay")] * (case.trials - len(runs))
-    return [*(_answer(case, run) for run in runs), *absent]
+    missing = "no transcript of this case"
+    if given:
+        missing = (
+            f"transcripts of {len(given)} of {counted(case.trials, 'trial')}; see --tooleval-trials"
+        )
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(given))
+    return [*(_answer(case, each) for each in given), *absent]
 
 
-def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
+def _answer(case: ResolvedCase, run: GivenTranscript) -> Transcript | ModelError:
     if run.error:
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     try:
@@ -135,15 +137,15 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
     if not transcript.replies:
-        return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
+        return ModelError(f"{run.place}: the transcript ends without a reply", kind="bad_response")
     if run.may_stop and transcript.replies[-1].calls:
         if len(transcript.turns) == len(case.turns):
             transcript = structs.replace(transcript, replies=(*transcript.replies, LAST_REPLY))
     elif run.no_answer is None and transcript.no_answer is None:
         why = _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
-            return ModelError(f"{run.place}: the run ended {why}", kind="bad_response")
-    # Put the figures of the whole run into the last reply; only sums count.
+            return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
+    # Put the figures of the whole transcript into the last reply; only sums count.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
     known["no_answer"] = run.no_answer or transcript.replies[-1].no_answer
@@ -153,7 +155,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
 
 
 def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
-    """Where a run ended too early, or empty. A model that reached max_rounds has failed, not the run."""
+    """Where a transcript ends too early, or empty. A model that reached max_rounds has failed."""
     turns, wanted = transcript.turns, len(case.turns)
     if wanted and turns[-1][-1].calls:
         return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""

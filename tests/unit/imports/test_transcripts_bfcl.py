@@ -1,4 +1,4 @@
-"""Result files of BFCL as recorded runs; `tests/leaderboards` compares verdicts on them with BFCL's."""
+"""Result files of BFCL as transcripts; `tests/leaderboards` compares verdicts on them with BFCL's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.recorded.files import read_runs
-from pytest_tooleval.imports.recorded.run import RecordedRun
-from pytest_tooleval.imports.recorded.run import answers_of
+from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts.given import GivenTranscript
+from pytest_tooleval.imports.transcripts.given import answers_of
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.scoring import score_transcript
@@ -21,14 +21,14 @@ from pytest_tooleval.suite.model import resolve
 Calls = list[tuple[str, dict[str, Any] | None]]
 
 
-def runs(folder: Path, *results: dict[str, Any]) -> list[RecordedRun]:
+def runs(folder: Path, *results: dict[str, Any]) -> list[GivenTranscript]:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "BFCL_v4_multi_turn_base_result.json"
     file.write_text("".join(json.dumps(each) + "\n" for each in results), encoding="utf-8")
-    return read_runs([file])
+    return read_transcripts([file])
 
 
-def turns(run: RecordedRun) -> list[list[str | Calls]]:
+def turns(run: GivenTranscript) -> list[list[str | Calls]]:
     """The replies of each turn, as calls or text."""
     return [
         [[(c.name, c.arguments) for c in each.calls] or each.text for each in replies]

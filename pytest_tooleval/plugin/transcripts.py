@@ -1,0 +1,58 @@
+"""Matches the transcripts of `--tooleval-transcripts` with cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..imports.transcripts.given import GivenTranscript
+from ..imports.transcripts.given import find_transcripts
+from ..record.transcript import text_of
+from ..secrets import redacted
+from ..suite.model import Suite
+from ..text import counted
+from ..text import printable
+from ..text import shown
+
+_SHOWN = 20
+
+
+class GivenTranscripts:
+    """The transcripts, and those without a matching case so far."""
+
+    def __init__(self, given: Sequence[GivenTranscript]) -> None:
+        self._given = given
+        self._left = {id(each): f"{each.place}: {_named(each)}" for each in given}
+        self._misnamed = {id(each): f"{each.place}: {_named(each)}" for each in given if each.case}
+
+    def of_suite(self, suite: Suite) -> dict[str, list[GivenTranscript]]:
+        """The transcripts of each case of a suite that has any."""
+        found = find_transcripts(suite, self._given)
+        for given in found.of_case.values():
+            for each in given:
+                self._left.pop(id(each), None)
+                self._misnamed.pop(id(each), None)
+        for each, why in found.unclear:
+            self._misnamed.pop(id(each), None)
+            if id(each) in self._left:
+                self._left[id(each)] = f"{each.place}: {why}"
+        return found.of_case
+
+    def misnamed(self) -> list[str]:
+        """Transcripts that name an unknown case, without which a gate may lack results."""
+        return [printable(line) for line in self._misnamed.values()]
+
+    def left(self) -> list[str]:
+        """Lines about those without a matching case; empty if there are none."""
+        if not self._left:
+            return []
+        lines = [f"no case: {printable(line)}" for line in self._left.values()]
+        more = [f"no case: {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        total = f"{len(lines)} of {counted(len(self._given), 'transcript')} NOT JUDGED: no case matches"
+        return [total, *lines[:_SHOWN], *more]
+
+
+def _named(given: GivenTranscript) -> str:
+    if given.case:
+        return f"these suites have no case {shown(given.case)}"
+    said = next((text_of(each) for each in given.messages if each.get("role") == "user"), "")
+    return f'no case has its id or begins with "{shown(redacted(said))}"'
