@@ -159,6 +159,8 @@ def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Sit
     odd = SEED.replace(
         '"city": "Tokyo", "units"', '"city":   "Tokyo", "n": 12345678901234567890, "units"'
     )
+    for key in ('"name": "Weather', '"prompt"', '"type": "function"'):
+        odd = odd.replace(key, f'"$comment": ["as", "written"], {key}', 1)
     seeded.write("weather.tooleval.json", odd)
     seeded.go("suite/weather.tooleval.json")
     seeded.open_item("test_cases[0]")
@@ -453,13 +455,14 @@ def test_a_check_without_a_value_is_not_dropped(seeded: Site) -> None:
     expect(units).to_contain_text("enter a value")
     units.get_by_role("combobox").first.select_option("not checked")
     expect(units).not_to_contain_text("enter a value")
+    units.get_by_role("combobox").first.select_option("is absent")
     city = page.locator('[data-path="test_cases[0].expected_params.city"]')
     city.get_by_role("combobox").select_option("not checked")
     city.get_by_role("combobox").select_option("equals")
     city.get_by_role("textbox").fill("")
     seeded.save()
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
-    assert case["expected_params"] == {"days": 3, "city": ""}
+    assert case["expected_params"] == {"days": 3, "units": {"$absent": True}, "city": ""}
 
 
 def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
