@@ -40,21 +40,21 @@ MESSAGE = {"role": "assistant", "content": None}
 
 
 class Right(NamedTuple):
-    """A right answer: the hops before the end of a chain, then the calls that the case judges.
+    """A right answer: the calls `earlier` in a chain, then the calls that the case judges.
 
     `names` and `params` are the expected tools and parameters of each of these calls; the parameters are
     None if they are not scored.
     """
 
-    hops: tuple[ToolCall, ...]
+    earlier: tuple[ToolCall, ...]
     calls: tuple[ToolCall, ...]
     names: tuple[tuple[str, ...], ...]
     params: tuple[Params | None, ...]
     trial: TrialResult
 
     def replies(self, calls: Sequence[ToolCall] | None = None) -> Replies:
-        """A reply for each hop, and a last one with all calls, or with the given ones instead."""
-        return (*((hop,) for hop in self.hops), self.calls if calls is None else tuple(calls))
+        """A reply for each earlier call, and a last one with all calls or the given ones instead."""
+        return (*((call,) for call in self.earlier), self.calls if calls is None else tuple(calls))
 
 
 class UnknownError(Exception):
@@ -107,9 +107,9 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
         # Calls with the same expectations get different right values.
         turned = _turned(params, expected[:index].count((names, params)))
         calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
-    hops = tuple(_hops(case)) if calls else ()
+    earlier = tuple(_earlier(case)) if calls else ()
     tools, params_ = tuple(names for names, _ in expected), tuple(params for _, params in expected)
-    right = Right(hops, tuple(calls), tools, params_, TrialResult())
+    right = Right(earlier, tuple(calls), tools, params_, TrialResult())
     return right._replace(trial=score(case, right.replies()))
 
 
@@ -160,7 +160,7 @@ def schema_of(tool: Tool | None) -> dict[str, Any]:
     return (tool.function.parameters if tool else None) or {}
 
 
-def _hops(case: ResolvedCase) -> Iterator[ToolCall]:
+def _earlier(case: ResolvedCase) -> Iterator[ToolCall]:
     """The calls before the end of a chain, as many as in the shortest chain."""
     left = (case.case.optimal_hops or 1) - 1
     for name in case.case.valid_prerequisites:

@@ -79,9 +79,9 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
         return Found(gap, {"forbidden_calls": [mutant.name]}, "the case")
     if lower is not None:
         return Found("threshold", {"thresholds": {lower: _least(right.trial, lower)}}, "the case")
-    if mutant.kind == "further_hop":
-        hops = len(right.hops) + len(right.calls)
-        return Found("hops_not_counted", {"optimal_hops": hops}, "the case")
+    if mutant.kind == "longer_chain":
+        shortest = len(right.earlier) + len(right.calls)
+        return Found("any_length", {"optimal_hops": shortest}, "the case")
     call = right.calls[mutant.call]
     given = call.arguments or {}
     if mutant.kind == "repeated_call":

@@ -69,10 +69,10 @@ def _all(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
     others, destructive = _other_tools(case, right)
     if right.calls:
         yield Mutant("no_call", ((),))
-    if right.hops:
+    if right.earlier:
         yield Mutant("unfinished_chain", right.replies(()))
     if case.case.multi_turn and right.calls:
-        yield from _further_hops(case, right, others)
+        yield from _longer_chains(case, right, others)
     yield from _further_calls(case, right, others, destructive)
     for index in range(len(right.calls)):
         yield from _without(right, index)
@@ -128,11 +128,11 @@ def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterat
         yield from itertools.islice(others, 1)
 
 
-def _further_hops(case: ResolvedCase, right: Right, others: Sequence[ToolCall]) -> Iterator[Mutant]:
+def _longer_chains(case: ResolvedCase, right: Right, others: Sequence[ToolCall]) -> Iterator[Mutant]:
     counted = case.case.optimal_hops is not None
-    for call in (*right.hops[:1], *others):
+    for call in (*right.earlier[:1], *others):
         replies = ((call,), *right.replies())
-        yield Mutant("further_hop", replies, looked=counted, name=call.name)
+        yield Mutant("longer_chain", replies, looked=counted, name=call.name)
 
 
 def _without(right: Right, index: int) -> Iterator[Mutant]:

@@ -56,7 +56,7 @@ def score_calls(
     """Score the calls that a model made for a case, given as a `TestCase` or by its id.
 
     `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None mean an
-    answer without calls. For a chain, give the whole trajectory. For a case with several turns, use
+    answer without calls. For a chain, give all of its calls. For a case with several turns, use
     `score_messages`. Raises ScoringError if the suite asks for a comparison that cannot be made.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)

@@ -49,7 +49,7 @@ def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[
         analysis = Conversation(case, transcript)
     elif case.case.multi_turn:
         analysis = chain = Chain(case, transcript)
-        calls = chain.hops
+        calls = chain.calls
     elif case.case.expects_nothing:
         analysis = NoCallExpected(case, calls)
     elif case.case.expected_calls is not None:

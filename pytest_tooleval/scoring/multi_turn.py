@@ -1,10 +1,10 @@
 """A chain of calls that leads to an expected tool, and its metrics.
 
 The chain ends with the reply that calls an expected tool, with a reply without calls, or after
-`max_rounds` replies. Every call up to there is a hop.
+`max_rounds` replies. Every call up to there counts.
 
     completion  0.6 + 0.4 x parameters of the call to the expected tool; 0 without one
-    efficiency  optimal_hops / hops, at most 1; without optimal_hops None, and 1 in the formula
+    efficiency  optimal_hops / calls, at most 1; without optimal_hops None, and 1 in the formula
     redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1; not if the
                 two got different answers, as when paying twice
     detours     0.1 per call, except the completing one, to a tool that is neither a prerequisite nor
@@ -52,27 +52,27 @@ _DETOUR = "a detour: neither a prerequisite nor expected"
 
 
 class Chain:
-    """The trajectory of a multi-turn case."""
+    """The calls of a multi-turn case."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
-        self.hops, self._contents, self._final, replies = _walk(case, transcript)
+        self.calls, self._contents, self._final, replies = _walk(case, transcript)
         final = self._final.call if self._final else None
-        self._completing = next((i for i, call in enumerate(self.hops) if call is final), None)
+        self._completing = next((i for i, call in enumerate(self.calls) if call is final), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
         if final is not None and not any_number_is_right(case):
-            ending = (i for i in range(len(self.hops)) if i != self._completing)
-            self._surplus = [i for i in ending if is_expected(self.hops[i].name, case)]
+            ending = (i for i in range(len(self.calls)) if i != self._completing)
+            self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
             later = _surplus_later(case, transcript.replies[replies - 1 :])
-            self._extra = [*(self.hops[i] for i in self._surplus), *later]
+            self._extra = [*(self.calls[i] for i in self._surplus), *later]
         self._replied = any(not reply.calls for reply in _replies(case, transcript))
         share = self._final and self._final.share
         self._accuracy = share.value if share else None
         self._completion = overall(1.0, self._accuracy) if self._final else 0.0
-        self._efficiency = _efficiency(case.case.optimal_hops, len(self.hops))
-        self._redundant = [i for i in range(1, len(self.hops)) if self._repeats(i)]
-        self._detours = [i for i in range(len(self.hops)) if self._is_detour(i)]
+        self._efficiency = _efficiency(case.case.optimal_hops, len(self.calls))
+        self._redundant = [i for i in range(1, len(self.calls)) if self._repeats(i)]
+        self._detours = [i for i in range(len(self.calls)) if self._is_detour(i)]
         efficiency = 1.0 if self._efficiency is None else self._efficiency
         value = self._completion * efficiency
         self._value = value - _penalty(self._redundant) - _penalty(self._detours)
@@ -80,10 +80,10 @@ class Chain:
     def _repeats(self, index: int) -> bool:
         before, content = self._contents[index - 1 : index + 1]
         new_answer = None not in (before, content) and before != content
-        return not new_answer and same_call(self._case, self.hops[index - 1], self.hops[index])
+        return not new_answer and same_call(self._case, self.calls[index - 1], self.calls[index])
 
     def _is_detour(self, index: int) -> bool:
-        test, name = self._case.case, self.hops[index].name
+        test, name = self._case.case, self.calls[index].name
         return not (
             tool_selection.accepts(test.expected_tools, name, self._case)
             or tool_selection.accepts(test.valid_prerequisites, name, self._case)
@@ -104,7 +104,7 @@ class Chain:
 
     def failure(self) -> FailureCategory | None:
         if self._final is None:
-            return "unfinished_chain" if self.hops else "missing_call"
+            return "unfinished_chain" if self.calls else "missing_call"
         found = self.parameter_failure()
         if found is not None:
             return found
@@ -116,7 +116,7 @@ class Chain:
 
     def pairs(self) -> list[Pair]:
         """The completing call or else the last one, and surplus calls; the others are no mistake."""
-        last = self.hops[-1] if self.hops else None
+        last = self.calls[-1] if self.calls else None
         ending = self._final.call if self._final else last
         return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
 
@@ -132,15 +132,17 @@ class Chain:
         optimal = self._case.case.optimal_hops
         if optimal is None:
             return "optimal_hops is not given: efficiency is not scored", []
-        return f"{optimal} optimal / {len(self.hops)} actual hops", self._hop_rows(range(len(self.hops)))
+        return f"{optimal} (optimal_hops) / {len(self.calls)} calls", self._call_rows(
+            range(len(self.calls))
+        )
 
     def _explain_redundancy(self) -> Explained:
         calls = counted(len(self._redundant), "call")
-        return f"{calls} identical to the one before, 0.1 each", self._hop_rows(self._redundant)
+        return f"{calls} identical to the one before, 0.1 each", self._call_rows(self._redundant)
 
     def _explain_detours(self) -> Explained:
         calls = counted(len(self._detours), "call")
-        return f"{calls} to tools that are not needed, 0.1 each", self._hop_rows(self._detours)
+        return f"{calls} to tools that are not needed, 0.1 each", self._call_rows(self._detours)
 
     def _explain_tool(self) -> Explained:
         tools = self._case.case.expected_tools
@@ -149,8 +151,8 @@ class Chain:
         if self._final is None:
             # Do not name the last call, which may have been right.
             reply = "with a reply " if self._replied else ""
-            ending = f"ended {reply}after {counted(len(self.hops), 'call')}"
-            row = structs.replace(row, reason=ending) if self.hops else row
+            ending = f"ended {reply}after {counted(len(self.calls), 'call')}"
+            row = structs.replace(row, reason=ending) if self.calls else row
         return f"expected {row.expected}, the chain {ending}", [row]
 
     def _explain_parameters(self) -> Explained:
@@ -170,24 +172,24 @@ class Chain:
             f"- {_penalty(self._redundant):.4g} (redundancy) - {_penalty(self._detours):.4g} (detours)"
         )
         least = ", at least 0" if self._value < 0 else ""
-        return text + least, self._hop_rows(range(len(self.hops)))
+        return text + least, self._call_rows(range(len(self.calls)))
 
-    def _hop_rows(self, hops: Sequence[int]) -> list[Check]:
-        """A row for each hop, or for several in a row that are the same."""
+    def _call_rows(self, indexes: Sequence[int]) -> list[Check]:
+        """A row for each call, or for several in a row that are the same."""
         rows: list[Check] = []
-        said = ((*self._row(hop), hop - place) for place, hop in enumerate(hops))
+        said = ((*self._row(index), index - place) for place, index in enumerate(indexes))
         end = 0
         for (shown, why, value, before), same in groupby(said):
             first = before + end + 1
             end += len(list(same))
             last = before + end
             numbers = f"{first}-{last}" if last > first else f"{first}"
-            rows.append(Check(f"hop {numbers}", "", shown, value, why, "the chain"))
+            rows.append(Check(f"call {numbers}", "", shown, value, why, "the chain"))
         return rows
 
     def _row(self, index: int) -> tuple[str, str, float]:
         """A call, its role in the chain, and whether that is right."""
-        call = self.hops[index]
+        call = self.calls[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
         shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
         flaws = [
@@ -212,18 +214,18 @@ def _walk(
     case: ResolvedCase, transcript: Transcript
 ) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
     """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
-    hops: tuple[ToolCall, ...] = ()
+    made: tuple[ToolCall, ...] = ()
     contents: list[object] = []
     replies = _replies(case, transcript)
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
-        hops += calls
+        made += calls
         answers = [answer.get("content") for answer in reply.answers]
         contents += [*answers, *[None] * len(calls)][: len(calls)]
         final = choose(case, calls)
         if final is not None or not calls:
-            return hops, contents, final, number
-    return hops, contents, None, len(replies)
+            return made, contents, final, number
+    return made, contents, None, len(replies)
 
 
 def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCall]:
@@ -254,10 +256,10 @@ def _failed(reply: Reply) -> list[ToolCall]:
     return failed
 
 
-def _efficiency(optimal: int | None, hops: int) -> float | None:
+def _efficiency(optimal: int | None, calls: int) -> float | None:
     if optimal is None:
         return None
-    return min(1.0, optimal / hops) if hops else 0.0
+    return min(1.0, optimal / calls) if calls else 0.0
 
 
 def _penalty(calls: Sequence[int]) -> float:

@@ -18,10 +18,10 @@ from .drafts import Draft
 from .thresholds import below
 from .tool_selection import NOT_OFFERED
 
-# Metrics of a whole chain, which their explanation shows better than a single hop.
-_OF_HOPS = (*PENALTIES, "efficiency")
+# Metrics of a whole chain, which their explanation shows better than a single call.
+_OF_CHAIN = (*PENALTIES, "efficiency")
 # The parts of `overall`, the most interesting first.
-_PARTS = ("tool_selection", "parameter_accuracy", *_OF_HOPS, *CONVERSATION)
+_PARTS = ("tool_selection", "parameter_accuracy", *_OF_CHAIN, *CONVERSATION)
 _LONGEST = 300
 
 
@@ -50,7 +50,7 @@ def what_was_wrong(
             continue
         score = drafts[metric].score(explained=True)
         check = next((check for check in score.checks if check.value < 1.0), None)
-        if check is not None and metric not in _OF_HOPS:
+        if check is not None and metric not in _OF_CHAIN:
             return shorten(_phrase(metric, category, check), _LONGEST)
         if metric not in ("overall", "tool_selection"):
             return shorten(score.explanation, _LONGEST)

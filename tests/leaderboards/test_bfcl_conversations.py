@@ -1,4 +1,4 @@
-"""Pass and fail of BFCL's conversations against its own checker, on trajectories wrong in many ways.
+"""Pass and fail of BFCL's conversations against its own checker, on calls wrong in many ways.
 
 `TOOLEVAL_BFCL_PER_CASE` says how many for each of the 800 cases.
 """
@@ -99,7 +99,7 @@ def with_fresh_objects() -> None:
 
 
 class Mistakes:
-    """Trajectories that differ from the right one, some of which are right as well."""
+    """Calls that differ from the right one, some of which are right as well."""
 
     def __init__(self, category: Category, seed: int) -> None:
         self._random = random.Random(seed)

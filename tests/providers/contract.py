@@ -61,7 +61,7 @@ CHAIN = {
     "mock_responses": {"find_person": {"$sequence": [{"friend": "Bo"}, {"city": "Paris"}]}},
     "tool_choice": "auto",
 }
-HOPS = [
+CHAIN_CALLS = [
     Said([Call("find_person", {"name": "Al"})], "I look for Al."),
     Said([Call("find_person", {"name": "Bo"})]),
     Said([PARIS]),
@@ -124,15 +124,20 @@ CHECKS = [
         },
         [Said([PARIS, TOKYO])],
     ),
-    Check("chain", CHAIN, HOPS),
+    Check("chain", CHAIN, CHAIN_CALLS),
     Check("after a chain", {**WEATHER, "tool_choice": "auto"}, [Said([PARIS])], before=DONE),
-    Check("within a chain", {**WEATHER, "tool_choice": "auto"}, [HOPS[0], Said([PARIS])], after=BEGUN),
+    Check(
+        "within a chain",
+        {**WEATHER, "tool_choice": "auto"},
+        [CHAIN_CALLS[0], Said([PARIS])],
+        after=BEGUN,
+    ),
     Check("max_tokens", {**WEATHER, "tool_choice": "auto", "max_tokens": 2048}, [Said([PARIS])]),
     Check("forced", WEATHER, [Said([PARIS])], choice="required"),
     Check("abstention", NOTHING, [Said(text="You are welcome.")]),
     Check("none", {**NOTHING, "tool_choice": "none"}, [Said(text="You are welcome.")], choice="none"),
     Check("reasoning", WEATHER, [Said([PARIS])], choice="required", reasoning=True),
-    Check("reasoning chain", CHAIN, HOPS, reasoning=True),
+    Check("reasoning chain", CHAIN, CHAIN_CALLS, reasoning=True),
     Check("cut off", NOTHING, [Said(end="cut_off")], "cut_off"),
     Check("cut off before a call", WEATHER, [Said(end="cut_off")], "cut_off", choice="required"),
     Check("refused", NOTHING, [Said(end="refused")], "refused"),

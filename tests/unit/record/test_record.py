@@ -222,7 +222,7 @@ def _reply(**fields: Any) -> Reply:
     return Reply(message={"role": "assistant", "content": None}, **{"format": "native", **fields})
 
 
-def test_the_trajectory_is_every_call_in_order() -> None:
+def test_its_calls_are_those_of_every_reply_in_order() -> None:
     first, second, third = (ToolCall(name, {}) for name in "abc")
     transcript = Transcript((), (_reply(calls=(first, second)), _reply(calls=(third,))))
     assert transcript.calls == (first, second, third)

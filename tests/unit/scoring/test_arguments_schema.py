@@ -45,7 +45,7 @@ def test_names_are_matched_exactly_under_bfcl() -> None:
     assert score(made, TOOLS, expected_tool="*", param_scoring="bfcl").values["arguments_valid"] == 0.0
 
 
-def test_every_hop_of_a_chain_counts() -> None:
+def test_every_call_of_a_chain_counts() -> None:
     case = {"expected_tool": "now", "multi_turn": True, "tools": TOOLS}
 
     assert score_live([[GOOD], [call("now")]], **case).values["arguments_valid"] == 1.0

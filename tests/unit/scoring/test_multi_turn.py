@@ -32,7 +32,7 @@ A, B, C = call("a"), call("b"), call("c", x=1)
 OFF = call("search")
 
 
-def test_every_call_of_a_reply_is_a_hop() -> None:
+def test_every_call_of_a_reply_counts() -> None:
     result = score_live([[A, B], [A, B], [C]], **CHAIN)
 
     assert result.values["efficiency"] == pytest.approx(3 / 5)
@@ -136,17 +136,17 @@ def test_a_threshold_on_efficiency_alone() -> None:
     assert score_live([[A], [B], [call("c", x=2)]], **case).passed
 
 
-def test_the_explanation_names_the_hops() -> None:
+def test_the_explanation_names_the_calls() -> None:
     scores = score_live([[A], [A], [OFF], [C]], **CHAIN).scores
 
     assert scores["overall"].explanation == (
         "0.55 = 1 (completion) × 0.75 (efficiency) - 0.1 (redundancy) - 0.1 (detours)"
     )
     assert [(check.what, check.reason) for check in scores["overall"].checks] == [
-        ("hop 1", "on the way"),
-        ("hop 2", "the same call as the one before it"),
-        ("hop 3", "a detour: neither a prerequisite nor expected"),
-        ("hop 4", "the completing call"),
+        ("call 1", "on the way"),
+        ("call 2", "the same call as the one before it"),
+        ("call 3", "a detour: neither a prerequisite nor expected"),
+        ("call 4", "the completing call"),
     ]
 
 
@@ -161,12 +161,12 @@ def test_a_loop_is_explained_once() -> None:
         "a detour: neither a prerequisite nor expected",
     )
     assert [(check.what, check.reason) for check in result.checks["the chain"]] == [
-        ("hop 1", "on the way"),
-        ("hop 2", detour),
-        ("hop 3-10", f"{repeats}, and {detour}"),
+        ("call 1", "on the way"),
+        ("call 2", detour),
+        ("call 3-10", f"{repeats}, and {detour}"),
     ]
     apart = score_live([[A], [A], [B], [A], [A], [C]], **CHAIN).scores["redundancy_penalty"]
-    assert [check.what for check in apart.checks] == ["hop 2", "hop 5"]
+    assert [check.what for check in apart.checks] == ["call 2", "call 5"]
 
 
 def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
@@ -180,7 +180,7 @@ def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
 
 
 def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
-    assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 optimal / 7 actual hops"
+    assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 (optimal_hops) / 7 calls"
     assert score_live([[A], [A], [C]], **CHAIN).wrong == "1 call identical to the one before, 0.1 each"
 
 
@@ -272,9 +272,9 @@ def test_a_surplus_call_is_shown_where_it_was_made() -> None:
 
     rows = [(check.what, check.reason) for check in result.checks["the chain"]]
     assert rows == [
-        ("hop 1", "on the way"),
-        ("hop 2", "more often than expected"),
-        ("hop 3", "the completing call"),
+        ("call 1", "on the way"),
+        ("call 2", "more often than expected"),
+        ("call 3", "the completing call"),
     ]
     surplus = [(check.actual, check.reason) for check in result.checks["surplus call"]]
     assert surplus == [("C", "more often than expected")]
@@ -295,11 +295,11 @@ def test_a_chain_passes_if_it_gets_there_without_a_call_too_many(
 
     read = [[(name.lower(), x) for name, x in reply] for reply in replies]
     ends = next((i for i, reply in enumerate(read) if not reply or "c" in dict(reply)), most)
-    hops = [made for reply in read[: min(ends + 1, most)] for made in reply]
+    calls = [made for reply in read[: min(ends + 1, most)] for made in reply]
     reached = ends < most and "c" in dict(read[ends])
     finals = [made for reply in read[ends:] for made in reply if made[0] == "c"]
-    detours = any(name == "search" for name, _ in hops)
-    repeats = any(one == other for one, other in itertools.pairwise(hops))
+    detours = any(name == "search" for name, _ in calls)
+    repeats = any(one == other for one, other in itertools.pairwise(calls))
     right = reached and ("c", 1) in read[ends]
     assert result.passed is (right and len(finals) == 1 and not detours and not repeats)
     assert result.values["no_extra_calls"] == float(not reached or len(finals) == 1)

@@ -147,7 +147,7 @@ def test_adding_a_wrong_call_never_raises_a_score(
 
     (A call to an expected tool that is still missing is partly right, and does raise the score.
     In an answer without calls even a wrong one gives parameters to compare, as the seed has it.)
-    A penalty is better when it is lower; efficiency falls with every hop.
+    A penalty is better when it is lower; efficiency falls with every call.
     """
     assume("*" not in str(case))
 

@@ -146,7 +146,7 @@ def test_book_a_flight(replies: list[Any], figures_: tuple[float, ...]) -> None:
     assert [values[metric] for metric in metrics] == pytest.approx(list(figures_))
 
 
-def test_a_chain_scores_the_same_as_a_flat_trajectory() -> None:
+def test_a_chain_scores_the_same_as_a_flat_list() -> None:
     flat = score([SEARCH, BOOK], **quoted(FLIGHT))
 
     assert flat.values == score_live([[SEARCH], [BOOK]], **quoted(FLIGHT)).values

@@ -271,7 +271,7 @@ def contents(transcript: Transcript) -> list[object]:
 
 
 @pytest.mark.parametrize("name", ["books", "books_later", "in_a_loop_of_its_own", "in_threads"])
-def test_an_agent_is_asked_once_and_its_calls_are_the_trajectory(
+def test_an_agent_is_asked_once_and_its_calls_are_scored(
     runner: Runner, folder: Path, name: str
 ) -> None:
     transcript = run(runner, folder, name)
