@@ -25,7 +25,6 @@ _COMMANDS = {
     "show": "history:show",
     "compare": "history:compare",
     "trend": "history:trend",
-    "export": "history:export",
     "history": "history:history",
     "merge": "merge:merge",
     "ui": "ui:ui",

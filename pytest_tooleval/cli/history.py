@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..errors import os_reason
 from ..record.encoding import to_ascii_json
@@ -27,15 +28,13 @@ from .suite_files import STDOUT
 if TYPE_CHECKING:
     from ..history import History
 
-_FORMATS = ("json", "csv", "md", "html")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 folder_option = click.option(
     "--folder",
     "-C",
     type=click.Path(path_type=Path),
-    help="The project with the .tooleval folder; default: the current folder, or the nearest parent "
-    "that has one.",
+    help="The project; default: the current folder, or the nearest parent with a .tooleval folder.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -61,6 +60,11 @@ def store_of(folder: Path | None) -> Path:
     above = (place / ".tooleval" for place in Path.cwd().parents)
     stores = (store for store in (Path(".tooleval"), *above) if (store / FILE).is_file())
     return next(stores, Path(".tooleval"))
+
+
+def own_options(text: str) -> str:
+    """Replace the names of pytest's options by those of the commands."""
+    return text.replace("--tooleval-", "--")
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -114,9 +118,22 @@ def history(
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
 @click.option("--confusion", is_flag=True, help="Which tools were confused; not with CASE.")
 @click.option("--model", help="Only this model.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="[FORMAT:]FILE",
+    help="Write a report as --tooleval-report does; json:- prints it. Repeatable.",
+)
 @folder_option
 def show(
-    run: str, case: str | None, failed: bool, confusion: bool, model: str | None, folder: Path | None
+    run: str,
+    case: str | None,
+    failed: bool,
+    confusion: bool,
+    model: str | None,
+    reports: tuple[str, ...],
+    folder: Path | None,
 ) -> None:
     """Show a run and what failed, or every trial of one case.
 
@@ -132,6 +149,11 @@ def show(
         id = store.find(run)
     except ToolevalError as error:
         raise ToolevalError(f"{error}{_perhaps_a_case(store, run)}") from None
+    if reports:
+        if case is not None or failed or confusion or model is not None:
+            raise click.UsageError("--report writes a whole run; leave out CASE and the other options")
+        _write_reports(store, id, reports)
+        return
     document = store.rows_document(id, intervals=confusion)
     models = [row.model for row in document.models]
     if model is not None and model not in models:
@@ -150,6 +172,34 @@ def show(
         raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")
     for row in meant:
         print_lines(case_lines(store.case(id, row.nodeid), only_failed=failed))
+
+
+def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
+    from ..reports.outputs import check_reports
+    from ..reports.outputs import report_of
+    from ..reports.outputs import report_parts
+
+    try:
+        reports = [report_of(text, Path()) for text in given]
+        check_reports([report for report in reports if report.path != STDOUT])
+    except ConfigError as error:
+        raise click.UsageError(printable(own_options(str(error)))) from None
+    document = store.document(id)
+    for report in reports:
+        trends = store.trends_for(document) if report.format == "html" else None
+        parts = report_parts(report.format, document, trends)
+        if report.path == STDOUT:
+            # As bytes, independent of the terminal's encoding and line ends.
+            for part in parts:
+                sys.stdout.buffer.write(part)
+            sys.stdout.flush()
+            continue
+        try:
+            write_whole(report.path, parts)
+        except OSError as error:
+            message = f"{own_options(report.option)}: cannot be written: {os_reason(error)}"
+            raise ToolevalError(message) from None
+        click.echo(f"wrote {printable(str(report.path))}")
 
 
 def _is_called(row: CaseRow, name: str) -> bool:
@@ -185,7 +235,7 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
     show_default=True,
     help="The chance of a false alarm.",
 )
-@click.option("--strict", is_flag=True, help="Also exit with status 1 if it is inconclusive.")
+@click.option("--fail-inconclusive", is_flag=True, help="Exit with status 1 also if inconclusive.")
 @_json_option
 @folder_option
 def compare(
@@ -194,7 +244,7 @@ def compare(
     models: tuple[str, ...],
     max_drop: float,
     alpha: float,
-    strict: bool,
+    fail_inconclusive: bool,
     as_json: bool,
     folder: Path | None,
 ) -> None:
@@ -209,12 +259,11 @@ def compare(
 
     pairs = list(map(_pair, models))
     sides = [load_side(name, store_of(folder)) for name in (old, new)]
-    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=strict)
+    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=fail_inconclusive)
     if as_json:
         _print_json(found)
     else:
-        *lines, verdict = render_comparison(found, "comparison")
-        print_lines([*lines, verdict.replace("--tooleval-fail-inconclusive", "--strict")])
+        print_lines(map(own_options, render_comparison(found, "comparison")))
     if found.failed:
         raise SystemExit(1)
 
@@ -244,45 +293,6 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
         _print_json(found)
     else:
         print_lines(trend_lines(found))
-
-
-@click.command()
-@click.argument("run", default="latest")
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(_FORMATS),
-    help="The format; default: by the file name.",
-)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=STDOUT,
-    help="Write to this file; - (default) prints it.",
-)
-@folder_option
-def export(run: str, format: str | None, out: Path, folder: Path | None) -> None:
-    """Write a run as JSON, CSV, Markdown or HTML."""
-    from ..reports.outputs import report_parts
-
-    format = format or out.suffix[1:].lower()
-    if format not in _FORMATS:
-        raise click.UsageError("choose a format: --out=FILE.html, or --format=html; also json, csv, md")
-    store = _open(folder)
-    document = store.document(store.find(run))
-    trends = store.trends_for(document) if format == "html" else None
-    parts = report_parts("markdown" if format == "md" else format, document, trends)
-    if out == STDOUT:
-        # As bytes, independent of the terminal's encoding and line ends.
-        for part in parts:
-            sys.stdout.buffer.write(part)
-        sys.stdout.flush()
-        return
-    try:
-        write_whole(out, parts)
-    except OSError as error:
-        raise ToolevalError(f"cannot write {out}: {os_reason(error)}") from None
-    click.echo(f"wrote {printable(str(out))}")
 
 
 @history.command()

@@ -29,6 +29,7 @@ from ..verdicts.presets import Setting
 from ..verdicts.presets import options_text
 from ..writing import write_whole
 from .history import folder_option
+from .history import own_options
 from .history import print_lines
 from .history import store_of
 
@@ -50,11 +51,6 @@ _UNWRITTEN = 4  # as pytest with --tooleval-report
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _own(text: str) -> str:
-    """Replace the names of pytest's options by the names here."""
-    return text.replace("--tooleval-", "--")
-
-
 def _sets(preset: str) -> dict[str, Setting]:
     """The options of a preset that apply here."""
     return {key: value for key, value in PRESETS[preset].sets.items() if key in _JUDGED}
@@ -69,7 +65,7 @@ _PRESET = _JUDGED["preset"]._replace(
 def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
     def add(command: _Command) -> _Command:
         for option in reversed(options):
-            settings: dict[str, Any] = {"help": _own(option.help), "default": option.default}
+            settings: dict[str, Any] = {"help": own_options(option.help), "default": option.default}
             if option.choices:
                 settings["type"] = click.Choice(option.choices)
             elif option.metavar:
@@ -109,9 +105,9 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
                 raise ConfigError(f"{report.option}: is a shard; name another file")
         asked = _asked(given, parts[0].shard.judging, store)
     except ConfigError as error:
-        raise click.UsageError(printable(_own(str(error)))) from None
+        raise click.UsageError(printable(own_options(str(error)))) from None
     cases, document, verdict = _judged(parts, asked)
-    print_lines(map(_own, run_lines(document, None, all_failed=False)))
+    print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])
     own = "failed for reasons other than the models' answers; see its own report"
@@ -277,7 +273,7 @@ def _leave(
 
     others = [report for report in reports if report.format != _JUNIT.name]
     left = leave(document, others, trends, store.parent, github=on_github(github))
-    unwritten = list(map(_own, left.unwritten))
+    unwritten = list(map(own_options, left.unwritten))
     for report in reports:
         if report.format == _JUNIT.name:
             try:

@@ -156,7 +156,7 @@ def test_the_history_is_looked_for_upwards(
         ("show", "latest"),
         ("compare", "latest~1", "latest"),
         ("trend", "paris"),
-        ("export", "latest", "--format=json"),
+        ("show", "--report=json:-"),
         ("history", "prune", "--keep=1"),
     ],
 )
@@ -271,7 +271,7 @@ def test_a_trial_without_an_answer(history: History, invoke: Invoke) -> None:
 def test_a_wrong_name_of_a_run_is_one_line(history: History, invoke: Invoke, name: str) -> None:
     keep(history, 1)
     keep(history, 2)
-    for arguments in (("show", name), ("compare", name, "latest"), ("export", name, "--format=csv")):
+    for arguments in (("show", name), ("compare", name, "latest"), ("show", name, "--report=csv:-")):
         done = invoke(*arguments)
         assert done.exit_code == (2 if "compare" in arguments else 1)
         assert done.output.startswith("Error: ")
@@ -345,42 +345,56 @@ def test_bars_stand_for_scores() -> None:
     assert sparkline([0.0, 0.5, 1.0, None, -3.0, 7.0]) == "▁▅█·▁█"
 
 
-def test_export_to_each_format(history: History, invoke: Invoke, tmp_path: Path) -> None:
+def test_the_reports_of_a_run(history: History, invoke: Invoke, tmp_path: Path) -> None:
     id = keep(history, 1, case_of(), case_of("rome"))
     keep(history, 2)
     out = tmp_path / "out" / "file"
-    assert invoke("export", id, "--format=json", "--out", str(out)).output == f"wrote {out}\n"
+    done = invoke("show", id, f"--report=json:{out}", f"--report={out}.csv")
+    assert done.output == f"wrote {out}\nwrote {out}.csv\n"
     assert read_document(out, Document) == history.document(id)
-    printed = invoke("export", id, "--format=json").output
-    assert invoke("export", id, "--format=json", "--out=-").output == printed
-    assert msgspec.json.decode(printed, type=Document) == history.document(id)
-    invoke("export", id, "--format=csv", "--out", str(out))
-    with out.open(newline="") as file:
+    with Path(f"{out}.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 2
-    assert invoke("export", id, "--format=md").output.startswith("#")
-    assert os.listdir(out.parent) == ["file"]
+    printed = invoke("show", id, "--report=json:-").output
+    assert msgspec.json.decode(printed, type=Document) == history.document(id)
+    assert invoke("show", id, "--report=markdown:-").output.startswith("#")
+    assert sorted(os.listdir(out.parent)) == ["file", "file.csv"]
 
 
-def test_export_of_a_page_with_trends(history: History, invoke: Invoke, tmp_path: Path) -> None:
+def test_a_report_with_trends(history: History, invoke: Invoke, tmp_path: Path) -> None:
     for day in (1, 2):
         keep(history, day)
     out = tmp_path / "page.html"
-    assert invoke("export", "latest", "--format=html", "--out", str(out)).exit_code == 0
+    assert invoke("show", f"--report={out}").exit_code == 0
     page = out.read_text()
     assert page.startswith("<!doctype html>")
     assert "Trends" in page
 
 
-def test_export_to_a_place_that_cannot_be_written(
-    history: History, invoke: Invoke, tmp_path: Path
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--report=s.tooleval.json"], "--report=s.tooleval.json: *.tooleval.json are suites"),
+        (["--report=x.pdf"], "--report=x.pdf: expected a file that ends in .json"),
+        (["--report=file/x.md"], "--report=file/x.md: cannot write to "),
+        (["latest", "paris", "--report=x.md"], "--report writes a whole run"),
+    ],
+)
+def test_a_report_that_cannot_be_written(
+    history: History,
+    invoke: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     keep(history, 1)
     (tmp_path / "file").write_text("kept")
-    done = invoke("export", "latest", "--format=md", "--out", str(tmp_path / "file" / "x.md"))
-    assert done.exit_code == 1
-    assert done.output.startswith("Error: cannot write ")
-    assert (tmp_path / "file").read_text() == "kept"
-    assert invoke("export", "latest", "--format=pdf").exit_code == 2
+    before = sorted(tmp_path.iterdir())
+    done = invoke("show", *arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_prune(history: History, invoke: Invoke) -> None:
@@ -469,7 +483,7 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
         ("trend", HOSTILE),
         ("trend", "\x1b"),
         ("history", "--json"),
-        ("export", "latest", "--format=json"),
+        ("show", "--report=json:-"),
     ):
         assert invoke(*arguments).output
 

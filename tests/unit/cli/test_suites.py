@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -44,6 +46,26 @@ def test_help_is_quick() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "validate" in done.stdout
+
+
+def _pages(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """The help of a command and of those below it, on a screen of 80 columns."""
+    context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80)
+    yield name, command.get_help(context)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            yield from _pages(below, f"{name} {each}")
+
+
+def test_help_fits_a_screen_and_begins_with_the_purpose() -> None:
+    assert len(main.list_commands(click.Context(main))) <= 14
+    for name, text in _pages(main, "tooleval"):
+        lines = text.splitlines()
+        assert lines[2].startswith("  "), name
+        # Merging has all options of gates and reports.
+        assert len(lines) <= 24 or name == "tooleval merge", name
 
 
 def test_schema_to_the_terminal(runner: CliRunner) -> None:
