@@ -88,9 +88,9 @@ def right_answer(case: ResolvedCase) -> Right:
 
 def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     called = " and ".join(map(shown_call, trial.calls)) or "no call"
-    for metric, (value, bound) in missed_thresholds(trial.values, case.thresholds).items():
+    for metric, (value, least) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
-            return f"{called} fails: {metric} {value:.2f} < {bound:.2f}: {trial.wrong}"
+            return f"{called} fails: {metric} {value:.2f} < {least:.2f}: {trial.wrong}"
     return f"{called} fails: {trial.failure}"
 
 

@@ -31,8 +31,8 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     metric: Annotated[str | None, doc("The metric, or the name of --tooleval-fail-over.")] = None
     needed: Annotated[float | None, doc("The value that passes.")] = None
     value: Annotated[float | None, doc("The value reached.")] = None
-    low: Annotated[float | None, doc("The lower bound of its interval.")] = None
-    high: Annotated[float | None, doc("The upper bound of its interval.")] = None
+    low: Annotated[float | None, doc("The lower end of its interval.")] = None
+    high: Annotated[float | None, doc("The upper end of its interval.")] = None
     confidence: Annotated[float | None, doc("The value of --tooleval-confidence.")] = None
     cases: Annotated[int, doc("The cases judged; for an average trial, the trials.", ge=0)] = 0
     errors: Annotated[int, doc("The cases among them without an answer.", ge=0)] = 0

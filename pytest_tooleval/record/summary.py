@@ -14,11 +14,11 @@ class Mean(Struct, frozen=True, gc=False):
 
     mean: Annotated[float, doc("The mean.")]
     n: Annotated[int, doc("The cases that have a value.", ge=0)]
-    low: Annotated[float | None, doc("The lower bound of the 95% interval; null when not computed.")] = (
+    low: Annotated[float | None, doc("The lower end of the 95% interval; null when not computed.")] = (
         None
     )
     high: Annotated[
-        float | None, doc("The upper bound of the 95% interval; null when not computed.")
+        float | None, doc("The upper end of the 95% interval; null when not computed.")
     ] = None
 
 

@@ -22,12 +22,12 @@ def missed_thresholds(
     """
     missed: dict[str, tuple[float | None, float]] = {}
     is_judged = False
-    for metric, bound in thresholds.items():
+    for metric, least in thresholds.items():
         score = scores.get(metric)
         if score is not None:
             is_judged = is_judged or metric not in NEVER_DECISIVE
-            if score < bound - TOLERANCE:
-                missed[metric] = score, bound
+            if score < least - TOLERANCE:
+                missed[metric] = score, least
     if missed or is_judged:
         return missed
     deciding = [metric for metric in thresholds if metric not in NEVER_DECISIVE]
@@ -61,12 +61,12 @@ _UNKNOWN = {
 }
 
 
-def below(score: float | None, bound: float) -> str:
+def below(score: float | None, least: float) -> str:
     """`0.60 < 1.00`, with enough digits to tell the two apart."""
     if score is None:
-        return f"has no score, needs {bound:.2f}"
+        return f"has no score, needs {least:.2f}"
     for digits in range(2, 10):
-        low, high = f"{score:.{digits}f}", f"{bound:.{digits}f}"
+        low, high = f"{score:.{digits}f}", f"{least:.{digits}f}"
         if low != high:
             break
     return f"{low} < {high}"

@@ -37,7 +37,7 @@ def judge_gates(
 ) -> list[Gate]:
     """Judge all gates of a run.
 
-    With `confidence` (0 to 1), the lower bound of the interval must reach the value to pass, and the
+    With `confidence` (0 to 1), the lower end of the interval must reach the value to pass, and the
     upper one be below it to fail; otherwise the gate is inconclusive, which fails the run if `strict`.
     Cases without an answer fail their gates unless a rule allows so many errors. A gate without cases
     fails.

@@ -14,7 +14,7 @@ from .presets import PRESETS
 class Option(NamedTuple):
     """A command line option, by its name without prefix. Without `metavar` and `choices` it is a flag.
 
-    `between` are the bounds of a number. With `ini`, the type of its key, it can be set in the ini file.
+    `between` are the limits of a number. With `ini`, the type of its key, it can be set in the ini file.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Option(NamedTuple):
         return self.name.replace("-", "_")
 
     def check(self, number: float) -> None:
-        """Raise ConfigError for a number out of bounds."""
+        """Raise ConfigError for a number beyond its limits."""
         if self.between and not self.between[0] <= number <= self.between[1]:
             least, most = self.between
             raise ConfigError(

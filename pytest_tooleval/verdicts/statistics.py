@@ -215,7 +215,7 @@ def dealt_tail(drop: float, variance: float) -> float:
 def dealt_variance(old: float, n: int, new: float, m: int) -> float:
     """The variance of old minus new, means of n and m scores from 0 to 1, if dealt by chance.
 
-    Exact for scores of 0 and 1, else an upper bound (Bhatia & Davis 2000).
+    Exact for scores of 0 and 1, else an upper limit (Bhatia & Davis 2000).
     """
     mean = (n * old + m * new) / (n + m)
     return mean * (1 - mean) * (1 / n + 1 / m) * (n + m) / (n + m - 1)

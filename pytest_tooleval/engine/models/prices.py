@@ -128,6 +128,6 @@ def _rate(price: Mapping[str, Any], name: str, otherwise: float) -> float:
 
 def _tier(price: Mapping[str, Any], prompt_tokens: int) -> str:
     """The suffix of the price's keys for a prompt of this length."""
-    bounds = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
-    reached = [bound for bound in bounds if prompt_tokens > bound * 1000]
+    limits = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
+    reached = [limit for limit in limits if prompt_tokens > limit * 1000]
     return f"_above_{max(reached)}k_tokens" if reached else ""
