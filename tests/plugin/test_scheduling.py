@@ -42,10 +42,10 @@ def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> An
 
     from pytest_tooleval.plugin.xdist import EvalScheduling
 
-    def make(nodeids: list[str], ahead: int = 4, active: int = 2) -> tuple[Any, Node, Node]:
+    def make(nodeids: list[str], active: int = 2) -> tuple[Any, Node, Node]:
         specs = ["popen", "popen"]
         monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
-        scheduler = EvalScheduling(pytestconfig, None, lambda workers: (active, ahead))
+        scheduler = EvalScheduling(pytestconfig, None, lambda workers: active)
         nodes = Node("gw0"), Node("gw1")
         for node in nodes:
             scheduler.add_node(node)
@@ -86,36 +86,25 @@ def test_a_session_without_cases_is_left_to_stock_scheduling(schedule: Any) -> N
     assert len(first.sent) == len(second.sent) == 2
 
 
-def test_a_worker_that_runs_dry_takes_over_what_is_not_asked_yet(schedule: Any) -> None:
-    scheduler, first, second = schedule(CASES)
-    for index in list(first.sent)[:-1]:
-        scheduler.mark_test_complete(first, index)
-    assert second.stolen == [[27, 29, 31, 33, 35, 37, 39]]
-    scheduler.remove_pending_tests_from_node(second, second.stolen[0])
-    assert first.sent[-7:] == second.stolen[0]
-    assert scheduler.node2pending[second] == list(range(1, 27, 2))
-
-
 def test_what_a_dead_worker_had_finds_a_place(schedule: Any) -> None:
     scheduler, first, second = schedule(CASES)
     assert scheduler.remove_node(second) == CASES[1]
-    for index in list(first.sent):
-        scheduler.mark_test_complete(first, index)
-    while scheduler.node2pending[first]:
-        for index in list(scheduler.node2pending[first]):
-            scheduler.mark_test_complete(first, index)
     assert sorted(first.sent) == [i for i in range(40) if i != 1]
+    for index in first.sent:
+        scheduler.mark_test_complete(first, index)
+    assert scheduler.tests_finished
 
 
-def test_dropping_takes_back_all_that_has_not_begun(schedule: Any) -> None:
+def test_a_run_that_ends_early_takes_back_all_that_has_not_begun(
+    schedule: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scheduler, first, second = schedule(CASES)
-    scheduler.drop_queued()
-    assert first.stolen == [list(range(4, 40, 2))]
+    monkeypatch.setattr(type(scheduler), "_ends_early", True)
+    scheduler.mark_test_complete(first, 0)
+    assert (first.stolen, second.stolen) == ([list(range(6, 40, 2))], [list(range(5, 40, 2))])
     scheduler.remove_pending_tests_from_node(first, first.stolen[0])
     scheduler.remove_pending_tests_from_node(second, second.stolen[0])
-    for node in (first, second):
-        scheduler.mark_test_complete(node, scheduler.node2pending[node][0])
-    assert scheduler.tests_finished
+    assert scheduler.node2pending == {first: [2, 4], second: [1, 3]}
 
 
 @pytest.mark.parametrize(("total", "count"), [(32, 4), (10, 3), (2, 4), (1, 1)])
