@@ -20,7 +20,6 @@ from ..errors import ConfigError
 from ..errors import ScoringError
 from ..record.comparison import ComparedCase
 from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
@@ -29,8 +28,6 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.gates import Verdict
 from ..record.metrics import BUILT_IN
-from ..record.metrics import METRICS
-from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import shown
@@ -46,6 +43,10 @@ from .baseline_text import verdict_text
 from .case import Standard
 from .case import judge_again
 from .options import strict_text
+from .paired import Limits
+from .paired import PairedCase
+from .paired import PairedMetric
+from .paired import metrics_of
 from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
@@ -53,17 +54,11 @@ from .planning import trials_to_compare
 from .sides import Rescored
 from .sides import Side
 from .statistics import clusters_of
-from .statistics import dealt_tail
-from .statistics import dealt_variance
 from .statistics import holm
 from .statistics import is_newly_broken
-from .statistics import largest_drop
 from .statistics import newly_broken_test
-from .statistics import permutation_test
-from .statistics import summed
 from .summary import SCORED
 
-PASS = "pass"
 _WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")
 # The chance of a false alarm.
 ALPHA = 0.05
@@ -73,62 +68,16 @@ MARGIN = 0.10
 _Rows = Mapping[str, Sequence[CaseRow]]
 
 
-class _Limits(NamedTuple):
-    """The level of significance, the drop that is allowed, and the one that must be ruled out."""
-
-    alpha: float
-    allowed: float
-    margin: float
-
-
-class _Case(NamedTuple):
-    """A case with scores in both runs."""
-
-    old: CaseRow
-    new: CaseRow
-    cluster: int
-
-    @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Old trials, old passes, new trials, new passes."""
-        return self.old.scored, self.old.passes, self.new.scored, self.new.passes
-
-    @property
-    def suite(self) -> tuple[str, str]:
-        """Name and file: two files may have a suite of one name."""
-        return self.new.suite, self.new.file
-
-    def values(self, metric: str) -> tuple[float, float] | None:
-        """The old and new score, None unless both are known."""
-        if metric == PASS:
-            n, c, m, d = self.counts
-            return c / n, d / m
-        old, new = self.old.scores.get(metric), self.new.scores.get(metric)
-        return None if old is None or new is None else (old, new)
-
-
-class _Metric(NamedTuple):
-    """A metric before Holm's correction. Metrics of one `direction` are one test; empty: no test.
-
-    `error` is the standard error of the drop, `step` how much one trial moves it.
-    """
-
-    row: ComparedMetric
-    direction: tuple[float, ...]
-    error: float
-    step: float
-
-
 class _Model(NamedTuple):
     """A model in both runs, before Holm's correction. `left_out` has no answer in one of them."""
 
     old: str
     new: str
     pairing: Pairing
-    cases: list[_Case]
+    cases: list[PairedCase]
     left_out: list[Pair]
     incomparable: list[Incomparable]
-    metrics: list[_Metric]
+    metrics: list[PairedMetric]
     newly_broken_p: float | None
 
 
@@ -161,7 +110,7 @@ def compare(
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
     sides = _by_model(both[0].side), _by_model(both[1].side)
-    limits = _Limits(alpha, max_drop, max_drop or MARGIN)
+    limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
     compared = [_compare_model(pair, sides, both, limits) for pair in pairs]
     results = _results(compared, limits)
@@ -227,7 +176,7 @@ def _compare_model(
     labels: tuple[str, str],
     sides: tuple[_Rows, _Rows],
     both: tuple[Rescored, Rescored],
-    limits: _Limits,
+    limits: Limits,
 ) -> _Model:
     pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]])
     scored: list[Pair] = []
@@ -242,14 +191,12 @@ def _compare_model(
         has_both = all(row.scored and row.outcome in SCORED for row in (old, new))
         (scored if has_both else left_out).append((old, new))
     clusters = clusters_of(new for _, new in scored)
-    cases = [_Case(*pair, cluster) for pair, cluster in zip(scored, clusters, strict=True)]
-    found = (_metric(name, cases, limits) for name in _metric_names(cases))
-    metrics = [*filter(None, found), *_by_suite(cases, limits)]
+    cases = [PairedCase(*pair, cluster) for pair, cluster in zip(scored, clusters, strict=True)]
     counts = [case.counts for case in cases]
     # With single trials, the test of newly broken cases would repeat McNemar's test.
     several = any(n > 1 or m > 1 for n, _, m, _ in counts)
     broken_p = newly_broken_test(counts, clusters) if several else None
-    return _Model(*labels, pairing, cases, left_out, incomparable, metrics, broken_p)
+    return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
 
 
 def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
@@ -278,110 +225,7 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
         raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None
 
 
-def _metric_names(cases: Sequence[_Case]) -> list[str]:
-    """The pass rate, built-in metrics, then others. Without penalties, where lower is better."""
-    found = dict.fromkeys(name for case in cases for name in case.new.scores)
-    return [
-        PASS,
-        *(name for name in METRICS if name in found),
-        *(name for name in found if name not in METRICS and name not in PENALTIES and name != PASS),
-    ]
-
-
-def _by_suite(cases: Sequence[_Case], limits: _Limits) -> list[_Metric]:
-    """The overall score of each suite, if there are several, as gains can hide losses."""
-    suites = dict.fromkeys(case.suite for case in cases)
-    if len(suites) < 2:
-        return []
-    names = [name for name, _ in suites]
-    labels = {
-        (name, file): f"{name} ({file})" if names.count(name) > 1 else name for name, file in suites
-    }
-    found = (_metric("overall", cases, limits, suite, label) for suite, label in labels.items())
-    return list(filter(None, found))
-
-
-def _metric(
-    name: str,
-    cases: Sequence[_Case],
-    limits: _Limits,
-    suite: tuple[str, str] | None = None,
-    label: str | None = None,
-) -> _Metric | None:
-    """A metric over the cases that have it, of one suite or all. For other suites, nothing differs."""
-    everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
-    found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
-    if not found:
-        return None
-    weights = [case.new.weight for case, _ in found]
-    total = math.fsum(weights)
-    old, new = (
-        math.fsum(weight * values[side] for weight, (_, values) in zip(weights, found, strict=True))
-        / total
-        for side in (0, 1)
-    )
-    sums = summed(
-        [
-            case.new.weight * (was - now) if suite in (None, case.suite) else 0.0
-            for case, (was, now) in everywhere
-        ],
-        [case.cluster for case, _ in everywhere],
-    )
-    differences = [round(each, 12) for each in sums]
-    single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
-    single = single and len({case.cluster for case, _ in found}) == len(found)
-    binary = single and all(value in (0, 1) for _, values in found for value in values)
-    # With more new trials than old ones, differences are skewed even if nothing changed, which the
-    # test of signs does not know.
-    p = max(permutation_test(differences), _dealt_p(found))
-    error = math.sqrt(math.fsum(each * each for each in differences)) / total
-    step = _step([case for case, _ in found]) / total**2
-    most = min(largest_drop(old - new, error, step, limits.alpha), old)
-    row = ComparedMetric(
-        metric=name,
-        suite=label,
-        old=old,
-        new=new,
-        drop=old - new,
-        n=len(found),
-        p=p,
-        p_adjusted=1.0,
-        test="McNemar" if binary else "permutation",
-        largest_drop=most,
-        verdict="passed" if most <= limits.margin + TOLERANCE else "inconclusive",
-    )
-    return _Metric(row, _direction(differences), error, step)
-
-
-def _direction(differences: Sequence[float]) -> tuple[float, ...]:
-    """The differences relative to the largest one, which the test of signs depends on."""
-    largest = max(map(abs, differences))
-    return tuple(round(value / largest, 9) for value in differences) if largest else ()
-
-
-def _dealt_p(found: Sequence[tuple[_Case, tuple[float, float]]]) -> float:
-    """The p of `dealt_tail`, 0 if no case has more trials than before."""
-    if all(case.counts[2] <= case.counts[0] for case, _ in found):
-        return 0.0
-    drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in found)
-    variance = math.fsum(
-        case.new.weight**2 * dealt_variance(old, case.counts[0], new, case.counts[2])
-        for case, (old, new) in found
-    )
-    return dealt_tail(drop, variance)
-
-
-def _step(cases: Sequence[_Case]) -> float:
-    """The sum over clusters of squared weight over trials: how much one trial moves."""
-    clusters = [case.cluster for case in cases]
-    fewest: dict[int, int] = {}
-    for case in cases:
-        fewest[case.cluster] = min(case.new.scored, fewest.get(case.cluster, case.new.scored))
-    weights = summed([case.new.weight for case in cases], clusters)
-    return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
-
-
-def _results(models: Sequence[_Model], limits: _Limits) -> list[ComparedModel]:
+def _results(models: Sequence[_Model], limits: Limits) -> list[ComparedModel]:
     """The models after Holm's correction of all their tests.
 
     A metric without differences is not a test, and metrics with proportional differences are one test,
@@ -406,7 +250,7 @@ def _results(models: Sequence[_Model], limits: _Limits) -> list[ComparedModel]:
 
 
 def _result(
-    model: _Model, adjusted: Sequence[float], broken_p: float | None, tests: int, limits: _Limits
+    model: _Model, adjusted: Sequence[float], broken_p: float | None, tests: int, limits: Limits
 ) -> ComparedModel:
     metrics = tuple(
         structs.replace(
@@ -453,7 +297,7 @@ def _result(
     )
 
 
-def _moved(cases: Sequence[_Case]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+def _moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
     """Worse and better cases, by overall score, then by passes; newly broken ones first."""
     moved = []
     for case in cases:

@@ -37,6 +37,7 @@ from power import typical_pass_rates
 from pytest_tooleval.plugin.options import DEFAULT_MOST
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.record.run import SCORING_VERSION
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import ALPHA
@@ -153,6 +154,7 @@ def _side(rows: Sequence[CaseRow]) -> Side:
         pytest_tooleval="",
         pytest="",
         python="",
+        scoring_version=SCORING_VERSION,
     )
     return Side("simulated", run, rows)
 

@@ -1,0 +1,179 @@
+"""The metrics of two runs, case by case: means, their difference, and how sure it is.
+
+docs/concepts/statistics.md explains the tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..record.comparison import ComparedMetric
+from ..record.metrics import METRICS
+from ..record.metrics import PENALTIES
+from ..record.results import CaseRow
+from ..scoring.thresholds import TOLERANCE
+from .statistics import dealt_tail
+from .statistics import dealt_variance
+from .statistics import largest_drop
+from .statistics import permutation_test
+from .statistics import summed
+
+PASS = "pass"
+
+
+class Limits(NamedTuple):
+    """The level of significance, the drop that is allowed, and the one that must be ruled out."""
+
+    alpha: float
+    allowed: float
+    margin: float
+
+
+class PairedCase(NamedTuple):
+    """A case with scores in both runs."""
+
+    old: CaseRow
+    new: CaseRow
+    cluster: int
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Old trials, old passes, new trials, new passes."""
+        return self.old.scored, self.old.passes, self.new.scored, self.new.passes
+
+    @property
+    def suite(self) -> tuple[str, str]:
+        """Name and file: two files may have a suite of one name."""
+        return self.new.suite, self.new.file
+
+    def values(self, metric: str) -> tuple[float, float] | None:
+        """The old and new score, None unless both are known."""
+        if metric == PASS:
+            n, c, m, d = self.counts
+            return c / n, d / m
+        old, new = self.old.scores.get(metric), self.new.scores.get(metric)
+        return None if old is None or new is None else (old, new)
+
+
+class PairedMetric(NamedTuple):
+    """A metric before Holm's correction. Metrics of one `direction` are one test; empty: no test.
+
+    `error` is the standard error of the drop, `step` how much one trial moves it.
+    """
+
+    row: ComparedMetric
+    direction: tuple[float, ...]
+    error: float
+    step: float
+
+
+def metrics_of(cases: Sequence[PairedCase], limits: Limits) -> list[PairedMetric]:
+    """The metrics of these cases, and the overall score of each suite, if there are several."""
+    found = (_metric(name, cases, limits) for name in _metric_names(cases))
+    return list(filter(None, (*found, *_by_suite(cases, limits))))
+
+
+def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
+    """The pass rate, built-in metrics, then others. Without penalties, where lower is better."""
+    found = dict.fromkeys(name for case in cases for name in case.new.scores)
+    return [
+        PASS,
+        *(name for name in METRICS if name in found),
+        *(name for name in found if name not in METRICS and name not in PENALTIES and name != PASS),
+    ]
+
+
+def _by_suite(cases: Sequence[PairedCase], limits: Limits) -> Iterator[PairedMetric | None]:
+    """The overall score of each suite, if there are several, as gains can hide losses."""
+    suites = dict.fromkeys(case.suite for case in cases)
+    if len(suites) < 2:
+        return
+    names = [name for name, _ in suites]
+    labels = {
+        (name, file): f"{name} ({file})" if names.count(name) > 1 else name for name, file in suites
+    }
+    for suite, label in labels.items():
+        yield _metric("overall", cases, limits, suite, label)
+
+
+def _metric(
+    name: str,
+    cases: Sequence[PairedCase],
+    limits: Limits,
+    suite: tuple[str, str] | None = None,
+    label: str | None = None,
+) -> PairedMetric | None:
+    """A metric over the cases that have it, of one suite or all. For other suites, nothing differs."""
+    everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
+    found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
+    if not found:
+        return None
+    weights = [case.new.weight for case, _ in found]
+    total = math.fsum(weights)
+    old, new = (
+        math.fsum(weight * values[side] for weight, (_, values) in zip(weights, found, strict=True))
+        / total
+        for side in (0, 1)
+    )
+    sums = summed(
+        [
+            case.new.weight * (was - now) if suite in (None, case.suite) else 0.0
+            for case, (was, now) in everywhere
+        ],
+        [case.cluster for case, _ in everywhere],
+    )
+    differences = [round(each, 12) for each in sums]
+    single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
+    single = single and len({case.cluster for case, _ in found}) == len(found)
+    binary = single and all(value in (0, 1) for _, values in found for value in values)
+    # With more new trials than old ones, differences are skewed even if nothing changed, which the
+    # test of signs does not know.
+    p = max(permutation_test(differences), _dealt_p(found))
+    error = math.sqrt(math.fsum(each * each for each in differences)) / total
+    step = _step([case for case, _ in found]) / total**2
+    most = min(largest_drop(old - new, error, step, limits.alpha), old)
+    row = ComparedMetric(
+        metric=name,
+        suite=label,
+        old=old,
+        new=new,
+        drop=old - new,
+        n=len(found),
+        p=p,
+        p_adjusted=1.0,
+        test="McNemar" if binary else "permutation",
+        largest_drop=most,
+        verdict="passed" if most <= limits.margin + TOLERANCE else "inconclusive",
+    )
+    return PairedMetric(row, _direction(differences), error, step)
+
+
+def _direction(differences: Sequence[float]) -> tuple[float, ...]:
+    """The differences relative to the largest one, which the test of signs depends on."""
+    largest = max(map(abs, differences))
+    return tuple(round(value / largest, 9) for value in differences) if largest else ()
+
+
+def _dealt_p(found: Sequence[tuple[PairedCase, tuple[float, float]]]) -> float:
+    """The p of `dealt_tail`, 0 if no case has more trials than before."""
+    if all(case.counts[2] <= case.counts[0] for case, _ in found):
+        return 0.0
+    drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in found)
+    variance = math.fsum(
+        case.new.weight**2 * dealt_variance(old, case.counts[0], new, case.counts[2])
+        for case, (old, new) in found
+    )
+    return dealt_tail(drop, variance)
+
+
+def _step(cases: Sequence[PairedCase]) -> float:
+    """The sum over clusters of squared weight over trials: how much one trial moves."""
+    clusters = [case.cluster for case in cases]
+    fewest: dict[int, int] = {}
+    for case in cases:
+        fewest[case.cluster] = min(case.new.scored, fewest.get(case.cluster, case.new.scored))
+    weights = summed([case.new.weight for case in cases], clusters)
+    return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
