@@ -263,7 +263,7 @@ def compare(
     if as_json:
         _print_json(found)
     else:
-        print_lines(map(own_options, render_comparison(found, "comparison")))
+        print_lines(map(own_options, render_comparison(found)))
     if found.failed:
         raise SystemExit(1)
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Sequence
 from itertools import starmap
 
 from ..record.document import RowsDocument
 from ..record.results import CaseResult
-from ..record.results import CaseRow
 from ..record.results import TrialResult
 from ..record.run import Run
-from ..reports.comparison import render_comparison
 from ..reports.confusion import confusion_text
-from ..reports.notes import notes
-from ..reports.run_text import VERDICTS
+from ..reports.run_lines import score_lines
+from ..reports.run_lines import verdict_lines
 from ..reports.run_text import ending
 from ..reports.run_text import option_text
-from ..reports.tables import score_table
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
 from ..text import local_time
@@ -27,25 +23,16 @@ from .tables import commit_text
 from .tables import short
 
 _WRONG = ("failed", "error")
-_SHOWN = 20
 
 
 def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) -> Iterator[str]:
     """A run as pytest shows it: origin, tables, a line for each failed case (20 or all), the verdict."""
-    yield from _head(document.run)
-    head, lines = score_table(document, model)
-    if lines:
-        yield from ["", *head, *lines]
-    if model is None:
-        yield from notes(document)
-    wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]
-    yield from _wrong_cases(wrong, len(wrong) if all_failed else _SHOWN)
-    if document.baseline:
-        yield from ["", *render_comparison(document.baseline)]
-    if document.gates:
-        yield ""
-    for gate in document.gates:
-        yield f"gate {VERDICTS[gate.verdict][0]}: {printable(gate.message)}"
+    yield from [*_head(document.run), ""]
+    lines = [
+        *score_lines(document, model, whole=True),
+        *verdict_lines(document, model, whole=all_failed, listed=lambda row: row.outcome in _WRONG),
+    ]
+    yield from (line.text for line in lines)
 
 
 def _head(run: Run) -> Iterator[str]:
@@ -57,16 +44,6 @@ def _head(run: Run) -> Iterator[str]:
         "versions": f"pytest-tooleval {run.pytest_tooleval}, pytest {run.pytest}, Python {run.python}",
     }
     yield from (f"{name}: {short(text, 300)}" for name, text in about.items() if text)
-
-
-def _wrong_cases(rows: Sequence[CaseRow], most: int) -> Iterator[str]:
-    if rows:
-        yield ""
-    for row in rows[:most]:
-        name = short(f"{row.suite} :: {row.case}", 100)
-        yield f"{row.outcome_text}  {name} [{short(row.model)}]: {short(row.reason, 200)}"
-    if len(rows) > most:
-        yield f"and {len(rows) - most} more; --failed shows all"
 
 
 def confusion_lines(document: RowsDocument, model: str | None) -> Iterator[str]:

@@ -31,7 +31,7 @@ WHICH = {
 }
 _SAID = {
     "latest": "finished",
-    "good": "ran everything, with answers to all, without a failed case or gate",
+    "good": "without errors or failures",
 }
 _GOOD_LOOKED_AT = 100
 
@@ -116,7 +116,7 @@ def _find_newest(
         ).fetchall()
         branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
     if word == "good" and not number:
-        raise ToolevalError(f"{place}: no good run{where} yet: none {_SAID[word]}{branches}")
+        raise ToolevalError(f"{place}: no complete run without errors or failures{where} yet{branches}")
     what = f"{counted(number, 'run')}{where} {_SAID[word]}, too few for {printable(name[0])}"
     raise ToolevalError(f"{place}: {what}{branches}")
 

@@ -354,6 +354,12 @@ class Asking:
         agents = self._runner.problems if self._runner is not None else self._agents_problems
         return [*agents, *(each for cassette in self._cassettes.values() for each in cassette.problems)]
 
+    @property
+    def recorded(self) -> int:
+        """How many answers this process has written to the cassette, if there is one."""
+        is_kept = self.settings.cassette is not None
+        return sum(cassette.written for cassette in self._cassettes.values()) if is_kept else 0
+
     def close(self) -> None:
         """Cancel what is under way."""
         if self._runner is not None:

@@ -83,6 +83,7 @@ class _Told(Struct, frozen=True):
     unclaimed: list[str]
     misnamed: list[str]
     problems: list[str]
+    recorded: int
     spent: Mapping[str, Spent]
     shard: Shard | None
 
@@ -270,6 +271,11 @@ class EvalSession:
         elsewhere = (line for told in self._told for line in told.problems)
         return list(dict.fromkeys([*elsewhere, *self.asking.problems]))
 
+    @property
+    def answers_recorded(self) -> int:
+        """How many answers the run has added to its cassette."""
+        return self.asking.recorded + sum(told.recorded for told in self._told)
+
     def take_over(self, told: dict[str, Any]) -> None:
         """What a worker of xdist tells at its end."""
         self._told.append(msgspec.convert(told, _Told))
@@ -366,7 +372,12 @@ class EvalSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         if self._is_worker:
             told = _Told(
-                self.unclaimed, self.misnamed, self.problems, self.asking.spent_apart, self.shard
+                self.unclaimed,
+                self.misnamed,
+                self.problems,
+                self.answers_recorded,
+                self.asking.spent_apart,
+                self.shard,
             )
             self.config.workeroutput["tooleval"] = msgspec.to_builtins(told)  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Generator
+from collections.abc import Iterable
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -16,11 +18,10 @@ import pytest
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
-from ..reports.comparison import render_comparison
-from ..reports.notes import notes
-from ..reports.run_text import VERDICTS
+from ..reports.run_lines import Line
+from ..reports.run_lines import score_lines
+from ..reports.run_lines import verdict_lines
 from ..reports.run_text import tolerated_word
-from ..reports.tables import score_table
 from ..reports.text import EXPECTED
 from ..reports.text import GATE_FILE
 from ..reports.text import GOT
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
     from .session import EvalSession
 
 _HEARTBEAT_S = 15.0
-_CASES_SHOWN = 20
 # With more failures than _MANY, only the first few are shown with details.
 _MANY, _FEW = 20, 5
 _FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
+# The categories of gates by the outcomes of their reports.
+_GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 
 
 class Terminal:
@@ -61,8 +63,9 @@ class Terminal:
         self, report: pytest.TestReport | pytest.CollectReport
     ) -> Generator[None, Any, Any]:
         status = yield
-        if report.skipped and report.nodeid.startswith(f"{GATE_FILE}::"):
-            return "inconclusive", "i", ("INCONCLUSIVE", {"yellow": True})
+        if report.nodeid.startswith(f"{GATE_FILE}::") and getattr(report, "when", "") == "call":
+            # Counted apart from cases, and shown in the summary alone.
+            return _GATES[report.outcome], "", ""
         row = self._session.row_of(report)
         # The short summary calls this, too, and people search for the plain word there.
         if row is None or self._summarising:
@@ -121,6 +124,7 @@ class Terminal:
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
+        _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
         for number, report in enumerate(failed):
@@ -133,8 +137,12 @@ class Terminal:
         spent = self._session.spent
         # The fixture asks, too: its answers are worth a word if they have cost something.
         paid = spent and (self._session.selected or any(each.usd for each in spent.values()))
-        if (self._session.cases or paid) and not self._silent:
+        judged = bool(self._session.verdict.findings)
+        if (self._session.cases or paid or judged) and not self._silent:
             write_summary(terminalreporter, self._session)
+        elif judged and not self._config.option.no_summary:
+            # With -qq pytest says what failed, and nothing more.
+            _write_verdicts(terminalreporter, self._session)
         shard = self._session.shard
         if shard is not None:
             what = f"{self._session.selected} of {counted(shard.cases, 'case')}, not judged"
@@ -164,8 +172,10 @@ class Terminal:
         """Move our categories to one that other plugins know, which count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         own = [f"{outcome} ({self._tolerated})" for outcome in ("failed", "error")]
-        for category in (*own, "inconclusive") if reporter is not None else ():
-            reporter.stats.setdefault("skipped", []).extend(reporter.stats.pop(category, []))
+        own += [f"{gates} inconclusive" for gates in ("gate", "gates")]
+        moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
+        for category, known in moved.items() if reporter is not None else ():
+            reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
     @property
     def _silent(self) -> bool:
@@ -173,59 +183,71 @@ class Terminal:
         return bool(self._config.option.no_summary) or self._config.option.verbose < -1
 
 
+def _count_gates(reporter: Any) -> None:
+    """Count gates apart from cases in pytest's last line, which is red if one failed."""
+    for category in _GATES.values():
+        reports = reporter.stats.get(category, ())
+        if reports and category == "gate failed":
+            reporter.stats.setdefault("failed", [])
+        if len(reports) > 1:
+            reporter.stats[category.replace("gate", "gates")] = reporter.stats.pop(category)
+    reporter._main_color = None  # else kept from before
+
+
 def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
-    """The table of models and suites, then what the reader must not miss."""
+    """The table of models and suites, the verdict on each model, and what the reader must not miss."""
     document = session.document()
+    whole = reporter.config.option.verbose > 0
     reporter.write_sep("=", "tool calling")
-    head, lines = score_table(document)
-    for line in head:
-        reporter.write_line(line, bold=True)
-    for line in lines:
-        reporter.write_line(line)
-    forbidden = [c for c in document.cases if c.called_forbidden]
-    despite = " (always fails the run)" if session.verdict.gates else ""
-    for word, tolerated in ((f"forbidden{despite}", False), ("forbidden", True)):
-        of_it = [case for case in forbidden if case.tolerated is tolerated]
-        _write_cases(reporter, word, of_it, red=True)
-    for line in notes(document):
-        reporter.write_line(line, yellow=True)
-    for line in session.problems:
-        reporter.write_line(printable(line), yellow=True)
-    for line in session.unclaimed:
-        reporter.write_line(line, yellow=True)
+    _write(reporter, score_lines(document, whole=whole))
+    for problem in (*session.problems, *session.unclaimed):
+        reporter.write_line(printable(problem), yellow=True)
     unnamed = sum(case.model == "" for case in document.cases)
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
-    if session.keeper is not None and session.keeper.problem:
-        reporter.write_line(printable(session.keeper.problem), yellow=True)
-    allowed = [case.row for case in session.tolerated]
-    for outcome in ("failed", "error"):
-        of_it = [c for c in allowed if c.outcome == outcome and not c.called_forbidden]
-        _write_cases(reporter, f"{outcome}, {tolerated_word(session.shard)}", of_it, yellow=True)
-    verdict = session.verdict
-    if verdict.uncompared:
-        reporter.write_line(printable(verdict.uncompared), yellow=True)
-    if verdict.comparison is not None:
-        *rows, last = render_comparison(verdict.comparison)
-        for line in rows:
-            reporter.write_line(line)
-        _, colour = VERDICTS[verdict.comparison.verdict]
-        marked = not verdict.comparison.is_only_unsure
-        reporter.write_line(last, **{colour: marked, "bold": marked})
-    for gate in verdict.gates:
-        mark, colour = VERDICTS[gate.verdict]
-        reporter.write_line(f"gate {mark}: {printable(gate.message)}", **{colour: True, "bold": True})
+    _write_verdicts(reporter, session)
+    if session.verdict.uncompared:
+        reporter.write_line(printable(session.verdict.uncompared), yellow=True)
     if session.unjudged:
         reporter.write_line(
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
+    if session.answers_recorded and session.settings.cassette is not None:
+        answers = counted(session.answers_recorded, "answer")
+        reporter.write_line(f"{answers} recorded in {_near(reporter.config, session.settings.cassette)}")
+    if session.keeper is not None and session.keeper.problem:
+        reporter.write_line(printable(session.keeper.problem), yellow=True)
     if session.keeper is not None and session.keeper.is_kept:
         where = _folder_option(reporter.config)
-        reporter.write_line(f"saved as {session.id}; look at it with: tooleval show{where}")
+        reporter.write_line(f"saved as {session.id}; view: tooleval show{where}")
     if not session.unwritten:
         for report in session.settings.reports:
             reporter.write_line(f"{_FILES[report.format]}: {report.path}")
+
+
+def _write_verdicts(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
+    whole = reporter.config.option.verbose > 0
+    _write(reporter, verdict_lines(session.document(), whole=whole, listed=_is_tolerated))
+    for problem in session.verdict.problems:
+        reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
+
+
+def _write(reporter: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
+    for line in lines:
+        markup = {line.colour: True} if line.colour else {}
+        reporter.write_line(line.text, bold=line.bold, **markup)
+
+
+def _is_tolerated(case: CaseRow) -> bool:
+    """Whether pytest's own summary says nothing of a case that failed or has no answer."""
+    return case.tolerated and not case.was_expected
+
+
+def _near(config: pytest.Config, path: Path) -> str:
+    """The path from where pytest was started, if it is below."""
+    here = config.invocation_params.dir
+    return printable(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _folder_option(config: pytest.Config) -> str:
@@ -280,13 +302,3 @@ def _write_body(writer: Any, text: str) -> None:
             writer.line(line, red=True, bold=True)
         else:
             writer.line(line, green=start == EXPECTED, red=start == GOT)
-
-
-def _write_cases(
-    reporter: pytest.TerminalReporter, word: str, cases: Sequence[CaseRow], **markup: bool
-) -> None:
-    """A line for each case that pytest shows no section for, or that must not be missed."""
-    for case in cases[:_CASES_SHOWN]:
-        reporter.write_line(f"{word}: {printable(case.nodeid)} - {printable(case.reason)}", **markup)
-    if len(cases) > _CASES_SHOWN:
-        reporter.write_line(f"{word}: {len(cases) - _CASES_SHOWN} more", **markup)

@@ -157,6 +157,9 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
         doc("Whether it fails the run; if inconclusive, it does with --tooleval-fail-inconclusive."),
     ]
     message: Annotated[str, doc("The comparison in one line.")]
+    remarks: Annotated[
+        tuple[str, ...], doc("What was not compared and why, or was asked differently; in message, too.")
+    ] = ()
 
     @property
     def is_only_unsure(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,17 +22,21 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
-from ..record.gates import Gate
 from ..record.gates import Verdict
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
-from ..text import score_text
 from ..text import shown
+from .comparison import case_key
+from .comparison import change_text
+from .comparison import compared_text
+from .comparison import moved_cases
 from .confusion import heading
 from .confusion import matrix_rows
 from .confusion import notes
+from .model_lines import ModelLine
+from .model_lines import model_lines
 from .run_text import OTHER_TEST
 from .run_text import fallbacks_text
 from .run_text import run_words
@@ -47,13 +52,7 @@ LEAST_LIMIT = 4096
 
 _MOST_CASES = 50
 _NAME, _LINE = 100, 300
-# An outcome, whether it is tolerated, and the words for the outcome.
-_OUTCOMES = (
-    ("failed", False, "failed"),
-    ("error", False, "without a verdict (errors)"),
-    ("failed", True, "failed"),
-    ("error", True, "without a verdict (errors)"),
-)
+_OUTCOMES = {"failed": "failed", "error": "without a verdict (errors)"}
 _UNKNOWN = "-"
 _WORDS: dict[Verdict, str] = {
     "failed": "**FAILED**",
@@ -116,10 +115,11 @@ def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
 
 def _sections(document: RowsDocument) -> Iterable[_Section]:
     """The most important first."""
-    if document.gates:
-        yield _gates(document.gates)
+    verdicts = [entry for line in model_lines(document) for entry in _model_line(line)]
+    if verdicts:
+        yield _Section("\n", verdicts)
     if document.baseline:
-        yield from _baseline(document.baseline)
+        yield _baseline(document.baseline)
     models = [row for row in document.models if row.model]
     suites = told_apart([row for row in document.suites if row.model])
     several = len({row.file for row in suites}) > 1
@@ -132,12 +132,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     ]
     if replaced:
         yield _Section("\n", replaced)
-    for outcome, tolerated, what in _OUTCOMES:
-        cases = [c for c in document.cases if (c.outcome, c.tolerated) == (outcome, tolerated)]
-        cases.sort(key=lambda case: not case.called_forbidden)
-        if cases:
-            allowed = f", {tolerated_word(document.run.shard)}" if tolerated else ""
-            yield _cases(cases, what + allowed, shown=what == "failed" and not tolerated)
+    yield from _case_sections(document)
     unplayed = [
         f"- {_code(case.case)} on {_code(case.model)}: {_code(line, _LINE)}\n"
         for case in document.cases
@@ -184,18 +179,14 @@ def _verdict(document: RowsDocument) -> str:
     return f"## Tool calling: {word}\n\n{' '.join(texts)}\n"
 
 
-def _gates(gates: Sequence[Gate]) -> _Section:
-    entries = [
-        f"- {_WORDS[gate.verdict]}: {_code(gate.message, _LINE)}\n"
-        for gate in sorted(gates, key=lambda gate: list(_WORDS).index(gate.verdict))
-    ]
-    return _Section("\n### Gates\n\n", entries)
+def _model_line(line: ModelLine) -> Iterator[str]:
+    yield f"- {_WORDS[line.verdict]}: {_code(line.model)}, {_code(line.text, _LINE)}\n"
+    yield from (f"    - {_code(text, _LINE)}\n" for text in line.more)
 
 
-def _baseline(found: Comparison) -> Iterable[_Section]:
-    word = found.verdict if found.is_only_unsure else _WORDS[found.verdict]
-    old = _code(found.old.name)
-    head = f"\n### Baseline {old}\n\n{word}: {_code(found.message, _LINE)}\n"
+def _baseline(found: Comparison) -> _Section:
+    """What was compared, and the metrics that changed."""
+    head = f"\n{_code(compared_text(found), _LINE)}\n"
     header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
     rows = [
         [
@@ -210,28 +201,40 @@ def _baseline(found: Comparison) -> Iterable[_Section]:
         ]
         for model in found.models
         for row in model.metrics
+        if row.drop
     ]
-    yield _Section(head + "\n" + _table_head(header, 2), [_table_row(row) for row in rows])
-    worse = [(model.new, case) for model in found.models for case in model.worse]
-    better = [(model.new, case) for model in found.models for case in model.better]
-    for cases, what in (
-        ([each for each in worse if each[1].newly_broken], "newly broken"),
-        ([each for each in worse if not each[1].newly_broken], "got worse"),
-        (better, "got better"),
-    ):
-        if entries := [_moved(*each) for each in cases]:
-            yield _details(f"{counted(len(entries), 'case')} {what}", _most(entries))
+    table = "\n" + _table_head(header, 2) if rows else ""
+    return _Section(head + table, [_table_row(row) for row in rows])
+
+
+def _case_sections(document: RowsDocument) -> Iterator[_Section]:
+    """Each case that changed or did not pass once, the worst first."""
+    moved = moved_cases(document.baseline)
+    failing = [_title(outcome, tolerated) for tolerated in (False, True) for outcome in _OUTCOMES]
+    groups: dict[str, list[tuple[CaseRow, Moved | None]]] = {
+        name: [] for name in ("newly broken", "worse", *failing, "better")
+    }
+    allowed = tolerated_word(document.run.shard)
+    for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
+        word, move = moved.get(case_key(case), ("", None))
+        if word in ("", "better") and case.outcome in ("failed", "error"):
+            word = _title(case.outcome, case.tolerated)
+        if word:
+            groups[word].append((case, move))
+    for name, cases in groups.items():
+        if cases:
+            title = f"{counted(len(cases), 'result')} {name.replace('tolerated', allowed)}"
+            entries = [_case(*each) for each in cases[:_MOST_CASES]]
+            is_open = name in ("newly broken", "failed")
+            yield _details(title, _Section("", entries, total=len(cases)), shown=is_open)
+
+
+def _title(outcome: str, tolerated: bool) -> str:
+    return _OUTCOMES[outcome] + (", tolerated" if tolerated else "")
 
 
 def _pair(model: ComparedModel) -> str:
     return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
-
-
-def _moved(model: str, case: Moved) -> str:
-    """The old and new passes and overall score of a case."""
-    passes = f"{_code(case.old_passes)} to {_code(case.new_passes)} trials passed"
-    overall = f"overall {score_text(case.old)} to {score_text(case.new)}"
-    return f"- {_where(case)} on {_code(model)}: {passes}, {overall}\n"
 
 
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
@@ -247,19 +250,12 @@ def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Sectio
     return _Section(head + _table_head([*names, *(name for name, _ in columns)], len(names)), entries)
 
 
-def _cases(cases: Sequence[CaseRow], what: str, *, shown: bool) -> _Section:
-    title = f"{counted(len(cases), 'result')} {what}"
-    entries = [_case(case) for case in cases[:_MOST_CASES]]
-    return _details(title, _Section("", entries, total=len(cases)), shown=shown)
-
-
-def _case(case: CaseRow) -> str:
+def _case(case: CaseRow, move: Moved | None) -> str:
     place = f"{case.file}:{case.line}" if case.line else case.file
     trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
-    return (
-        f"- {_code(case.case)} on {_code(case.model)}{trials}: "
-        f"{_code(case.reason, _LINE)} ({_code(place, _LINE)})\n"
-    )
+    change = f", {_code(change_text(move))}" if move else trials
+    reason = f": {_code(case.reason, _LINE)}" if case.reason else ""
+    return f"- {_code(case.case)} on {_code(case.model)}{change}{reason} ({_code(place, _LINE)})\n"
 
 
 def _confusion(found: Confusion) -> _Section:

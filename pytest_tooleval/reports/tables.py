@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+from itertools import islice
 
 from msgspec import structs
 
 from ..record.document import RowsDocument
-from ..record.metrics import BUILT_IN
-from ..record.metrics import is_perfect
 from ..record.metrics import ordered_metrics
 from ..record.summary import Mean
 from ..record.summary import ModelSummary
@@ -41,68 +42,113 @@ def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
     ]
 
 
-def score_table(document: RowsDocument, model: str | None = None) -> tuple[list[str], list[str]]:
+def score_table(
+    document: RowsDocument, model: str | None = None, *, whole: bool = False
+) -> tuple[list[str], list[str]]:
     """The lines of a header and those of each suite on each model, then of each model if there are
     several suites; of one model or of all. Both are empty when nothing was evaluated.
+
+    Only what decides has a column: pass rate, outcomes, and the metrics of `_deciding`; `whole` has all.
     """
+    models = [row for row in document.models if row.model and model in (None, row.model)]
     suites = told_apart([row for row in document.suites if row.model and model in (None, row.model)])
-    rows: list[tuple[str, ModelSummary]] = [(row.suite, row) for row in suites]
-    if len({row.file for row in suites}) > 1:
-        models = [row for row in document.models if row.model and model in (None, row.model)]
-        rows += [("all suites", row) for row in models]
+    groups: dict[str, list[ModelSummary]] = {}
+    for row in suites:
+        groups.setdefault(row.suite, []).append(row)
+    if len(groups) > 1:
+        groups["all suites"] = list(models)
+    rows = [row for group in groups.values() for row in group]
+    if not rows:
+        return [], []
     if document.run.shard is not None:  # nothing of it is judged yet
-        rows = [(name, structs.replace(row, tolerated=0)) for name, row in rows]
-    return _table(rows) if rows else ([], [])
-
-
-def _table(named: Sequence[tuple[str, ModelSummary]]) -> tuple[list[str], list[str]]:
-    rows = [row for _, row in named]
-    columns = [
-        ("model", [printable(row.model) for row in rows]),
-        ("suite", [printable(suite) for suite, _ in named]),
-        *score_columns(rows),
-    ]
+        rows = [structs.replace(row, tolerated=0) for row in rows]
+    columns = score_columns(rows, metrics=None if whole else _deciding(document))
     cells = zip(*([*_folded(title), *cells] for title, cells in columns), strict=True)
-    first, second, *lines = aligned([list(line) for line in cells], texts=(0, 1))
-    return [first, second] if first else [second], lines
+    first, second, *scores = [list(line) for line in cells]
+    # A column of models or of suites; of both, suites are lines between.
+    is_grouped = len(models) > 1 and len(groups) > 1
+    by_model = is_grouped or len(groups) == 1
+    names = [row.model for row in rows] if by_model else list(groups)
+    indent = "  " if is_grouped else ""
+    named = [[indent + printable(name), *line] for name, line in zip(names, scores, strict=True)]
+    title = "model" if by_model else "suite"
+    above, below, *lines = aligned([["", *first], [title, *second], *named], texts=(0,))
+    head = [above, below] if above else [below]
+    return head, list(_below(groups, lines)) if is_grouped else lines
+
+
+def _below(groups: Mapping[str, Sequence[object]], lines: Iterable[str]) -> Iterator[str]:
+    """The lines of each group below its name."""
+    left = iter(lines)
+    for name, rows in groups.items():
+        yield printable(name)
+        yield from islice(left, len(rows))
+
+
+def _deciding(document: RowsDocument) -> set[str]:
+    """`overall`, and metrics with a threshold of their own, with a gate, or too low where it was not."""
+    # Not above, as they load pydantic.
+    from ..scoring.thresholds import TOLERANCE
+    from ..suite.model import DEFAULT_THRESHOLDS
+
+    def is_below(score: float | None, needed: float) -> bool:
+        return score is not None and score < needed - TOLERANCE
+
+    found = {"overall", *(gate.metric or "" for gate in document.gates)}
+    for case in document.cases:
+        limits = case.thresholds.items()
+        found |= {metric for metric, needed in limits if DEFAULT_THRESHOLDS.get(metric) != needed}
+        missed = {metric for metric, needed in limits if is_below(case.scores.get(metric), needed)}
+        found |= missed if "overall" not in missed else set()
+    return found
 
 
 def _folded(title: str) -> tuple[str, str]:
     """A title on two lines: names of metrics are longer than their numbers."""
-    start, joint, end = title.rpartition("_")
-    return start + joint, end
+    start, joint, end = title.rpartition("_" if "_" in title else " ")
+    return start + joint.strip(), end
 
 
 def score_columns(
-    rows: Sequence[ModelSummary], quote: Callable[[str], str] = str, *, intervals: bool = False
+    rows: Sequence[ModelSummary],
+    quote: Callable[[str], str] = str,
+    *,
+    metrics: set[str] | None = None,
+    intervals: bool = False,
 ) -> list[tuple[str, list[str]]]:
-    """Titles and cells, without columns that have no value and built-in metrics that are perfect in all.
+    """Titles and cells, without columns that have no value.
 
-    `quote` is for names of metrics. With `intervals`, the pass rate has its own: all would be too many.
+    With `metrics`, only these, the pass rate and outcomes. `quote` is for names of metrics. With
+    `intervals`, the pass rate has its own: all would be too many.
     """
-    metrics = ordered_metrics(
-        metric
-        for row in rows
-        for metric, found in row.metrics.items()
-        if metric not in BUILT_IN or not is_perfect(metric, found.mean)
-    )
+    found = ordered_metrics(metric for row in rows for metric in row.metrics)
     trials = most_trials(rows)
-    counts = [
-        name for name in ("errors", "tolerated", "skipped") if any(getattr(row, name) for row in rows)
-    ]
+    whole = metrics is None
+    seldom = ("errors", "tolerated", "skipped") if whole else ("errors", "skipped")
+    counts = [name for name in seldom if any(getattr(row, name) for row in rows)]
+    always = ("cases", "passed", "failed") if whole else ()
     columns = [
         ("pass rate", [_mean(row.pass_rate, intervals) for row in rows]),
+        ("passed", ["-" if whole else f"{row.passed}/{row.passed + row.failed}" for row in rows]),
+        *((name, [str(getattr(row, name)) for row in rows]) for name in (*always, *counts)),
         *(
-            (name, [str(getattr(row, name)) for row in rows])
-            for name in ("cases", "passed", "failed", *counts)
+            (quote(name), [_mean(row.metrics.get(name), False) for row in rows])
+            for name in found
+            if metrics is None or name in metrics
         ),
-        *((quote(name), [_mean(row.metrics.get(name), False) for row in rows]) for name in metrics),
-        (quote(f"pass@{trials}"), [_reliability(row, "@", trials) for row in rows]),
-        (quote(f"pass^{trials}"), [_reliability(row, "^", trials) for row in rows]),
+    ]
+    further = [
+        (f"pass@{trials}", [_reliability(row, "@", trials) for row in rows]),
+        (f"pass^{trials}", [_reliability(row, "^", trials) for row in rows]),
         ("tokens", [_tokens(row) for row in rows]),
         ("reasoning", [_reasoning(row) for row in rows]),
         ("cost (USD)", [_cost(row) for row in rows]),
         ("latency (s)", [score_text(row.latency_s) for row in rows]),
+    ]
+    columns += [
+        (quote(title) if "pass" in title else title, cells)
+        for title, cells in further
+        if metrics is None or title in metrics
     ]
     return [(title, cells) for title, cells in columns if set(cells) != {"-"}]
 

@@ -125,9 +125,13 @@ def compare(
         verdicts.add("failed" if named and (has_one_rule or not pairs) else "inconclusive")
     verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
-    texts = [*nothing, *_texts(compared, results, changes, sides, names, alpha)]
+    judged = [result for result in results if result.cases]
+    verdict_texts = [verdict_text(judged, alpha)] if judged else []
+    remarks = list(_remarks(compared, changes, sides, names)) if judged else []
+    if changes.incomparable:
+        remarks.append(incomparable_text(changes.incomparable))
     if any(each.cases for each in both):
-        texts.append(rescored_text(both))
+        remarks.append(rescored_text(both))
     strictness = strict_text(strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
         old=_about(both[0]),
@@ -139,7 +143,8 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and is_open),
-        message="; ".join(texts) + strictness,
+        message="; ".join([*nothing, *verdict_texts, *remarks]) + strictness,
+        remarks=(*nothing, *remarks),
     )
 
 
@@ -321,27 +326,20 @@ def _moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved,
     return worse, better
 
 
-def _texts(
+def _remarks(
     compared: Sequence[_Model],
-    results: Sequence[ComparedModel],
     changes: ComparedCases,
     sides: tuple[_Rows, _Rows],
     names: tuple[str, str],
-    alpha: float,
 ) -> Iterator[str]:
-    """What the message says of the models, and of what is not compared."""
-    judged = [result for result in results if result.cases]
-    if judged:
-        yield verdict_text(judged, alpha)
-        left = [pair for model in compared for pair in model.left_out]
-        skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
-        strange = [label for label in sides[1] if label not in {model.new for model in compared}]
-        left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
-        yield from [f"not compared: {left_out}"] if left_out else []
-        for model in compared:
-            yield from _asked_differently(model, names)
-    if changes.incomparable:
-        yield incomparable_text(changes.incomparable)
+    """What is not compared, and what was asked differently."""
+    left = [pair for model in compared for pair in model.left_out]
+    skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
+    strange = [label for label in sides[1] if label not in {model.new for model in compared}]
+    left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
+    yield from [f"not compared: {left_out}"] if left_out else []
+    for model in compared:
+        yield from _asked_differently(model, names)
 
 
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:

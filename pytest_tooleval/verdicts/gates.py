@@ -199,7 +199,7 @@ def _judge_mean(
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
             further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, pairs, scored)}"
+    text += f", over {_how_many(rule, pairs, scored)}{_loud(verdict, scored)}"
     if rule.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
         text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
     silent = sum(len(case.trials) - case.scored for case in scored)
@@ -230,6 +230,13 @@ def _judge_mean(
     )
 
 
+def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
+    """How many cases are wrong beyond doubt, though the gate over all of them is in doubt."""
+    wrong = sum(not case.passes for case in cases) if verdict == "inconclusive" else 0
+    every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
+    return f", {wrong} of which FAILED{every}" if wrong else ""
+
+
 def _how_many(rule: Rule, pairs: Sequence[object], scored: Sequence[CaseRow]) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
@@ -252,12 +259,12 @@ def _verdict(
             break
     if confidence is None:
         return ("passed", f"{shown} >= {bound}") if passed else ("failed", f"{shown} < {bound}")
-    interval = f"{shown}, its {100 * confidence:.4g}% interval"
+    interval = f"{shown} ({begin} to {end} at {100 * confidence:.4g}%)"
     if passed:
-        return "passed", f"{interval} starts at {begin} >= {bound}"
-    if failed:
-        return "failed", f"{interval} ends at {end} < {bound}"
-    return "inconclusive", f"{interval} from {begin} to {end} includes {bound}"
+        return "passed", f"{interval} >= {bound}"
+    return (
+        ("failed", f"{interval} < {bound}") if failed else ("inconclusive", f"{interval} needs {bound}")
+    )
 
 
 def _further(

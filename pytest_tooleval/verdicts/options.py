@@ -51,8 +51,8 @@ def read_number(text: str) -> float:
 def strict_text(strict: bool) -> str:
     """The end of the message of an inconclusive verdict: whether it fails the run."""
     if strict:
-        return "; --tooleval-fail-inconclusive makes this fail the run"
-    return " (does not fail the run; --tooleval-fail-inconclusive would)"
+        return " (fatal, because of --tooleval-fail-inconclusive)"
+    return " (not fatal; --tooleval-fail-inconclusive makes it so)"
 
 
 JUDGING = (

@@ -40,6 +40,13 @@ class RunVerdict:
     findings: Sequence[Finding] = ()
 
     @property
+    def problems(self) -> list[str]:
+        """What failed besides gates and comparison."""
+        known = {gate.message for gate in self.gates}
+        known |= {self.comparison.message} if self.comparison else set()
+        return [finding.message for finding in self.findings if finding.message not in known]
+
+    @property
     def failed(self) -> bool:
         return any(finding.failed for finding in self.findings)
 
@@ -86,7 +93,7 @@ def _findings(
         others = f" (and {counted(len(more), 'more run')})" if more else ""
         message = f"the gates judged without these transcripts: {first}{others}"
         yield Finding("transcripts", message)
-    if comparison is not None and comparison.verdict != "passed":
+    if comparison is not None and comparison.verdict != "passed" and not comparison.is_only_unsure:
         yield Finding("baseline", comparison.message, comparison.failed)
 
 

@@ -51,7 +51,7 @@ def test_asking_goes_on_until_a_drop_is_ruled_out(before: Project, workers: Sequ
             "tooleval: round 1: no verdict yet on 30 cases",
             "tooleval: round 2: no verdict yet on 30 cases",
             "tooleval: round 3: all decided",
-            "baseline passed: no significant drop over 30 cases; a drop above 0.07 is ruled out",
+            "agent passed: *; no worse than old.json: drops above 0.07 ruled out",
         ]
     )
     assert Counter(before.calls) == {f"c{i}": ROUNDS for i in range(CASES)}
@@ -75,7 +75,7 @@ def test_at_the_most_trials_it_stays_inconclusive(before: Project) -> None:
     assert result.ret == 1
     assert len(before.calls) == 2 * CASES
     result.stdout.fnmatch_lines(
-        ["baseline INCONCLUSIVE: *; --tooleval-fail-inconclusive makes this fail the run"]
+        ["  no drop from *, too few answers * (fatal, because of --tooleval-fail-inconclusive)"]
     )
 
 
@@ -95,7 +95,7 @@ def test_a_gate_goes_on_until_its_interval_is_off_the_value(project: Project) ->
     # pass^2 has no value after one trial, and eight cases are too few whatever they are asked.
     asked = Counter(project.calls)
     assert (asked["c0"], asked["other"]) == (3, 1)
-    result.stdout.fnmatch_lines(["gate INCONCLUSIVE: pass^2 of agent, tag smoke: 0.75, its 96.67% *"])
+    result.stdout.fnmatch_lines(["  pass^2, tag smoke: 0.75 (* at 96.67%) needs *"])
 
 
 def test_a_run_in_rounds_is_replayed(before: Project) -> None:

@@ -36,9 +36,8 @@ def scored(project: Project) -> Project:
 
 
 def test_the_metric_is_in_table_and_document(scored: Project) -> None:
-    result = scored.run(
-        "--tooleval-report=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true"
-    )
+    options = ("--tooleval-report=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true")
+    result = scored.run("-v", *options)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model *brevity*", "agent *0.25*"])
     row = scored.rows()["a[agent]"]

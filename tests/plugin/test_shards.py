@@ -59,8 +59,8 @@ def test_failures_and_errors_are_shown_and_left_to_the_merge(project: Project) -
         [
             "=* FAILURES (not judged yet) *",
             '*city: expected "Paris", got "London"*',
-            "failed, not judged yet: *::b?agent? - *",
-            "error, not judged yet: *::c?agent? - *",
+            "failed (not judged yet)  *::b?agent? - *",
+            "error (not judged yet)   *::c?agent? - *",
             "shard 1/1: 4 of 4 cases, not judged: `tooleval merge` joins the shards",
             "*2 passed, 1 xfailed, *(not judged yet), *(not judged yet)*",
         ]
@@ -84,7 +84,7 @@ def test_a_forbidden_call_is_told_once_and_no_file_judges_a_shard(project: Proje
     options = ("--tooleval-report=out.json", "--tooleval-report=out.md", "--tooleval-github=always")
     result = project.run("--tooleval-shard=1/1", *options)
     told = [line for line in result.outlines if "called get_time, which is forbidden" in line]
-    assert [line.partition(":")[0] for line in told if "::a[agent] - " in line] == ["forbidden"]
+    assert [line.split()[0] for line in told if "::a[agent] - " in line] == ["forbidden"]
     result.stdout.fnmatch_lines(["::warning *b?agent? failed%2C not judged yet::*"])
     summary = (project.path / "out.md").read_text()
     assert "## Tool calling: SHARD 1/1, not judged" in summary

@@ -88,7 +88,7 @@ def test_the_reason_counts(trials: Project) -> None:
 
 
 def test_the_table_has_pass_at_k(trials: Project) -> None:
-    result = ask(trials, [P, F, P], "--tooleval-trials=3")
+    result = ask(trials, [P, F, P], "--tooleval-trials=3", "-v")
     result.stdout.fnmatch_lines(["model *pass@3  pass^3*", "agent *1.00    0.00*"])
     reliability = trials.document()["models"][0]["reliability"]
     assert reliability["trials"] == 3
@@ -162,8 +162,8 @@ def test_a_counted_rule_on_the_command_line_says_how_many_trials(trials: Project
 def test_pass_at_k_is_by_weight_in_the_table_as_in_the_gate(project: Project) -> None:
     project.suite(right("a", weight=3), wrong("b"))
     result = project.run("--tooleval-trials=2", "--tooleval-fail-under=pass^2=0.7")
-    result.stdout.fnmatch_lines(["model *pass@2  pass^2*", "agent *0.75    0.75*"])
-    result.stdout.fnmatch_lines(["gate passed: pass^2 of agent: 0.75 >= 0.70*"])
+    result.stdout.fnmatch_lines(["model *pass^2*", "agent *0.75"])
+    result.stdout.fnmatch_lines(["agent passed: *; pass^2: 0.75 >= 0.70*"])
 
 
 def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:

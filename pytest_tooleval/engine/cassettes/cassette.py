@@ -144,6 +144,8 @@ class Cassette:
         # Why the last answer could not be written.
         self._unwritten: OSError | None = None
         self._unrecorded = 0
+        # Answers that this process has written.
+        self.written = 0
         self._lock = threading.Lock()
         self._answers: dict[str, ChatAnswer] = {}
         self._looked = False
@@ -283,6 +285,7 @@ class Cassette:
                 self._unwritten = error
                 self._unrecorded += 1
                 return
+            self.written += 1
             self._note(key, name, modules)
             # Nobody else has written, neither before nor between: there is nothing to read.
             if start == self._read_bytes and end == start + len(data):

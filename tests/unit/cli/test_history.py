@@ -201,11 +201,13 @@ def test_a_run_in_short(history: History, invoke: Invoke) -> None:
     text = invoke("show", "latest").output
     assert text.startswith("run 2026-01  2026-11-01 10:00, 12.5 s\ncommit: 5bf4c1d0a main\n")
     assert "options: trials=1\nversions: pytest-tooleval 0.1.0, pytest 9.2.0, Python" in text
-    assert "gate FAILED: overall is 0.5\ngate passed: overall is 0.5\n" in text
-    assert "failed  Weather :: rome [gpt-4o]: overall 0.5 < 1.00\n" in text
-    assert [line.split()[:4] for line in text.splitlines() if line.startswith(("claude", "gpt"))] == [
-        ["claude-3", "Weather", "1.00", "1"],
-        ["gpt-4o", "Weather", "0.00", "1"],
+    assert "gpt-4o FAILED: 0 of 1 case passed\n" in text
+    assert "failed  weather.tooleval.json::rome[gpt-4o] - overall 0.5 < 1.00\n" in text
+    assert [line.split()[:4] for line in text.splitlines() if line.startswith(("claude", "gpt"))][
+        :2
+    ] == [
+        ["claude-3", "1.00", "1", "1"],
+        ["gpt-4o", "0.00", "1", "0"],
     ]
     only = invoke("show", "latest", "--model=claude-3").output
     assert "gpt-4o" not in only
@@ -225,7 +227,7 @@ def test_a_case_is_named_by_its_file_too(history: History, invoke: Invoke) -> No
 
 def test_failed_cases_are_cut_unless_all_are_asked_for(history: History, invoke: Invoke) -> None:
     keep(history, 1, *many("failed", 0.2, count=25))
-    assert invoke("show", "latest").output.endswith("and 5 more; --failed shows all\n")
+    assert invoke("show", "latest").output.endswith("and 5 more: tooleval show --failed\n")
     text = invoke("show", "latest", "--failed").output
     assert sum(line.startswith("failed ") for line in text.splitlines()) == 25
 
@@ -490,9 +492,11 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
 
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
     found, run = comparison(), run_of()
-    moved = Moved("s", "c", old=1.0, new=0.0, old_passes="\x1b[31m", new_passes="1/1")
+    moved = Moved("Weather", "paris", old=1.0, new=0.0, old_passes="\x1b[31m", new_passes="1/1")
     models = (structs.replace(found.models[0], worse=(moved,)),)
-    history.begin(run).finish(run, [], structs.replace(found, models=models))
+    writer = history.begin(run)
+    writer.add(kept(case_of()))
+    writer.finish(run, [], structs.replace(found, models=models))
     assert "\\x1b[31m -> 1/1" in invoke("show", "latest").output
 
 

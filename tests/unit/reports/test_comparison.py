@@ -95,27 +95,29 @@ def test_the_whole_of_a_small_one() -> None:
         "claude-3  passing trials     40  0.90  0.70   0.20   0.012          0.30  inconclusive",
         "claude-3  grounded           40  0.90  1.00  -0.10  <0.001         -0.02  passed",
         "",
-        "newly broken (p 0.030, FAILED):",
-        "  Weather :: rome  1.00 -> 0.00  (5/5 -> 0/5)",
+        "newly broken  5/5 -> 0/5  Weather :: rome",
+        "worse         5/5 -> 1/5  Weather :: paris",
         "",
-        "worse:",
-        "  Weather :: paris  1.00 -> -  (5/5 -> 1/5)",
+        "40 cases in both",
         "",
-        "40 cases in both, 1 added, 0 removed, 0 changed, 0 renamed",
-        "",
-        "added:",
+        "1 added:",
         "  Weather :: oslo",
         "",
-        "baseline FAILED: overall dropped",
+        "comparison FAILED: overall dropped",
     ]
 
 
 def test_two_models_are_told_apart() -> None:
     other = model(old="gpt-4", new="gpt-5", better=[change("oslo")])
     lines = render_comparison(comparison(model(worse=[change("rome")]), other))
-    assert "worse on claude-3:" in lines
-    assert "better on gpt-4 -> gpt-5:" in lines
+    assert "worse   5/5 -> 1/5  Weather :: rome on claude-3" in lines
+    assert "better  5/5 -> 1/5  Weather :: oslo on gpt-4 -> gpt-5" in lines
     assert any(line.startswith("gpt-4 -> gpt-5  overall") for line in lines)
+
+
+def test_metrics_that_did_not_change_have_no_row() -> None:
+    lines = render_comparison(comparison(model(metrics=[metric(), metric("state", drop=0.0, new=0.9)])))
+    assert not any(" state " in line for line in lines)
 
 
 def test_long_lists_are_cut() -> None:
@@ -123,13 +125,13 @@ def test_long_lists_are_cut() -> None:
     renamed = [{**case, "old_suite": "t", "old_case": "old"} for case in cases[:20]]
     lines = render_comparison(comparison(model(), removed=cases, renamed=renamed))
     assert lines.count("  and 30 more") == 1
-    assert lines[lines.index("removed:") + 20 :][:2] == ["  s :: case-19", "  and 30 more"]
+    assert lines[lines.index("50 removed:") + 20 :][:2] == ["  s :: case-19", "  and 30 more"]
     assert "  t :: old -> s :: case-19" in lines
 
 
 def test_nothing_to_compare() -> None:
     lines = render_comparison({**comparison(), "message": "no model is in both runs"})
-    assert lines[-1] == "baseline FAILED: no model is in both runs"
+    assert lines[-1] == "comparison FAILED: no model is in both runs"
     assert not any(line.startswith("model") for line in lines)
 
 

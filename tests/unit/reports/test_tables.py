@@ -2,48 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pytest
 from msgspec import structs
 
 from pytest_tooleval.record.document import RowsDocument
+from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.summary import Mean
 from pytest_tooleval.reports.tables import score_table
 
 from .samples import document
+from .samples import gate
 from .samples import row
 
 
-def with_metrics(**means: float) -> RowsDocument:
-    sample = document(row())
+def with_metrics(
+    means: Mapping[str, float],
+    thresholds: Mapping[str, float] = {"overall": 1.0},
+    scores: Mapping[str, float] = {},
+) -> RowsDocument:
+    sample = document(row("failed", thresholds=thresholds, scores=scores))
     metrics = {name: Mean(mean, n=1) for name, mean in means.items()}
     suites = tuple(structs.replace(row, metrics=metrics) for row in sample.suites)
-    return structs.replace(sample, suites=suites)
+    return structs.replace(sample.rows(), suites=suites)
 
 
-def titles(found: RowsDocument) -> list[str]:
-    head, lines = score_table(found)
+def titles(found: RowsDocument, *, whole: bool = False) -> list[str]:
+    head, lines = score_table(found, whole=whole)
     assert lines
     return [word for line in head for word in line.split()]
 
 
 def test_a_metric_has_its_own_name_over_two_lines() -> None:
-    head, lines = score_table(with_metrics(overall=0.75, parameter_accuracy=0.5, state=0.25))
-    above, below = head
-    assert above.split() == ["parameter_"]
+    found = with_metrics({"overall": 0.75, "parameter_accuracy": 0.5, "state": 0.25})
+    (above, below), lines = score_table(found, whole=True)
+    assert above.split() == ["pass", "parameter_"]
     end = above.index("parameter_") + len("parameter_")
     assert below[:end].endswith(" accuracy")
     assert [line[:end].split()[-1] for line in lines] == ["0.50"] * len(lines)
     assert below[end:].split()[0] == "state"
 
 
-def test_built_in_metrics_are_left_out_where_they_are_perfect() -> None:
-    found = with_metrics(
-        overall=1.0, detour_penalty=0.0, redundancy_penalty=0.1, no_extra_calls=0.999, politeness=1.0
-    )
-    named = titles(found)
-    assert "overall" not in named
-    assert "detour_" not in named
-    assert [word for word in named if word in ("redundancy_", "no_extra_")] == [
-        "no_extra_",
-        "redundancy_",
+MEANS = {
+    "overall": 0.9,
+    "no_extra_calls": 0.5,
+    "arguments_valid": 1.0,
+    "state": 0.5,
+    "tool_selection": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "scores", "shown"),
+    [
+        ({"overall": 1.0, "no_extra_calls": 1.0}, {"overall": 0.9, "no_extra_calls": 0.5}, []),
+        ({"overall": 0.8, "no_extra_calls": 1.0}, {"overall": 0.9, "no_extra_calls": 0.5}, ["calls"]),
+        ({"overall": 0.8, "arguments_valid": 0.5}, {}, ["valid"]),
+        ({"overall": 1.0, "tool_selection": 1.0}, {}, ["selection"]),
+    ],
+)
+def test_only_what_decides_has_a_column(
+    thresholds: dict[str, float], scores: dict[str, float], shown: list[str]
+) -> None:
+    """A threshold of its own, or too low where overall was not."""
+    found = with_metrics(MEANS, thresholds, scores)
+    titled = titles(found)
+    assert [name for name in titled if name in ("calls", "valid", "state", "selection")] == shown
+    assert "overall" in titled
+    assert {"state", "calls", "valid", "selection"} <= set(titles(found, whole=True))
+
+
+def test_the_metric_of_a_gate_has_a_column() -> None:
+    found = structs.replace(with_metrics(MEANS), gates=(Gate(**gate(True, metric="state")),))
+    assert "state" in titles(found)
+
+
+def test_several_models_stand_below_each_suite() -> None:
+    rows = [
+        row(suite=suite, file=suite, model=model) for suite in ("One", "Two") for model in ("a", "b")
     ]
-    assert "politeness" in named
+    head, lines = score_table(document(*rows).rows())
+    assert head[-1].startswith("model ")
+    assert [line.split("  1.00")[0].rstrip() for line in lines] == [
+        *("One", "  a", "  b"),
+        *("Two", "  a", "  b"),
+        *("all suites", "  a", "  b"),
+    ]

@@ -350,7 +350,7 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
         "the share of passing trials of gpt-4o went from 1.00 to 0.97 over 30 cases, and a drop of up "
         "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 newly "
         "broken (1/1 to 0/1 trials passed), which may be due to chance "
-        "(does not fail the run; --tooleval-fail-inconclusive would)"
+        "(not fatal; --tooleval-fail-inconclusive makes it so)"
     )
 
 
@@ -381,7 +381,7 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
         "to 0.25 is not ruled out; more trials would not decide, only more cases would; overall of "
         "gpt-4o dropped by 0.20 "
         "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection "
-        "(does not fail the run; --tooleval-fail-inconclusive would)"
+        "(not fatal; --tooleval-fail-inconclusive makes it so)"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
     assert compare(old, new, max_drop=0.3)["verdict"] == "passed"
@@ -505,7 +505,7 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     assert compare(old, runs([2] + [0] * 5, 2))["verdict"] == "failed"
     strict = compare(old, new, strict=True)
     assert (strict["verdict"], strict["failed"]) == ("inconclusive", True)
-    assert strict["message"].endswith("; --tooleval-fail-inconclusive makes this fail the run")
+    assert strict["message"].endswith(" (fatal, because of --tooleval-fail-inconclusive)")
 
 
 def test_a_verdict_says_how_many_more_trials_it_takes_and_these_decide() -> None:

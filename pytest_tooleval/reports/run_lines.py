@@ -1,0 +1,104 @@
+"""The end of a run as a person reads it: scores, notes, the verdict on each model, what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..record.document import RowsDocument
+from ..record.results import CaseRow
+from ..text import printable
+from .comparison import MOST
+from .comparison import case_key
+from .comparison import change_text
+from .comparison import compared_text
+from .comparison import matching_lines
+from .comparison import metric_lines
+from .comparison import moved_cases
+from .model_lines import ModelLine
+from .model_lines import model_lines
+from .notes import notes
+from .run_text import VERDICTS
+from .run_text import tolerated_word
+from .tables import aligned
+from .tables import score_table
+
+_RANKS = ("forbidden", "newly broken", "worse", "failed", "error", "better")
+_COLOURS = {"forbidden": "red", "newly broken": "red", "better": "green"}
+
+
+class Line(NamedTuple):
+    """A line safe to print; a colour of pytest's terminal, or none."""
+
+    text: str
+    colour: str = ""
+    bold: bool = False
+
+
+def score_lines(
+    document: RowsDocument, model: str | None = None, *, whole: bool = False
+) -> Iterator[Line]:
+    """The table of scores, then notes on the run."""
+    head, lines = score_table(document, model, whole=whole)
+    yield from (Line(line, bold=True) for line in head)
+    yield from map(Line, lines)
+    if model is None:
+        yield from (Line(line, "yellow") for line in notes(document))
+
+
+def verdict_lines(
+    document: RowsDocument,
+    model: str | None = None,
+    *,
+    whole: bool = False,
+    listed: Callable[[CaseRow], bool],
+) -> Iterator[Line]:
+    """The verdict on each model, then what changed: each case once, the worst first.
+
+    Cases that are `listed` have a line even if nothing changed.
+    """
+    for line in model_lines(document):
+        if model in (None, line.model):
+            yield from _verdict(line)
+    found = document.baseline
+    if found is not None:
+        yield Line(compared_text(found), "red" if found.failed else "", bold=True)
+        yield from map(Line, [*metric_lines(found), *matching_lines(found.cases)[1:]] if whole else [])
+    rows = [row for row in document.cases if model in (None, row.model)]
+    yield from _cases(document, rows, whole=whole, listed=listed)
+
+
+def _verdict(line: ModelLine) -> Iterator[Line]:
+    _, colour = VERDICTS[line.verdict]
+    colour = "red" if line.is_loud else colour
+    yield Line(str(line), colour, bold=True)
+    yield from (Line(f"  {printable(text)}", colour) for text in line.more)
+
+
+def _cases(
+    document: RowsDocument, rows: list[CaseRow], *, whole: bool, listed: Callable[[CaseRow], bool]
+) -> Iterator[Line]:
+    """A line for each case that changed, that is to be listed, or that made a forbidden call."""
+    moved = moved_cases(document.baseline)
+    found: list[tuple[int, int, str, list[str]]] = []
+    for place, row in enumerate(rows):
+        word, move = moved.get(case_key(row), ("", None))
+        if row.called_forbidden:
+            word = "forbidden"
+        elif word in ("", "better") and listed(row):
+            word = row.outcome
+        if word:
+            is_allowed = row.tolerated and word in ("failed", "error")
+            allowed = f" ({tolerated_word(document.run.shard)})" if is_allowed else ""
+            reason = f" - {printable(row.reason)}" if row.reason else ""
+            change = [change_text(move)] if move else [""] if document.baseline else []
+            cells = [word + allowed, *change, printable(row.nodeid) + reason]
+            found.append((_RANKS.index(word), place, _COLOURS.get(word, "yellow"), cells))
+    found.sort(key=lambda each: each[:2])
+    texts = aligned([cells for *_, cells in found], texts=(0, 1, 2)) if found else []
+    most = len(found) if whole else MOST
+    for text, (_, _, colour, _) in zip(texts[:most], found, strict=False):
+        yield Line(text, colour)
+    if len(found) > most:
+        yield Line(f"and {len(found) - most} more: tooleval show --failed")
