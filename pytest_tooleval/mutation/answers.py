@@ -42,7 +42,7 @@ MESSAGE = {"role": "assistant", "content": None}
 class Right(NamedTuple):
     """A right answer: the calls `earlier` in a chain, then the calls that the case judges.
 
-    `names` and `params` are the expected tools and parameters of each of these calls; the parameters are
+    `names` and `params` are the expected tools and arguments of each of these calls; the arguments are
     None if they are not scored.
     """
 

@@ -47,7 +47,7 @@ Gap = Literal[
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, but no threshold requires it",
     "params_not_scored": "`expected_params` or `params` is not given, so no argument is checked",
-    "argument_not_named": "the expected parameters do not name the argument",
+    "argument_not_named": "the case does not name the argument",
     "undeclared_arguments": "the tool's schema declares no parameters",
     "equal_calls": "two expected calls are alike, so one call made twice satisfies both",
     "any_length": "without `optimal_hops` a chain may take any number of calls",

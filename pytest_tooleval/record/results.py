@@ -38,8 +38,8 @@ FailureCategory = Literal[
     "unexpected_call",
     "wrong_order",
     "invalid_arguments",
-    "missing_parameter",
-    "unexpected_parameter",
+    "missing_argument",
+    "unexpected_argument",
     "wrong_value",
     "unfinished_chain",
     "inefficient_chain",
@@ -52,7 +52,7 @@ FailureCategory = Literal[
 ]
 # How the reason of a case begins that is marked xfail and failed.
 EXPECTED_FAILURE = "expected to fail"
-# Shown in a comparison for no expected or called tool, and for a missing or unexpected parameter.
+# Shown in a comparison for no expected or called tool, and for a missing or unexpected argument.
 NO_TOOL = "(no call)"
 ABSENT = "(absent)"
 # The reason of a check that is about what was expected, though something else came.
@@ -62,7 +62,7 @@ NOT_SAID = "was not said"
 class Check(Struct, frozen=True, gc=False):
     """One comparison behind a score: expected, actual, and why it counted or not."""
 
-    what: Annotated[str, doc("What was compared: a parameter, a tool, a call.")]
+    what: Annotated[str, doc("What was compared: an argument, a tool, a call.")]
     expected: Annotated[str, doc("What was expected, as text; JSON for values.")]
     actual: Annotated[str, doc("What the model did, as text.")]
     value: Annotated[float, doc("The score of the check, from 0 to 1.")]

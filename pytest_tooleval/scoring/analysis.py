@@ -31,8 +31,8 @@ class Analysis(Protocol):
     def failure(self) -> FailureCategory | None:
         """The most important mistake, or None if the built-in metrics find none."""
 
-    def parameter_failure(self) -> FailureCategory | None:
-        """What is wrong with the parameters alone."""
+    def argument_failure(self) -> FailureCategory | None:
+        """What is wrong with the arguments alone."""
 
     def pairs(self) -> list[Pair]:
         """Each expected call with the one made for it, and each extra call with no tools."""
@@ -71,7 +71,7 @@ def failure_category(
     if own == {"efficiency"}:
         return "inefficient_chain"
     if not own <= {"arguments_valid", "no_extra_calls"}:
-        found = analysis.parameter_failure() if own == {"parameter_accuracy"} else None
+        found = analysis.argument_failure() if own == {"parameter_accuracy"} else None
         found = found or analysis.failure()
         # A surplus call does more harm than a detour.
         if found is not None and not (found == "inefficient_chain" and "no_extra_calls" in own):

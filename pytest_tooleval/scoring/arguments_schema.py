@@ -22,13 +22,13 @@ from ..suite.tool_schemas import referred
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
+from .argument_scores import shown_arguments
 from .drafts import Draft
 from .json_schema import is_valid
 from .json_schema import violations
 from .matchers import RULES
 from .matchers import is_optional
 from .matchers import matches
-from .parameters import shown_arguments
 from .problems import CannotCompare
 from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
@@ -80,7 +80,7 @@ def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCateg
         undeclared(schema or {}, call.arguments or {})
         for schema, call in zip(schemas, invalid, strict=True)
     )
-    return "unexpected_parameter" if invented else "invalid_arguments"
+    return "unexpected_argument" if invented else "invalid_arguments"
 
 
 def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
@@ -198,7 +198,7 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     if not wrong:
         return "the arguments of every call are valid under its tool's schema", []
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
-    invented = argument_flaw(case, calls) == "unexpected_parameter"
+    invented = argument_flaw(case, calls) == "unexpected_argument"
     if invented and "arguments_valid" in case.thresholds:
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
     return text, wrong

@@ -1,7 +1,7 @@
 """The assignment of actual to expected calls with the best total.
 
-A pair scores 0.6 + 0.4 x parameters. Among pairings with the same total, the one with the most pairs
-wins, then the one with the most right parameters: so no score depends on the order of the calls. Totals
+A pair scores 0.6 + 0.4 x arguments. Among pairings with the same total, the one with the most pairs
+wins, then the one with the most right arguments: so no score depends on the order of the calls. Totals
 are whole numbers, so rounding cannot decide between pairings.
 """
 
@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .parameters import NO_CALL
-from .parameters import Share
+from .argument_scores import NO_CALL
+from .argument_scores import Share
 
 # The cost grows with expected² x actual, and a reply may be hostile: further calls are surplus.
 MAX_ACTUAL = 1000
@@ -20,7 +20,7 @@ MAX_EXPECTED = 200
 
 
 class Row(NamedTuple):
-    """An expected call against the actual ones: the share of right parameters, None for a wrong tool."""
+    """An expected call against the actual ones: the share of right arguments, None for a wrong tool."""
 
     shares: Sequence[Share | None]
     scored: bool
@@ -29,14 +29,14 @@ class Row(NamedTuple):
 class Assignment(NamedTuple):
     """`pairs` maps the index of an expected call to that of its actual one, with their `shares`.
 
-    `total` is the sum of the pairs' scores. `parameters` is the sum of the parameter accuracies, where
-    parameters are scored.
+    `total` is the sum of the pairs' scores. `arguments` is the sum of the argument accuracies, where
+    arguments are scored.
     """
 
     pairs: dict[int, int]
     shares: Sequence[Share]
     total: float
-    parameters: float
+    arguments: float
 
 
 def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
@@ -51,14 +51,14 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
     right = [share.correct * (common // share.total) for share in shares]
     # 0.6 + 0.4 p = (3 + 2 p) / 5. A single division does not depend on the order of the pairs.
     total = sum(3 * common + 2 * part for part in right)
-    parameters = sum(part for part, i in zip(right, pairs, strict=True) if rows[i].scored)
-    return Assignment(pairs, shares, total / (5 * common), parameters / common)
+    arguments = sum(part for part, i in zip(right, pairs, strict=True) if rows[i].scored)
+    return Assignment(pairs, shares, total / (5 * common), arguments / common)
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:
-    """Weights that rank by the total, then by the number of pairs, then by scored parameters."""
+    """Weights that rank by the total, then by the number of pairs, then by scored arguments."""
     common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
-    most_parameters = len(rows) * common + 1
+    most_arguments = len(rows) * common + 1
     most_pairs = len(rows) + 1
     weights = []
     for row in rows:
@@ -69,7 +69,7 @@ def _weights(rows: Sequence[Row]) -> list[list[int]]:
                 continue
             part = share.correct * (common // share.total)
             first = (3 * common + 2 * part) * most_pairs + 1
-            line.append(first * most_parameters + (part if row.scored else 0))
+            line.append(first * most_arguments + (part if row.scored else 0))
         weights.append(line)
     return weights
 

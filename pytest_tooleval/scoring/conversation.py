@@ -245,7 +245,7 @@ class Conversation:
         wrong.sort(key=lambda part: CONVERSATION.index(part.metric))
         return wrong[0].failure if wrong else None
 
-    def parameter_failure(self) -> FailureCategory | None:
+    def argument_failure(self) -> FailureCategory | None:
         return None
 
     def pairs(self) -> list[Pair]:
@@ -499,7 +499,7 @@ def _rows_of(draft: Draft) -> list[Check]:
 
 
 def _call_rows(match: str, drafts: dict[str, Draft]) -> list[Check]:
-    """The rows about tools and parameters that matter for this match."""
+    """The rows about tools and arguments that matter for this match."""
     tools = [
         row
         for row in _rows_of(drafts["tool_selection"])

@@ -13,7 +13,7 @@ from ..suite.model import ResolvedCase
 from ..suite.modes import ParamScoring
 from ..text import json_text
 from ..text import printable
-from . import parameters
+from . import argument_scores
 from .matchers import RULES
 from .matchers import is_optional
 from .matchers import with_keys_of
@@ -61,7 +61,7 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
-    return parameters.compare({name: wanted}, {name: value}, RULES[mode]).correct == 1
+    return argument_scores.compare({name: wanted}, {name: value}, RULES[mode]).correct == 1
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:

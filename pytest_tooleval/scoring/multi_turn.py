@@ -3,7 +3,7 @@
 The chain ends with the reply that calls an expected tool, with a reply without calls, or after
 `max_rounds` replies. Every call up to there counts.
 
-    completion  0.6 + 0.4 x parameters of the call to the expected tool; 0 without one
+    completion  0.6 + 0.4 x arguments of the call to the expected tool; 0 without one
     efficiency  optimal_hops / calls, at most 1; without optimal_hops None, and 1 in the formula
     redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1; not if the
                 two got different answers, as when paying twice
@@ -33,7 +33,7 @@ from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from ..text import counted
 from ..text import json_text
-from . import parameters
+from . import argument_scores
 from . import tool_selection
 from .drafts import Draft
 from .drafts import Explained
@@ -97,7 +97,7 @@ class Chain:
             "redundancy_penalty": Draft(_penalty(self._redundant), self._explain_redundancy),
             "detour_penalty": Draft(_penalty(self._detours), self._explain_detours),
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
-            "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_parameters),
+            "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
@@ -105,13 +105,13 @@ class Chain:
     def failure(self) -> FailureCategory | None:
         if self._final is None:
             return "unfinished_chain" if self.calls else "missing_call"
-        found = self.parameter_failure()
+        found = self.argument_failure()
         if found is not None:
             return found
         inefficient = self._redundant or self._detours or (self._efficiency or 1.0) < 1.0
         return "inefficient_chain" if inefficient else None
 
-    def parameter_failure(self) -> FailureCategory | None:
+    def argument_failure(self) -> FailureCategory | None:
         return self._final.share.flaw if self._final and self._final.share else None
 
     def pairs(self) -> list[Pair]:
@@ -125,8 +125,8 @@ class Chain:
             wanted = tool_selection.shown_names(self._case.case.expected_tools)
             return f"the chain never reached {wanted}", []
         if self._accuracy is None:
-            return "reached the expected tool (parameters are not scored)", []
-        return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (parameters)", []
+            return "reached the expected tool (arguments are not scored)", []
+        return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (arguments)", []
 
     def _explain_efficiency(self) -> Explained:
         optimal = self._case.case.optimal_hops
@@ -155,13 +155,13 @@ class Chain:
             row = structs.replace(row, reason=ending) if self.calls else row
         return f"expected {row.expected}, the chain {ending}", [row]
 
-    def _explain_parameters(self) -> Explained:
+    def _explain_arguments(self) -> Explained:
         expected = self._case.case.expected_params
         if expected is None:
-            return "parameters are not scored", []
+            return "arguments are not scored", []
         call = self._final.call if self._final else None
-        rows = parameters.checks(expected, call, RULES[self._case.param_scoring])
-        text = "parameters of the completing call" if call else "the chain has no completing call"
+        rows = argument_scores.checks(expected, call, RULES[self._case.param_scoring])
+        text = "arguments of the completing call" if call else "the chain has no completing call"
         return text, rows
 
     def _explain_overall(self) -> Explained:

@@ -13,8 +13,9 @@ from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..text import counted
-from . import parameters
+from . import argument_scores
 from . import tool_selection
+from .argument_scores import Share
 from .calls import MAX_ACTUAL
 from .calls import MAX_EXPECTED
 from .calls import Assignment
@@ -24,16 +25,15 @@ from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
 from .matchers import RULES
-from .parameters import Share
 from .problems import CannotCompare
 
 MORE_OFTEN = "more often than expected"
 _SHOWN = 50  # surplus calls in an explanation
 
 
-def overall(tool: float, parameters: float | None) -> float:
-    """`0.6 * tool + 0.4 * parameters`; the tool alone if parameters are not scored."""
-    return tool if parameters is None else 0.6 * tool + 0.4 * parameters
+def overall(tool: float, arguments: float | None) -> float:
+    """`0.6 * tool + 0.4 * arguments`; the tool alone if arguments are not scored."""
+    return tool if arguments is None else 0.6 * tool + 0.4 * arguments
 
 
 def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
@@ -93,7 +93,7 @@ class NoCallExpected:
     def failure(self) -> FailureCategory | None:
         return "unexpected_call" if self._calls else None
 
-    def parameter_failure(self) -> FailureCategory | None:
+    def argument_failure(self) -> FailureCategory | None:
         return None
 
     def pairs(self) -> list[Pair]:
@@ -111,14 +111,14 @@ class NoCallExpected:
 
 
 class Choice(NamedTuple):
-    """The call that scores best; `share` is None if parameters are not scored."""
+    """The call that scores best; `share` is None if arguments are not scored."""
 
     call: ToolCall
     share: Share | None
 
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
-    """The call to an expected tool with the best parameters, or None."""
+    """The call to an expected tool with the best arguments, or None."""
     test = case.case
     best: Choice | None = None
     for call in calls:
@@ -135,7 +135,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
 
 def _compare(case: ResolvedCase, call: ToolCall) -> Share:
     try:
-        return parameters.compare(
+        return argument_scores.compare(
             case.case.expected_params or {}, call.arguments, RULES[case.param_scoring]
         )
     except CannotCompare as error:
@@ -150,14 +150,14 @@ class OneCallExpected:
         self._calls = calls
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
-        # Parameters are scored even if the tool is wrong: the two scores are independent.
+        # Arguments are scored even if the tool is wrong: the two scores are independent.
         if choice is None and calls:
             scored = case.case.expected_params is not None
             choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
-            self._share = parameters.NO_CALL
+            self._share = argument_scores.NO_CALL
         self._extra = list(calls)
         if self._call is not None:
             self._extra.remove(self._call)
@@ -166,7 +166,7 @@ class OneCallExpected:
         accuracy = None if self._share is None else self._share.value
         return {
             "tool_selection": Draft(self._tool, self._explain_tool),
-            "parameter_accuracy": Draft(accuracy, self._explain_parameters),
+            "parameter_accuracy": Draft(accuracy, self._explain_arguments),
             "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
@@ -176,9 +176,9 @@ class OneCallExpected:
             return "missing_call"
         if not self._tool:
             return tool_selection.wrong_name(self._case, self._call)
-        return self.parameter_failure()
+        return self.argument_failure()
 
-    def parameter_failure(self) -> FailureCategory | None:
+    def argument_failure(self) -> FailureCategory | None:
         return None if self._share is None else self._share.flaw
 
     def pairs(self) -> list[Pair]:
@@ -189,19 +189,19 @@ class OneCallExpected:
         row = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
         return f"expected {row.expected}, got {row.actual}", [row]
 
-    def _explain_parameters(self) -> Explained:
+    def _explain_arguments(self) -> Explained:
         expected = self._case.case.expected_params
         if expected is None:
-            return "expected_params is not given: parameters are not scored", []
-        rows = parameters.checks(expected, self._call, RULES[self._case.param_scoring])
-        return _counted(self._share or parameters.NO_CALL, self._call), rows
+            return "expected_params is not given: arguments are not scored", []
+        rows = argument_scores.checks(expected, self._call, RULES[self._case.param_scoring])
+        return _counted(self._share or argument_scores.NO_CALL, self._call), rows
 
     def _explain_overall(self) -> Explained:
         if self._share is None:
-            return f"{self._tool:.4g} = tool selection (parameters are not scored)", []
+            return f"{self._tool:.4g} = tool selection (arguments are not scored)", []
         tool, accuracy = self._tool, self._share.value
         value = overall(tool, accuracy)
-        return f"{value:.4g} = 0.6 × {tool:.4g} (tool) + 0.4 × {accuracy:.4g} (parameters)", []
+        return f"{value:.4g} = 0.6 × {tool:.4g} (tool) + 0.4 × {accuracy:.4g} (arguments)", []
 
 
 def _counted(share: Share, call: ToolCall | None) -> str:
@@ -209,7 +209,7 @@ def _counted(share: Share, call: ToolCall | None) -> str:
         return "no tool was called"
     if call.arguments is None:
         return call.why_malformed
-    return f"{share.correct} of {share.total} parameters right"
+    return f"{share.correct} of {share.total} arguments right"
 
 
 class SeveralCallsExpected:
@@ -243,18 +243,18 @@ class SeveralCallsExpected:
         if not tool_selection.accepts(expected.tools, call.name, self._case):
             return None
         if expected.params is None:
-            return parameters.ALL
+            return argument_scores.ALL
         try:
-            return parameters.compare(expected.params, call.arguments, self._rules)
+            return argument_scores.compare(expected.params, call.arguments, self._rules)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
     def scores(self) -> dict[str, Draft]:
         pairing, scored = self._pairing, self._scored
-        accuracy = pairing.parameters / scored if scored else None
+        accuracy = pairing.arguments / scored if scored else None
         return {
             "tool_selection": Draft(len(pairing.pairs) / self._most, self._explain_tools),
-            "parameter_accuracy": Draft(accuracy, self._explain_parameters),
+            "parameter_accuracy": Draft(accuracy, self._explain_arguments),
             "overall": Draft(pairing.total / self._most, self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
@@ -274,9 +274,9 @@ class SeveralCallsExpected:
                 return "missing_call"
         if self._in_order and self._pair(in_order=False).total > self._pairing.total:
             return "wrong_order"
-        return self.parameter_failure()
+        return self.argument_failure()
 
-    def parameter_failure(self) -> FailureCategory | None:
+    def argument_failure(self) -> FailureCategory | None:
         return next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
 
     def pairs(self) -> list[Pair]:
@@ -307,14 +307,14 @@ class SeveralCallsExpected:
         count = len(self._pairing.pairs)
         return f"{count} of {self._most} calls to the right tool{self._counts()}", rows
 
-    def _explain_parameters(self) -> Explained:
+    def _explain_arguments(self) -> Explained:
         rows = []
         for i, expected in enumerate(self._expected):
             if expected.params is not None:
                 call = self._paired(i)
-                rows += parameters.checks(expected.params, call, self._rules, f"call {i + 1}")
+                rows += argument_scores.checks(expected.params, call, self._rules, f"call {i + 1}")
         if not self._scored:
-            return "no expected call has params: parameters are not scored", []
+            return "no expected call has params: arguments are not scored", []
         return f"mean over {self._scored} expected calls; a missing call counts 0", rows
 
     def _explain_overall(self) -> Explained:

@@ -76,7 +76,7 @@ _SHARED = {
     '{"amount": 0}}], or "*" for every tool that is not expected',
 }
 _COMMENT = {"$comment": "a string or a list of strings"}
-_PARAMS = "an object of parameter names and expected values, or null when they are not scored"
+_PARAMS = "an object of argument names and expected values, or null when they are not scored"
 _EXPECTATIONS = {
     **_COMMENT,
     "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '

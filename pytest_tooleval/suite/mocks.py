@@ -68,5 +68,5 @@ def _when(entries: Any, at: Loc) -> Findings:
         elif isinstance(params := entry["params"], dict):
             yield from matcher_findings(params, (*here, "params"))
         else:
-            message = f"expected an object of parameter names and values, got {describe(params)}"
+            message = f"expected an object of argument names and values, got {describe(params)}"
             yield Finding((*here, "params"), message)

@@ -128,7 +128,7 @@ class ExpectedCall(_Strict):
         description='The tool to call; a list of acceptable tools; or "*" for any tool.'
     )
     params: dict[str, Any] | None = Field(
-        None, description="Expected parameters; null: not scored. Values may be matchers."
+        None, description="Expected arguments; null: not scored. Values may be matchers."
     )
 
     @property
@@ -148,7 +148,7 @@ class Expectations(_Commented):
         '"*" for any tool; null when nothing should be called.',
     )
     expected_params: dict[str, Any] | None = Field(
-        None, description="Expected parameters; null: not scored. Values may be matchers."
+        None, description="Expected arguments; null: not scored. Values may be matchers."
     )
     expected_calls: list[ExpectedCall] | None = Field(
         None,

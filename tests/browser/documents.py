@@ -71,7 +71,7 @@ def trial(
     failure: FailureCategory | None = None
     made, called = dict(arguments), tool
     if luck > _QUALITY[model]:
-        failure = dice.choice(("wrong_value", "wrong_tool", "missing_parameter"))
+        failure = dice.choice(("wrong_value", "wrong_tool", "missing_argument"))
         if failure == "wrong_value":
             made["date"] = "2026-11-06"
         elif failure == "wrong_tool":
@@ -111,7 +111,7 @@ def trial(
         ),
         "parameter_accuracy": Score(accuracy, "parameters of the call", tuple(checks)),
         "overall": Score(
-            overall, f"{overall:.2f} = 0.6 × {chosen:.0f} (tool) + 0.4 × {accuracy:.2f} (parameters)"
+            overall, f"{overall:.2f} = 0.6 × {chosen:.0f} (tool) + 0.4 × {accuracy:.2f} (arguments)"
         ),
         "arguments_valid": Score(1.0, "the arguments of every call are valid under its tool's schema"),
     }

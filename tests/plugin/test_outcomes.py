@@ -67,7 +67,7 @@ def test_no_traceback_style_still_names_the_failure(project: Project) -> None:
             "invalid_arguments",
             "the arguments are not a JSON object: Paris",
         ),
-        ({"calls": [call()]}, "missing_parameter", 'city is missing (expected "Paris")'),
+        ({"calls": [call()]}, "missing_argument", 'city is missing (expected "Paris")'),
         ({"calls": [call(city="London")]}, "wrong_value", 'city: expected "Paris", got "London"'),
     ],
 )

@@ -78,7 +78,7 @@ class Mocks:
         return mock
 
     def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> Any:
-        from ...scoring.parameters import params_match
+        from ...scoring.argument_scores import params_match
 
         arguments, mode = call.arguments or {}, self._case.param_scoring
         for number, entry in enumerate(entries):

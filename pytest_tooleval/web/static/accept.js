@@ -91,9 +91,9 @@ function accepted(text, place, item, trial) {
 }
 
 /**
- * The text with those expected parameters changed that the call does not have.
+ * The text with those expected arguments changed that the call does not have.
  * @param {string} text
- * @param {Path} path of the parameters
+ * @param {Path} path of the arguments
  * @param {any} expected
  * @param {Call} call
  * @param {Check[]} checks

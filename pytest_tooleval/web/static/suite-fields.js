@@ -12,7 +12,7 @@ const SHARED = [
   { key: "tool_choice", label: "tool_choice", kind: "choice", unset: "required" },
   { key: "temperature", label: "Temperature", kind: "number", unset: "0.0" },
   { key: "max_tokens", label: "Max tokens", kind: "number", unset: "the model's default" },
-  { key: "param_scoring", label: "Parameter scoring", kind: "choice", unset: "exact" },
+  { key: "param_scoring", label: "Argument scoring", kind: "choice", unset: "exact" },
   { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
   { key: "pass", label: "Pass rule", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
   { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The lowest score per metric, or the limit of a budget, such as {"overall": 0.8, "max_calls": 3}; null removes one.' },
@@ -60,7 +60,7 @@ export const EXPECTED_TOOL = { key: "expected_tool", label: "Expected tool", kin
 /** @type {Field} */
 export const EXPECTED_PARAMS = {
   key: "expected_params",
-  label: "Expected parameters (JSON)",
+  label: "Expected arguments (JSON)",
   kind: "json",
   wide: true,
   hint: 'Not scored if empty. A value can be a matcher, such as {"$any_of": ["NYC", "New York"]}.',
@@ -70,7 +70,7 @@ export const EXPECTED_PARAMS = {
 export const CALLED_TOOL = { key: "tool", label: "Tool", kind: "tools", wide: true };
 
 /** @type {Field} */
-export const CALL_PARAMS = { ...EXPECTED_PARAMS, key: "params", label: "Parameters (JSON)" };
+export const CALL_PARAMS = { ...EXPECTED_PARAMS, key: "params", label: "Arguments (JSON)" };
 
 /** @type {Field} */
 export const MOCKS = { key: "mock_responses", label: "Mock responses (JSON)", kind: "json", wide: true, hint: "What each tool returns." };

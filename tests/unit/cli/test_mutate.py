@@ -60,7 +60,7 @@ def test_a_survivor_is_shown_with_its_place_and_the_line_to_add(tmp_path: Path) 
     assert lines[0].startswith("w.tooleval.json: mutation score 0.9")
     assert "1 of " in lines[0]
     assert lines[1:] == [
-        "      1 the expected parameters do not name the argument",
+        "      1 the case does not name the argument",
         lines[2],
         '    add to expected_params: "units": {"$absent": true}',
         '      invented argument: get_weather(city="Paris", units="celsius")',

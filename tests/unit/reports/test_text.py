@@ -62,7 +62,7 @@ def test_the_whole_text() -> None:
     assert lines[1] == "weather.tooleval.json:12: paris on m"
     text = "\n".join(lines)
     assert "needs 1.00" in text
-    for part in ('"celsius"', '"kelvin"', "1 of 2 parameters right", "Weather in Paris?"):
+    for part in ('"celsius"', '"kelvin"', "1 of 2 arguments right", "Weather in Paris?"):
         assert part in text
     assert 'assistant  calls get_weather(city="Paris", units="kelvin")' in text
     assert all(line == line.rstrip() for line in lines)

@@ -144,7 +144,7 @@ def test_invented_arguments(schema: dict[str, Any], invented: bool) -> None:
 
     assert result.passed is not invented
     if invented:
-        assert result.failure in ("unexpected_parameter", "invalid_arguments")
+        assert result.failure in ("unexpected_argument", "invalid_arguments")
         assert '"y"' in result.wrong or "'y'" in result.wrong
 
 
@@ -153,7 +153,7 @@ def test_a_tool_without_parameters_takes_none() -> None:
 
     result = score([call("a", x=1)], tools, expected_tool="a", expected_params={})
 
-    assert result.failure == "unexpected_parameter"
+    assert result.failure == "unexpected_argument"
     assert score([call("a")], tools, expected_tool="a", expected_params={}).passed
 
 

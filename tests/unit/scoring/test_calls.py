@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tooleval.scoring.argument_scores import Share
 from pytest_tooleval.scoring.calls import MAX_ACTUAL
 from pytest_tooleval.scoring.calls import Row
 from pytest_tooleval.scoring.calls import pair
-from pytest_tooleval.scoring.parameters import Share
 
 SHARES = st.none() | st.integers(1, 4).flatmap(
     lambda total: st.integers(0, total).map(lambda correct: Share(correct, total))

@@ -105,7 +105,7 @@ def test_overall_is_never_below_0() -> None:
         ([[]], "missing_call"),
         ([[A], [B], []], "unfinished_chain"),
         ([[A], [B], [call("c", x=2)]], "wrong_value"),
-        ([[A], [B], [call("c")]], "missing_parameter"),
+        ([[A], [B], [call("c")]], "missing_argument"),
         ([[A], [B], [B], [C]], "inefficient_chain"),
         ([[A], [OFF], [C]], "inefficient_chain"),
         ([[A], [B], [C]], None),

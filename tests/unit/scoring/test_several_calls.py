@@ -26,7 +26,7 @@ A, B = call("a", x=1, y=2), call("b", x=1)
         ([A, call("c", x=1)], (0.5, 0.5, 0.5), 0, "wrong_tool"),
         ([A, call("zzz", x=1)], (0.5, 0.5, 0.5), 0, "hallucinated_tool"),
         ([A, call("b", x=2)], (1.0, 0.5, 0.8), 0, "wrong_value"),
-        ([call("a", x=1), B], (1.0, 0.75, 0.9), 0, "missing_parameter"),
+        ([call("a", x=1), B], (1.0, 0.75, 0.9), 0, "missing_argument"),
         ([A, ToolCall.parse("b", "oops")], (1.0, 0.5, 0.8), 0, "invalid_arguments"),
     ],
 )

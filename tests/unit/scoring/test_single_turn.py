@@ -9,7 +9,7 @@ from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.scoring.parameters import params_match
+from pytest_tooleval.scoring.argument_scores import params_match
 
 from .cases import call
 from .cases import live
@@ -69,7 +69,7 @@ def test_an_optional_parameter_may_be_absent_but_not_wrong() -> None:
     assert score([call("a", x=1, unit="KM")], **case).values["parameter_accuracy"] == 1.0
     assert score([call("a", x=1, unit="mi")], **case).values["parameter_accuracy"] == 0.5
     assert score([call("a", x=2)], **case).values["parameter_accuracy"] == 0.0
-    assert score([call("a")], **case).failure == "missing_parameter"
+    assert score([call("a")], **case).failure == "missing_argument"
 
 
 def test_only_optional_parameters_all_absent_are_right() -> None:
@@ -78,13 +78,13 @@ def test_only_optional_parameters_all_absent_are_right() -> None:
     assert score([call("a")], expected_tool="a", expected_params=params).values["overall"] == 1.0
 
 
-def test_unexpected_parameters_count_under_bfcl_only() -> None:
+def test_unexpected_arguments_count_under_bfcl_only() -> None:
     made = [call("a", x=1, extra=2)]
 
     assert score(made, expected_tool="a", expected_params={"x": 1}).passed
     result = score(made, expected_tool="a", expected_params={"x": 1}, param_scoring="bfcl")
     assert result.values["parameter_accuracy"] == 0.5
-    assert result.failure == "unexpected_parameter"
+    assert result.failure == "unexpected_argument"
 
 
 def test_any_tool() -> None:
@@ -126,7 +126,7 @@ def test_names_under_bfcl_are_case_sensitive_and_a_dot_becomes_an_underscore() -
         ([call("search", city="Paris", days=3)], "wrong_tool"),
         ([call("find", city="Paris", days=3)], "hallucinated_tool"),
         ([ToolCall.parse("get_weather", "{")], "invalid_arguments"),
-        ([call("get_weather", City="Paris", days=3)], "missing_parameter"),
+        ([call("get_weather", City="Paris", days=3)], "missing_argument"),
         ([call("get_weather", city="Rome", days=3)], "wrong_value"),
         ([call("get_weather", city="Paris", days=3)], None),
     ],
@@ -161,7 +161,7 @@ def test_the_explanation_says_why_each_parameter_counted_or_not() -> None:
         "parameter_accuracy"
     ]
 
-    assert score_.explanation == "1 of 7 parameters right"
+    assert score_.explanation == "1 of 7 arguments right"
     rows = {check.what: (check.value, check.reason) for check in score_.checks}
     assert rows == {
         "city": (1.0, "equal, ignoring case"),

@@ -384,7 +384,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     (
         {"expected_params": 5},
         "expected_params",
-        "expected an object of parameter names and expected values",
+        "expected an object of argument names and expected values",
     ),
     ({"expected_params": {"a": {"$regx": "x"}}}, "expected_params.a.$regx", 'did you mean "$regex"?'),
     ({"call_order": "strict"}, "call_order", "no effect without expected_calls"),
@@ -474,7 +474,7 @@ MOCK_MISTAKES: list[tuple[Any, str, str]] = [
     (
         {"$when": [{"params": 1, "answer": 2}]},
         ".$when[0].params",
-        "expected an object of parameter names",
+        "expected an object of argument names",
     ),
     ({"$when": [{"parms": {}, "answer": 2}]}, ".$when[0].parms", "expected params or answer"),
     (
@@ -492,7 +492,7 @@ CALL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"tool": "serch"}, ".tool", 'did you mean "search"?'),
     ({"name": "search"}, ".name", "unknown field, did you mean tool?"),
     ({"tool": "search", "arguments": {}}, ".arguments", "unknown field, did you mean params?"),
-    ({"tool": "search", "params": []}, ".params", "expected an object of parameter names"),
+    ({"tool": "search", "params": []}, ".params", "expected an object of argument names"),
     (
         {"tool": "search", "params": {"a": {"$approx": {"value": 1}}}},
         ".params.a.$approx",

@@ -1,7 +1,7 @@
-"""Parameter accuracy: the share of expected parameters that a call got right.
+"""Parameter accuracy: the share of expected arguments that a call got right.
 
-Each expected parameter counts 0 or 1: `correct / total`. One that may be absent, and is, is in neither
-number. Unexpected parameters are not scored, except under `bfcl`, where each counts as a wrong one. If
+Each expected argument counts 0 or 1: `correct / total`. One that may be absent, and is, is in neither
+number. Unexpected arguments are not scored, except under `bfcl`, where each counts as a wrong one. If
 nothing is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
 """
 
@@ -34,9 +34,9 @@ from .reasons import reason
 
 
 class Share(NamedTuple):
-    """`correct` of `total` parameters; `total` is at least 1.
+    """`correct` of `total` arguments; `total` is at least 1.
 
-    `flaw` is the most important mistake, None if there is none. A missing parameter comes before an
+    `flaw` is the most important mistake, None if there is none. A missing argument comes before an
     unexpected one, and that before a wrong value, so a misspelt name counts as missing.
     """
 
@@ -55,7 +55,7 @@ NO_CALL = Share(0, 1, "missing_call")
 
 
 def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Rules) -> Share:
-    """How many of the expected parameters the arguments got right."""
+    """How many of the expected arguments the arguments got right."""
     if arguments is None:
         return NOT_AN_OBJECT
     correct = present = missing = 0
@@ -82,15 +82,15 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
         raise CannotCompare("the expected value is nested too deeply", name) from None
     unexpected = len(arguments) - present if rules.mode == "bfcl" else 0
     if unexpected:
-        flaw = "unexpected_parameter"
+        flaw = "unexpected_argument"
     if missing:
-        flaw = "missing_parameter"
+        flaw = "missing_argument"
     total = present + missing + unexpected
     return Share(correct, total, flaw) if total else ALL
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
-    """Whether all parameters are right. Raises ScoringError as scoring does."""
+    """Whether all arguments are right. Raises ScoringError as scoring does."""
     try:
         return compare(expected, arguments, RULES[mode]).flaw is None
     except CannotCompare as error:
@@ -107,7 +107,7 @@ def shown_arguments(call: ToolCall) -> str:
 def checks(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, place: str = ""
 ) -> list[Check]:
-    """One row per expected parameter, and under `bfcl` one per unexpected parameter."""
+    """One row per expected argument, and under `bfcl` one per unexpected argument."""
 
     def row(name: str, got: str, why: str, right: bool = False) -> Check:
         wanted = json_text(expected[name]) if name in expected else ABSENT
