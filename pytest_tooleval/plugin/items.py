@@ -25,6 +25,7 @@ from ..record.results import CaseRow
 from ..record.results import Outcome
 from ..reports.junit import PROPERTY
 from ..reports.junit import properties
+from ..reports.junit import seconds_of
 from ..reports.text import render_case
 from ..reports.text import render_transcript
 from ..scoring.registry import Scorer
@@ -208,6 +209,8 @@ class CaseItem(pytest.Item):
 
     def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Put the result on the report, as the JSON of a `CaseResult`."""
+        if report.when == "setup" and self._result is not None:
+            report.duration = seconds_of(self._result)
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._interrupted):

@@ -15,7 +15,7 @@ from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..reports.run_text import tolerated_word
 from ..reports.text import GATE_FILE
-from ..reports.text import tolerated_text
+from ..reports.text import render_case
 from ..text import printable
 from ..verdicts.run import Finding
 from ..verdicts.run import tolerates
@@ -25,15 +25,17 @@ from .settings import Settings
 def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
-    pytest does the same with expected failures. The reason has the text of the failure. Returns whether
-    it did.
+    pytest does the same with expected failures. The text of the failure is a section of the report.
+    Returns whether it did.
     """
     by_gate = tolerates(settings.gates, result) if settings.part is None else bool(result.trials)
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    reason = tolerated_text(result, tolerated_word(settings.part))
-    report.longrepr = (result.file, result.line, reason)
+    word = tolerated_word(settings.part)
+    report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
+    if result.outcome == "failed":
+        report.sections.append((word, render_case(result)))
     return True
 
 

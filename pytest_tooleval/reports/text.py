@@ -60,12 +60,6 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
     return "\n".join(blocks).rstrip()
 
 
-def tolerated_text(result: CaseResult, word: str = "tolerated") -> str:
-    """The text of a failure or error that does not fail the run."""
-    text = render_case(result) if result.outcome == "failed" else printable(result.reason)
-    return f"{word}: {text}"
-
-
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """The diff of expected and actual, then each metric with its threshold."""
     return "\n".join([*_diff(trial, trial.checks), _table(_score_rows(trial, result))])

@@ -66,6 +66,16 @@ def test_junit_keeps_to_its_schema(project: Project) -> None:
         assert found - known == ({"properties"} if properties else set())
 
 
+def test_junits_times_are_those_of_the_cases(project: Project) -> None:
+    """Not of the tests, which find the answers of others asked at the same time."""
+    project.suite(*(right(id, delay=0.2) for id in "abc"))
+    project.run("--junitxml=out.xml", "--tooleval-report=out.json", "--tooleval-trials=2")
+    cases = ET.parse(project.path / "out.xml").getroot().iter("testcase")
+    for one in cases:
+        trials = project.rows()[str(one.get("name"))]["trials"]
+        assert float(str(one.get("time"))) >= sum(trial["latency_s"] for trial in trials) - 0.001
+
+
 def test_junit_holds_scores_as_properties(project: Project) -> None:
     project.suite(wrong("a"), right("b"), raising("c"))
     project.run("--junitxml=out.xml", "-otooleval_junit_properties=true")
