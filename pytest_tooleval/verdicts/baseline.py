@@ -113,16 +113,17 @@ def compare(
     limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
     compared = [_compare_model(pair, sides, both, limits) for pair in pairs]
-    results = _results(compared, limits)
+    # Runs of other rules may have no case in common only because these know cases by something else.
+    empty_verdict: Verdict = "failed" if named and has_one_rule else "inconclusive"
+    results = _results(compared, limits, empty_verdict)
     changes = _changes(compared)
     empty = [model for model in compared if not model.cases and not model.incomparable]
     nothing = [nothing_text(model.new, model.pairing, names) for model in empty]
     if not pairs:
         nothing = [no_model_text(names, sides)]
     verdicts = {model.verdict for model in results}
-    if nothing:
-        # Runs of other rules may have no case in common only because these know cases by something else.
-        verdicts.add("failed" if named and (has_one_rule or not pairs) else "inconclusive")
+    if not pairs:
+        verdicts.add("failed" if named else "inconclusive")
     verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
     judged = [result for result in results if result.cases]
@@ -230,8 +231,8 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
         raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None
 
 
-def _results(models: Sequence[_Model], limits: Limits) -> list[ComparedModel]:
-    """The models after Holm's correction of all their tests.
+def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[ComparedModel]:
+    """The models after Holm's correction of all their tests; `empty` is the verdict without cases.
 
     A metric without differences is not a test, and metrics with proportional differences are one test,
     as both stay so for all signs.
@@ -249,13 +250,19 @@ def _results(models: Sequence[_Model], limits: Limits) -> list[ComparedModel]:
             adjusted.get((number, None)),
             len(tests),
             limits,
+            "inconclusive" if model.incomparable else empty,
         )
         for number, model in enumerate(models)
     ]
 
 
 def _result(
-    model: _Model, adjusted: Sequence[float], broken_p: float | None, tests: int, limits: Limits
+    model: _Model,
+    adjusted: Sequence[float],
+    broken_p: float | None,
+    tests: int,
+    limits: Limits,
+    empty: Verdict,
 ) -> ComparedModel:
     metrics = tuple(
         structs.replace(
@@ -270,7 +277,7 @@ def _result(
     worse, better = _moved(model.cases)
     broke = any(case.newly_broken for case in worse)
     broken_failed = broke and broken_p is not None and broken_p < limits.alpha
-    verdict: Verdict = metrics[0].verdict if metrics else "inconclusive"
+    verdict = metrics[0].verdict if metrics else empty
     if broken_failed or any(row.verdict == "failed" for row in metrics):
         verdict = "failed"
     more: int | None = None

@@ -209,9 +209,8 @@ def test_nothing_to_compare_fails_only_with_a_baseline_that_the_user_named(befor
     result = before.run("--tooleval-baseline=old.json")
     assert result.ret == 1
     changed = f"{NOTHING}30 with another prompt or expectation"
-    result.stdout.fnmatch_lines(
-        [f"baseline FAILED: compared with old.json *; {changed}", "*1 gate failed*"]
-    )
+    failed = "agent FAILED: 30 of 30 cases passed; nothing to compare with old.json"
+    result.stdout.fnmatch_lines([failed, f"compared with old.json *; {changed}", "*1 gate failed*"])
     result = before.run("--tooleval-baseline=good", "--tooleval-fail-inconclusive")
     assert result.ret == 0
     result.stdout.fnmatch_lines([f"compared with good *; {changed}"])
