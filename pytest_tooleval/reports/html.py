@@ -19,6 +19,7 @@ from .. import __version__
 from ..record.document import Document
 from ..record.encoding import to_json
 from .notes import notes
+from .model_lines import model_lines
 from .run_text import run_words
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def html_text(document: Document, trends: Trends | None = None) -> str:
         "document": rows,
         "notes": notes(rows),
         "verdict": run_words(rows),
+        "lines": list(model_lines(rows)),
         "trends": trends,
         "together": _TOGETHER,
     }

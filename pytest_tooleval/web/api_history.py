@@ -15,6 +15,7 @@ from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
 from ..reports.notes import notes
+from ..reports.model_lines import model_lines
 from ..reports.run_text import run_words
 from .responses import ApiError
 from .responses import field_error
@@ -60,9 +61,9 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            content = to_json(
-                {**structs.asdict(found), "notes": notes(found), "verdict": run_words(found)}
-            )
+            words = {"notes": notes(found), "verdict": run_words(found)}
+            lines = list(model_lines(found))
+            content = to_json({**structs.asdict(found), **words, "lines": lines})
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:

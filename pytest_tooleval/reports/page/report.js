@@ -15,11 +15,11 @@ async function unpacked(line) {
 async function start() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const [first, ...blocks] = (document.getElementById("data")?.textContent || "").split("\n");
-  const { document: run, notes, verdict, trends, together } = JSON.parse(await unpacked(first));
+  const { document: run, notes, verdict, lines, trends, together } = JSON.parse(await unpacked(first));
   const places = new Map(run.cases.map((/** @type {any} */ row, /** @type {number} */ i) => [row, i]));
   const query = () => location.hash.slice(1);
   const view = new RunView(
-    { ...run, notes, verdict },
+    { ...run, notes, verdict, lines },
     trends,
     {
       heading: "h1",

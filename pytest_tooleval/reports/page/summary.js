@@ -21,9 +21,16 @@ export function verdictNode(document, heading) {
     { class: `verdict ${outcome}`, "aria-labelledby": "verdict" },
     el(heading, { id: "verdict", class: "verdict-words" }, markOf(outcome), ` ${words}`),
     el("p", { class: "problems" }, details.join(" · ")),
+    document.lines.length > 0 && el("ul", { class: "models" }, ...document.lines.map(modelLine)),
     outcomeBar(document.run.total),
     runFacts(document),
   );
+}
+
+/** The verdict on a model, as the terminal has it. @param {{model: string, verdict: string, text: string, more: string[]}} line */
+function modelLine({ model, verdict, text, more }) {
+  const reasons = more.map((reason) => el("li", {}, isolated(reason)));
+  return el("li", {}, modelName(model), " ", outcomeText(verdict), " ", isolated(text), reasons.length > 0 && el("ul", {}, ...reasons));
 }
 
 /** The shares of the outcomes as a bar, and as text. @param {any} total */
