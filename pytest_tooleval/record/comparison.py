@@ -94,7 +94,10 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     cases: Annotated[int, doc("The cases compared.", ge=0)]
     verdict: Annotated[
         Verdict,
-        doc("failed if a metric or the newly broken cases did; else the verdict of the metric pass."),
+        doc(
+            "failed if a metric or the newly broken cases did, or if nothing is comparable with a run "
+            "that the user named; else the verdict of the metric pass."
+        ),
     ]
     more_trials: Annotated[
         int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
@@ -150,7 +153,7 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     cases: Annotated[ComparedCases, doc("The cases of both runs.")]
     verdict: Annotated[
         Verdict,
-        doc("The worst of all models; failed if nothing is comparable with a run that the user named."),
+        doc("The worst of all models; without a common model, as without a comparable case."),
     ]
     failed: Annotated[
         bool,
