@@ -14,8 +14,8 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
-from ..reports.notes import notes
 from ..reports.model_lines import model_lines
+from ..reports.notes import notes
 from ..reports.run_text import run_words
 from .responses import ApiError
 from .responses import field_error

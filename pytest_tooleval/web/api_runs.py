@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -20,6 +21,7 @@ from ..verdicts.presets import PRESETS
 from .bodies import NewRun
 from .bodies import taking
 from .events import stream
+from .project import ini_models
 from .pytest_run import PytestRun
 from .responses import ApiError
 from .responses import field_error
@@ -43,16 +45,18 @@ def _run(request: Request) -> PytestRun:
 
 
 def list_models(request: Request) -> Response:
+    """The models of the config and the ini file; a run asks those of the ini file by default."""
+    root = request.app.state.folder.root
     try:
-        tables = read_tables(request.app.state.folder.root)
+        tables = read_tables(root)
     except ConfigError as error:
         raise ApiError(500, str(error)) from None
-    return json_response(list(_models(tables)))
+    return json_response(list(_models(tables, ini_models(root))))
 
 
-def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
-    for name in dict.fromkeys([*tables.tables, LEXICAL]):
-        row = {"model": name, "calls": "", "source": "", "problem": None}
+def _models(tables: ModelTables, defaults: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for name in dict.fromkeys([*tables.tables, *defaults, LEXICAL]):
+        row = {"model": name, "is_default": name in defaults, "calls": "", "source": "", "problem": None}
         try:
             spec = resolve_models([name], tables)[0]
         except ConfigError as error:

@@ -1,8 +1,14 @@
-"""The project's root folder, as pytest finds it; history, config and node ids depend on it."""
+"""The project's root folder and models, as pytest finds them."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
+from typing import Any
+
+from iniconfig import IniConfig
+from iniconfig import ParseError
 
 # The files by which pytest finds its root, and what they must contain.
 _INI_FILES = {
@@ -27,6 +33,30 @@ def pytest_root(folder: Path) -> Path:
             if (place / name).is_file():
                 return place
     return folder
+
+
+def ini_models(root: Path) -> list[str]:
+    """The models of the ini file, which a run without --tooleval-model asks."""
+    file = next((root / name for name, mark in _INI_FILES.items() if _holds(root / name, mark)), None)
+    try:
+        value = "" if file is None else _ini_value(file, "tooleval_models")
+        entries = shlex.split(value) if isinstance(value, str) else map(str, value)
+    except (OSError, ValueError, ParseError):  # pytest reports it
+        return []
+    return [name.strip() for entry in entries for name in entry.split(",") if name.strip()]
+
+
+def _ini_value(file: Path, key: str) -> Any:
+    if file.suffix != ".toml":
+        section = _INI_FILES[file.name].strip("[]") or "pytest"
+        return IniConfig(str(file)).get(section, key, "")
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    table = data.get("tool", {}).get("pytest", data.get("pytest", {}))
+    return {**table, **table.get("ini_options", {})}.get(key, "")
 
 
 def _holds(file: Path, mark: str) -> bool:

@@ -702,6 +702,15 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
     page.get_by_text("1 case on 1 model").wait_for()
 
 
+def test_the_models_of_the_ini_file_are_chosen(seeded: Site) -> None:
+    seeded.write("pytest.ini", "[pytest]\ntooleval_models = agent openai/gpt-4o")
+    seeded.go("run")
+    models = seeded.page.get_by_role("group", name="Models")
+    expect(models.get_by_role("checkbox", checked=True)).to_have_count(2)
+    expect(models.get_by_label("builtin/lexical")).not_to_be_checked()
+    expect(seeded.page.get_by_text("2 cases on 2 models")).to_be_visible()
+
+
 def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     page = seeded.page
     seeded.go("run?file=weather.tooleval.json&model=agent&model=builtin/lexical")

@@ -72,7 +72,8 @@ class Form {
     const kept = keptChoices();
     const files = params.getAll("file");
     const wanted = files.length ? files : suites.length === 1 ? [suites[0].file] : [];
-    const wantedModels = params.getAll("model").length ? params.getAll("model") : kept.models;
+    const defaults = models instanceof Error ? [] : models.filter((/** @type {any} */ row) => row.is_default).map((/** @type {any} */ row) => row.model);
+    const wantedModels = [params.getAll("model"), kept.models, defaults].find((names) => names.length) ?? [];
     /** @type {Set<string>} */
     this.files = new Set(suites.map((row) => row.file).filter((file) => wanted.includes(file)));
     /** @type {Set<string>} */
