@@ -135,7 +135,7 @@ def options_of(words: list[str], pytestconfig: pytest.Config) -> set[str]:
     for word in words[1:]:
         if not isinstance(command, click.Group) or word.startswith("-"):
             break
-        command = command.commands[word]
+        command = command.get_command(click.Context(command), word) or command
     return {
         name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
     }

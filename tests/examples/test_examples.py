@@ -128,6 +128,11 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
         assert row["cached"] == (row["trials"] if row["model"] in RECORDED else 0)
     assert found["builtin/lexical"]["Weather API Suite"] == (6, 0)
 
+    # The table fits a usual terminal.
+    table = result.stdout.partition("= tool calling =")[2].partition("needle-3: ")[0].splitlines()[1:]
+    assert len(table) > 20
+    assert max(map(len, table)) <= 100
+
     # Answers that an older version of a suite has left would only confuse a reader.
     cassettes = (EXAMPLES / "cassettes").glob("*.jsonl")
     assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == sum(

@@ -68,9 +68,8 @@ def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytest
     result = pytester.runpytest(model)
     gated = pytester.runpytest(model, "--tooleval-fail-under=0.9")
     output = result.stdout.str() + gated.stdout.str()
-    printed = re.sub(r"^(my-agent .*)\d\.\d\d$", r"\g<1>0.00", output, flags=re.MULTILINE)
     for text in shown:
-        assert text.strip() in printed
+        assert text.strip() in output
 
 
 def test_mutating_the_suite_finds_what_the_docs_show(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -242,3 +244,67 @@ def test_the_last_line_shows_the_run_from_where_pytest_was_started(
         shown = CliRunner().invoke(main, words[1:])
         assert (words[0], shown.exit_code) == ("tooleval", 0), shown.output
         assert line.split()[2].rstrip(";") in shown.output
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_recording_says_how_many_answers_it_holds(project: Project, workers: Sequence[str]) -> None:
+    project.suite(right("a"), right("b"), wrong("c"), raising("d"))
+    run = project.run_subprocess if workers else project.run
+    lines = run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2", *workers).outlines
+    assert f"6 answers recorded in {Path('evals/tapes')}" in lines
+    project.suite(right("a"), right("b"), wrong("c"))
+    again = project.run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2")
+    again.stdout.no_fnmatch_line("*answers recorded in*")
+
+
+@pytest.mark.parametrize(
+    ("option", "last"),
+    [
+        ("--tooleval-fail-under=0.5", "2 passed, 1 skipped, 1 xfailed, 1 failed (tolerated)"),
+        (
+            "--tooleval-fail-under=0.9",
+            "2 passed, 1 skipped, 1 xfailed, 1 failed (tolerated), 1 gate failed",
+        ),
+        ("--tooleval-fail-under=suite:0.9", "2 passed, *1 failed (tolerated), 1 gate failed"),
+        ("--tooleval-threshold=overall=1", "1 failed, 2 passed, 1 skipped, 1 xfailed"),
+    ],
+)
+def test_the_totals_are_those_of_the_cases(project: Project, option: str, last: str) -> None:
+    project.suite(right("a"), right("b"), wrong("c"), wrong("d", xfail=True), right("e", skip=True))
+    project.run(option).stdout.fnmatch_lines([f"=* {last} in *"])
+
+
+def test_a_run_with_a_failed_gate_ends_in_red(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    gates = ("--tooleval-fail-under=0.9", "--tooleval-fail-under=overall=0.9")
+    result = project.run(*gates, "--color=yes")
+    assert "2 gates failed" in result.outlines[-1]
+    assert result.outlines[-1].startswith("\x1b[31m=")
+    assert result.stdout.str().count("0.50 < 0.90") == 1
+
+
+def test_very_quiet_a_failed_gate_is_still_said(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    lines = project.run("-qq", "--tooleval-fail-under=0.9").outlines
+    assert (
+        "agent FAILED: 1 of 2 cases passed, 1 tolerated; pass_rate: 0.50 < 0.90, over 2 cases" in lines
+    )
+    assert "agent" not in project.run("-qq", "--tooleval-fail-under=0.5").stdout.str().replace(
+        "[agent]", ""
+    )
+
+
+def test_an_undecided_gate_is_no_comfort_for_what_never_passes(project: Project) -> None:
+    """4 of 13 cases wrong in all of 5 trials is no news to pass over."""
+    project.suite(*(wrong(f"w{i}") for i in range(4)), *(right(f"r{i}") for i in range(9)), trials=5)
+    gate = ("--tooleval-fail-under=0.85", "--tooleval-confidence=0.95", "--tooleval-report=out.json")
+    result = project.run(*gate, "--color=yes")
+    assert result.ret == pytest.ExitCode.OK
+    (line,) = (line for line in result.outlines if "agent INCONCLUSIVE" in line)
+    assert line.startswith("\x1b[1m\x1b[31m")
+    assert "9 of 13 cases passed, 4 FAILED IN EVERY TRIAL, 4 tolerated" in line
+    (judged,) = project.document()["gates"]
+    assert (
+        ", over 13 cases (65 trials), 4 of which FAILED IN EVERY TRIAL; about 7 more"
+        in judged["message"]
+    )
