@@ -61,7 +61,7 @@ def _money(document: RowsDocument) -> list[str]:
         if each.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
     ]
     total = document.run.total
-    if lines or (total.cost_usd is not None and (len(document.models) > 1 or total.cached)):
+    if lines or total.cost_usd is not None:
         known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
         now = sum(each.usd for each in spent.values())
         lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")

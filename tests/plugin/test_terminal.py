@@ -125,7 +125,9 @@ def test_tokens_of_a_callable_are_counted(project: Project) -> None:
             }
         """,
     )
-    project.write("tooleval.toml", '[models.counted]\ncallable = "counted:answer"\n')
+    prices = "input_price = 1.0\noutput_price = 2.0\n"
+    project.write("tooleval.toml", f'[models.counted]\ncallable = "counted:answer"\n{prices}')
+    project.run(model="counted").stdout.fnmatch_lines(["cost: $0.0022; spent in this run: $0.0022"])
     header, row = table(project.run("-v", model="counted"))
     assert [row[header.index(name)] for name in ("tokens", "reasoning")] == ["2,100", "60"]
 

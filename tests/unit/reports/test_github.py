@@ -69,7 +69,7 @@ def test_gates_come_first_and_misses_are_warnings() -> None:
 
 
 def test_errors_that_a_gate_allows_are_warnings() -> None:
-    found = document({**ERROR, "tolerated": True}, gates=(gate(True, kind="errors"),))
+    found = document({**ERROR, "tolerated": True}, gates=(gate(True, kind="fail_over"),))
     assert [parse(command)[0] for command in github.annotations(found)] == ["warning"]
 
 
