@@ -844,6 +844,27 @@ def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     assert report.value.suggested_filename == f"tooleval-{run}.html"
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_several_calls_are_accepted(seeded: Site, in_order: bool) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    params = [{"city": {"$contains": "Lyon"}}, {"units": "celsius"}]
+    calls = [{"tool": "get_weather", "params": each} for each in params]
+    suite["test_cases"] = [{"id": "two", "prompt": PARIS, "expected_calls": calls}]
+    seeded.write("weather.tooleval.json", suite)
+    given = [{"city": "Rome"}, {"city": "Nice", "units": "celsius"}]
+    seeded.script({PARIS: [["get_weather", each] for each in given[:: 1 if in_order else -1]]})
+    run = seeded.run("agent")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Atwo")
+    page.get_by_role("button", name="Accept this answer").click()
+    page.get_by_role("button", name="Update suite").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    (case,) = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    found = [each["params"] for each in case["expected_calls"]]
+    # Calls in another order are taken as they came.
+    assert found == ([{"city": {"$contains": "Rome"}}, params[1]] if in_order else given[::-1])
+
+
 def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
     played = {"id": "played", "user": {"goal": "Get it.", "model": "ada"}, "expected_calls": []}
     look = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}

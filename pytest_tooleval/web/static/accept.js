@@ -7,6 +7,7 @@ import { read, removeAt, setRaw } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
 import { button, el, isolated, shown } from "./page/dom.js";
 import { exactJson, prettyJson } from "./page/json.js";
+import { ABSENT } from "./page/words.js";
 
 /** @import { Path } from "./json-text.js" */
 /** @import { Call, Check, WholeTrial } from "./page/trial.js" */
@@ -103,7 +104,10 @@ function mended(text, path, expected, call, checks) {
   for (const { what, value } of checks) {
     if (value >= 1) continue;
     if (!Object.hasOwn(given, what)) text = removeAt(text, [...path, what]);
-    else text = setRaw(text, [...path, what], prettyJson(JSON.stringify(acceptedValue(expected[what], given[what]))));
+    else {
+      const { at, value: changed } = accepting(expected[what], given[what]);
+      text = setRaw(text, [...path, what, ...at], prettyJson(JSON.stringify(changed)));
+    }
   }
   return text;
 }
@@ -111,20 +115,19 @@ function mended(text, path, expected, call, checks) {
 /** Whether a check is of this call's arguments. @param {Check} check @param {Call} call */
 function isOf({ what, actual }, call) {
   const value = argumentsOf(call)[what];
-  return value === undefined || JSON.stringify(value) === JSON.stringify(read(actual).data);
+  return value === undefined ? ABSENT.includes(actual) : JSON.stringify(value) === JSON.stringify(read(actual).data);
 }
 
 /** The operand with which a matcher accepts a value; undefined if there is none. @type {Record<string, (operand: any, actual: any) => unknown>} */
 const OPERANDS = {
   $any_of: (values, actual) => [...values, actual],
-  $approx: (operand, actual) => ofType("number", actual) && { ...operand, value: actual },
+  $approx: (operand, actual) => (typeof actual === "number" ? { ...operand, value: actual } : undefined),
   $contains: (_, actual) => ofType("string", actual),
   $date: (_, actual) => ofType("string", actual),
   $exact: (_, actual) => actual,
   $fuzzy: (_, actual) => ofType("string", actual),
   $gte: (_, actual) => ofType("number", actual),
   $lte: (_, actual) => ofType("number", actual),
-  $optional: (value, actual) => acceptedValue(value, actual),
   $unordered: (_, actual) => (Array.isArray(actual) ? actual : undefined),
 };
 
@@ -133,11 +136,20 @@ function ofType(type, value) {
   return typeof value === type ? value : undefined;
 }
 
-/** An expected value that accepts the actual one: the same matcher with another operand, else the value itself. @param {any} expected @param {any} actual */
-function acceptedValue(expected, actual) {
+/**
+ * What to change in an expected value so that it accepts the actual one: the operand of its matcher, else all of it.
+ * @param {any} expected
+ * @param {any} actual
+ * @returns {{at: Path, value: unknown}}
+ */
+function accepting(expected, actual) {
   const [key = ""] = typeof expected === "object" ? Object.keys(expected ?? {}) : [];
+  if (key === "$optional") {
+    const { at, value } = accepting(expected[key], actual);
+    return { at: [key, ...at], value };
+  }
   const operand = Object.hasOwn(OPERANDS, key) ? OPERANDS[key](expected[key], actual) : undefined;
-  return operand === undefined ? actual : { [key]: operand };
+  return operand === undefined ? { at: [], value: actual } : { at: [key], value: operand };
 }
 
 /** @param {Call} call @returns {any} */
