@@ -185,7 +185,7 @@ def _model_line(line: ModelLine) -> Iterator[str]:
 
 
 def _baseline(found: Comparison) -> _Section:
-    """What was compared, and the metrics that changed."""
+    """What was compared, and the metrics that fell."""
     head = f"\n{_code(compared_text(found), _LINE)}\n"
     header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
     rows = [
@@ -201,7 +201,7 @@ def _baseline(found: Comparison) -> _Section:
         ]
         for model in found.models
         for row in model.metrics
-        if row.drop
+        if row.verdict == "failed"
     ]
     table = "\n" + _table_head(header, 2) if rows else ""
     return _Section(head + table, [_table_row(row) for row in rows])

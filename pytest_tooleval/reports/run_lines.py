@@ -92,11 +92,14 @@ def _cases(
             is_allowed = row.tolerated and word in ("failed", "error")
             allowed = f" ({tolerated_word(document.run.shard)})" if is_allowed else ""
             reason = f" - {printable(row.reason)}" if row.reason else ""
-            change = [change_text(move)] if move else [""] if document.baseline else []
-            cells = [word + allowed, *change, printable(row.nodeid) + reason]
+            change = change_text(move) if move else ""
+            cells = [word + allowed, change, printable(row.nodeid) + reason]
             found.append((_RANKS.index(word), place, _COLOURS.get(word, "yellow"), cells))
     found.sort(key=lambda each: each[:2])
-    texts = aligned([cells for *_, cells in found], texts=(0, 1, 2)) if found else []
+    table = [cells for *_, cells in found]
+    if not any(change for _, change, _ in table):
+        table = [[word, name] for word, _, name in table]
+    texts = aligned(table, texts=(0, 1, 2)) if table else []
     most = len(found) if whole else MOST
     for text, (_, _, colour, _) in zip(texts[:most], found, strict=False):
         yield Line(text, colour)

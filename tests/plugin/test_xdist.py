@@ -66,7 +66,7 @@ def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
         [
             "*FAILED 0.60*weather.tooleval.json::b[[]agent]*",
             "weather.tooleval.json:*: b on agent",
-            "agent *all suites*",
+            "all suites*",
             "agent: 1 error*the agent is broken*",
             failed('city: expected "Paris", got "London"', "b[[]agent]"),
         ]
