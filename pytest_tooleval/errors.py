@@ -35,7 +35,7 @@ ErrorKind = Literal[
     "bad_request",  # the provider refused the request itself
     "bad_response",  # the answer cannot be read
     "callable",  # a Python callable used as a model raised, or did not return a message
-    "budget",  # the run has spent what it may
+    "max_cost",  # the run has spent what it may
     "replay",  # the answer is not in the cassette, and asking is not allowed
     "tool_server",  # the server that runs the tools of a live chain failed
     "world",  # the world of a case cannot be made or used

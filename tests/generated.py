@@ -19,7 +19,7 @@ from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.plugin.options import GROUPS
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
-from pytest_tooleval.record.metrics import BUDGETS
+from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.reports.text import NOTHING
 from pytest_tooleval.reports.text import WHOLE
@@ -103,8 +103,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 
-def budgets() -> str:
-    return table(("budget", "at most"), [(f"`{name}`", text) for name, text in BUDGETS.items()])
+def limits() -> str:
+    return table(("limit", "at most"), [(f"`{name}`", text) for name, text in LIMITS.items()])
 
 
 def modes() -> str:
@@ -166,7 +166,7 @@ def destructive() -> str:
 
 # What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
-    ("docs/reference/metrics.md", "budgets"): budgets,
+    ("docs/reference/metrics.md", "limits"): limits,
     ("docs/reference/suite-format.md", "modes"): modes,
     ("docs/reference/suite-format.md", "matchers"): matchers,
     ("docs/reference/options.md", "options"): options,

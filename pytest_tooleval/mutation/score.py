@@ -50,8 +50,8 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     """Break the right answer of a case, and score the results by its built-in metrics."""
     # Other scorers cannot judge made-up answers, and these have no tokens, cost or latency.
     built_in = {metric: least for metric, least in case.thresholds.items() if metric in BUILT_IN}
-    calls = {name: most for name, most in case.budgets.items() if name == "max_calls"}
-    case = structs.replace(case, thresholds=built_in, budgets=calls)
+    calls = {name: most for name, most in case.limits.items() if name == "max_calls"}
+    case = structs.replace(case, thresholds=built_in, limits=calls)
     try:
         if case.turns:
             return mutate_conversation(case)

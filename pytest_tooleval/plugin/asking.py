@@ -208,7 +208,7 @@ class Asking:
         """Whether --tooleval-max-cost left the last trial without an answer. Further ones go."""
         asked = self._pending[item.nodeid]
         last = self._answer(asked[-1])
-        spent = isinstance(last, ModelError) and last.kind == "budget"
+        spent = isinstance(last, ModelError) and last.kind == "max_cost"
         if spent and len(asked) > item.case.trials:
             asked.pop()
         return spent

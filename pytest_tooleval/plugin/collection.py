@@ -12,7 +12,7 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import SuiteError
-from ..record.metrics import BUDGETS
+from ..record.metrics import LIMITS
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
@@ -56,10 +56,10 @@ class SuiteFile(pytest.File):
         content = content_of_bytes(self.path.read_bytes())
         known = set(registry.metrics)
         for metric in overrides.thresholds or {}:
-            if metric not in known and metric not in BUDGETS:
+            if metric not in known and metric not in LIMITS:
                 raise self.CollectError(
                     f"--tooleval-threshold={metric}=...: unknown metric; expected one of "
-                    + ", ".join([*sorted(known), *BUDGETS])
+                    + ", ".join([*sorted(known), *LIMITS])
                 )
         for gate in session.settings.gates.fail_under:
             if gate.metric not in known and not gate.is_derived:

@@ -61,7 +61,7 @@ _ASKING = (
 _VERDICT = (
     Option(
         "threshold",
-        "lowest score that passes, or a budget; null removes one; repeatable",
+        "lowest score that passes, or a limit; null removes one; repeatable",
         "[METRIC=]VALUE",
         many=True,
     ),

@@ -306,18 +306,18 @@ def config_tables(config: pytest.Config) -> ModelTables:
 def _thresholds(entries: Sequence[str]) -> dict[str, float | None] | None:
     if not entries:
         return None
-    from ..record.metrics import BUDGETS
+    from ..record.metrics import LIMITS
 
     thresholds: dict[str, float | None] = {}
     for entry in entries:
         name, separator, text = entry.rpartition("=")
         name = name.strip() if separator else "overall"
         value = None if text.strip() == "null" else read_number(text)
-        most = sys.float_info.max if name in BUDGETS else 1.0
+        most = sys.float_info.max if name in LIMITS else 1.0
         if not name or (value is not None and not 0.0 <= value <= most):
             raise pytest.UsageError(
                 f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "
-                "such as 0.8 or tool_selection=1.0; a budget such as max_calls=3; or null for none, "
+                "such as 0.8 or tool_selection=1.0; a limit such as max_calls=3; or null for none, "
                 "such as no_extra_calls=null"
             )
         thresholds[name] = value

@@ -1,4 +1,4 @@
-"""The built-in metrics and budgets; docs/reference/metrics.md says what each means."""
+"""The built-in metrics and limits; docs/reference/metrics.md says what each means."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AMOUNTS = {
     "latency_s": "seconds of waiting for the model; for a cached answer, as recorded",
 }
 # Their limits among the thresholds of a case.
-BUDGETS = {f"max_{name}": text for name, text in AMOUNTS.items()}
+LIMITS = {f"max_{name}": text for name, text in AMOUNTS.items()}
 
 
 def ordered_metrics(names: Iterable[str]) -> list[str]:

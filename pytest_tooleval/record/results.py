@@ -47,7 +47,7 @@ FailureCategory = Literal[
     "wrong_state",
     "missing_result",
     "wrong_text",
-    "over_budget",
+    "over_limit",
     "below_threshold",
 ]
 # How the reason of a case begins that is marked xfail and failed.
@@ -127,7 +127,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def spent(self) -> dict[str, float | None]:
-        """What `metrics.BUDGETS` limits, by the name of the budget; None when unknown."""
+        """What `metrics.LIMITS` limits, by the name of the limit; None when unknown."""
         return {
             "max_calls": self.calls_made,
             "max_tokens": sum_if_known((self.prompt_tokens, self.completion_tokens)),
@@ -188,7 +188,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         doc("A metric to its mean over the trials with an answer; null: none has it."),
     ] = {}
     thresholds: Annotated[dict[str, float], doc("A metric to the lowest score that passes.")] = {}
-    budgets: Annotated[dict[str, float], doc("A budget to the most that a trial may use.")] = {}
+    limits: Annotated[
+        dict[str, float], doc("The most that a trial may use, by the name of the limit.")
+    ] = {}
     reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
     weight: Annotated[float, doc("The weight of the case in means.")] = 1.0
     cluster: Annotated[

@@ -44,7 +44,7 @@ from .problems import CannotCompare
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
-from .thresholds import over_budget
+from .thresholds import over_limit
 from .wrong import what_was_wrong
 
 __all__ = ["conversation_of", "explained", "score_calls", "score_messages", "score_transcript"]
@@ -184,8 +184,8 @@ def _failure(
     if failing:
         category = failure_category(case, transcript, analysis, failing)
         return category, what_was_wrong(category, trial.values, failing, drafts)
-    over = over_budget(trial.spent, case.budgets) if case.budgets else None
-    return ("over_budget", over) if over else (None, "")
+    over = over_limit(trial.spent, case.limits) if case.limits else None
+    return ("over_limit", over) if over else (None, "")
 
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:

@@ -1,4 +1,4 @@
-"""Missed thresholds and exceeded budgets."""
+"""Missed thresholds and exceeded limits."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def missed_thresholds(
     return {metric: (None, thresholds[metric]) for metric in deciding}
 
 
-def over_budget(spent: Mapping[str, float | None], budgets: Mapping[str, float]) -> str | None:
-    """The first budget that was exceeded, in words; None if none was.
+def over_limit(spent: Mapping[str, float | None], limits: Mapping[str, float]) -> str | None:
+    """The first limit that was exceeded, in words; None if none was.
 
     Raises ScoringError if the amount spent is unknown.
     """
-    for name, most in budgets.items():
+    for name, most in limits.items():
         value = spent[name]
         if value is None:
-            raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this budget cannot be checked")
+            raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this limit cannot be checked")
         if value > most * (1 + TOLERANCE):
             return f"{name}: {value:g}, at most {most:g} allowed"
     return None

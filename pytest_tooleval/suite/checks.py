@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..record.calls import is_number
-from ..record.metrics import BUDGETS
+from ..record.metrics import LIMITS
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.names import same_tool
@@ -32,7 +32,7 @@ from .model import MAX_TRIALS
 from .model import NOTHING_JUDGES
 from .model import ROLES
 from .model import judges
-from .model import limits_of
+from .model import merged_thresholds
 from .model import needed_of
 from .source import Finding
 from .source import Findings
@@ -97,7 +97,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         yield from _thresholds(case.get("thresholds"), (*loc, "thresholds"), known)
         layers = (as_mapping(each.get("thresholds")) for each in (data, case))
         if not judges(
-            limits_of(
+            merged_thresholds(
                 (case.get("param_scoring") or data.get("param_scoring")) == "bfcl"
                 or is_conversation(case),
                 *layers,
@@ -290,7 +290,7 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
 
 def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Findings:
     for metric, value in as_mapping(thresholds).items():
-        if metric in BUDGETS:
+        if metric in LIMITS:
             continue
         if metric not in PENALTIES if known is None else metric in known:
             if is_number(value) and value > 1:
@@ -299,7 +299,7 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Find
         if metric in PENALTIES:
             message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
         else:
-            names = (*(known or METRICS), *BUDGETS)
+            names = (*(known or METRICS), *LIMITS)
             near = nearest(metric, names)
             hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}"
             message = f"unknown metric{hint}"

@@ -1,7 +1,7 @@
 """Fingerprints, by which cases of two runs are recognised as the same case.
 
 The prompt and the expectations in the file count. Tools, system prompt and sampling do not: runs are
-compared to see what a change of these does. Thresholds, budgets, trials and the pass rule do not either:
+compared to see what a change of these does. Thresholds, limits, trials and the pass rule do not either:
 both runs are judged by today's.
 """
 

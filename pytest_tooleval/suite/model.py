@@ -28,7 +28,7 @@ from .. import secrets
 from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..keys import PublicTexts
-from ..record.metrics import BUDGETS
+from ..record.metrics import LIMITS
 from ..record.names import meant
 from ..worlds.world import WorldSpec
 from .explain import nearest
@@ -264,8 +264,7 @@ class TestCase(Expectations):
     thresholds: Thresholds | None = Field(
         None,
         description=(
-            "The lowest passing score by metric, and the most that a trial may use by budget; "
-            "null removes one."
+            "The lowest passing score by metric, and limits such as max_calls; null removes one."
         ),
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
@@ -435,7 +434,7 @@ class Suite(_Commented):
     )
     thresholds: Thresholds | None = Field(
         None,
-        description="The lowest passing score by metric, and the most that a trial may use by budget; "
+        description="The lowest passing score by metric, and limits such as max_calls; "
         "null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with bfcl only "
         "overall.",
     )
@@ -526,7 +525,7 @@ class ResolvedCase(Struct, frozen=True):
     thresholds: Mapping[str, float]
     trials: int
     pass_rule: str = "mean"
-    budgets: Mapping[str, float] = {}
+    limits: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
     live_tools: tuple[str, ...] = ()
     reasoning_effort: str | None = None
@@ -568,14 +567,14 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
-    limits = limits_of(
+    merged = merged_thresholds(
         param_scoring == "bfcl" or case.is_conversation,
         suite.thresholds,
         case.thresholds,
         over.thresholds,
     )
-    thresholds = {name: value for name, value in limits.items() if name not in BUDGETS}
-    if not judges(limits):
+    thresholds = {name: value for name, value in merged.items() if name not in LIMITS}
+    if not judges(merged):
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
@@ -597,7 +596,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
         param_scoring=param_scoring,
         thresholds=thresholds,
-        budgets={name: value for name, value in limits.items() if name in BUDGETS},
+        limits={name: value for name, value in merged.items() if name in LIMITS},
         forbidden_calls=tuple(forbidden),
         trials=_trials(rule, over, case, suite),
         pass_rule=rule,
@@ -628,17 +627,19 @@ def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
     return tuple(resolved)
 
 
-def limits_of(only_overall: bool, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
-    """Thresholds and budgets, each from the last layer that sets it."""
+def merged_thresholds(
+    only_overall: bool, *layers: Mapping[str, float | None] | None
+) -> dict[str, float]:
+    """Thresholds and limits, each from the last layer that sets it."""
     merged: dict[str, float | None] = {}
     for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
         merged.update(layer or {})
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def judges(limits: Iterable[str]) -> bool:
+def judges(names: Iterable[str]) -> bool:
     """Whether thresholds can tell a right answer from a wrong one."""
-    return any(name not in NEVER_DECISIVE and name not in BUDGETS for name in limits)
+    return any(name not in NEVER_DECISIVE and name not in LIMITS for name in names)
 
 
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:

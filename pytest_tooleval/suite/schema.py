@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..record.metrics import BUDGETS
+from ..record.metrics import LIMITS
 from . import matchers
 from .checks import MAX_ID_LENGTH
 from .mocks import SEQUENCE
@@ -53,12 +53,12 @@ def suite_schema() -> dict[str, Any]:
 
 def _thresholds() -> dict[str, Any]:
     score = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    budgets = {
+    limits = {
         name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {text}."}
-        for name, text in BUDGETS.items()
+        for name, text in LIMITS.items()
     }
     example = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
-    kinds = [{"type": "object", "properties": budgets, "additionalProperties": score}, {"type": "null"}]
+    kinds = [{"type": "object", "properties": limits, "additionalProperties": score}, {"type": "null"}]
     return {"anyOf": kinds, "examples": [example]}
 
 

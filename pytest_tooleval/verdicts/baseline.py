@@ -225,7 +225,7 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
     if (old.thresholds, old.pass_rule) == (new.thresholds, new.pass_rule):
         return pair
     try:
-        return judge_again(old, Standard(new.thresholds, old.budgets, new.pass_rule)), new
+        return judge_again(old, Standard(new.thresholds, old.limits, new.pass_rule)), new
     except ScoringError as error:
         name = both[0].side.name
         raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None

@@ -16,20 +16,20 @@ from ..record.results import Outcome
 from ..record.results import TrialRow
 from ..scoring.thresholds import below
 from ..scoring.thresholds import missed_thresholds
-from ..scoring.thresholds import over_budget
+from ..scoring.thresholds import over_limit
 from ..suite.model import needed_of
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
 # Failures whatever the thresholds.
-_FINAL = ("forbidden_call", "over_budget", *_NO_ANSWER)
+_FINAL = ("forbidden_call", "over_limit", *_NO_ANSWER)
 
 
 class Standard(NamedTuple):
     """What a case needs to pass."""
 
     thresholds: Mapping[str, float]
-    budgets: Mapping[str, float]
+    limits: Mapping[str, float]
     pass_rule: str = "mean"
 
 
@@ -50,7 +50,7 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
     A forbidden call in any trial fails the case. With `mean`, the mean scores must reach the thresholds,
-    and the mean costs keep to the budgets; a trial without an answer makes the case an error. With
+    and the mean costs keep to the limits; a trial without an answer makes the case an error. With
     `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only if
     they could change the verdict. Raises ScoringError if no metric with a threshold applies.
     """
@@ -78,14 +78,14 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
         return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
     if missed_thresholds(scores, by.thresholds) or all(trial.failure in _NO_ANSWER for trial in trials):
         return "failed", scores, _of_trial(failed[0], trials)
-    over = over_budget(_mean_spent(answered, by.budgets), by.budgets)
+    over = over_limit(_mean_spent(answered, by.limits), by.limits)
     return ("failed", scores, over) if over else ("passed", scores, "")
 
 
 def judge_again(row: CaseRow, by: Standard) -> CaseRow:
     """A recorded case as this standard judges it. Raises ScoringError if it cannot.
 
-    Forbidden calls, unusable answers and broken budgets stay failures.
+    Forbidden calls, unusable answers and exceeded limits stay failures.
     """
     trials = tuple(_trial_again(trial, by) for trial in row.trials)
     outcome, scores, reason = judge(trials, by)
@@ -100,7 +100,7 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
         return trial
     missed = missed_thresholds(trial.values, by.thresholds)
     wrong = ", ".join(f"{metric} {below(*pair)}" for metric, pair in missed.items())
-    wrong = wrong or over_budget(trial.spent, by.budgets) or ""
+    wrong = wrong or over_limit(trial.spent, by.limits) or ""
     return structs.replace(
         trial, passed=not wrong, failure="below_threshold" if wrong else None, wrong=wrong
     )
@@ -114,10 +114,10 @@ def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:
     return f"{failed.wrong} ({count} of {len(trials)} trials failed)"
 
 
-def _mean_spent(trials: Sequence[TrialRow], budgets: Iterable[str]) -> dict[str, float | None]:
-    """The mean use of each budget; None if it is unknown for a trial."""
+def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, float | None]:
+    """The mean use of each limit; None if it is unknown for a trial."""
     means: dict[str, float | None] = {}
-    for name in budgets:
+    for name in limits:
         values = [value for trial in trials if (value := trial.spent[name]) is not None]
         means[name] = sum(values) / len(values) if values and len(values) == len(trials) else None
     return means

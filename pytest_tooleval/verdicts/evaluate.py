@@ -66,7 +66,7 @@ def evaluate(
     """
     try:
         trials = score_trials(case, answers, scorers)
-        standard = Standard(case.thresholds, case.budgets, case.pass_rule)
+        standard = Standard(case.thresholds, case.limits, case.pass_rule)
         outcome, scores, reason = judge(trials, standard)
         if explain or outcome != "passed":
             trials = tuple(explained(case, trial) for trial in trials)
@@ -109,7 +109,7 @@ def _result(
         outcome=outcome,
         scores=scores,
         thresholds=dict(case.thresholds),
-        budgets=dict(case.budgets),
+        limits=dict(case.limits),
         asked=shorten(" ".join(said), _ASKED),
         offered=tuple(tool.name for tool in case.tools),
         called=tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),

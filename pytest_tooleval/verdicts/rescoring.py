@@ -120,9 +120,9 @@ class _Suites:
 
 def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
     """The row of a case as today's rules make it, with the thresholds of then."""
-    case = structs.replace(case, thresholds=result.thresholds, budgets=result.budgets)
+    case = structs.replace(case, thresholds=result.thresholds, limits=result.limits)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
-    standard = Standard(result.thresholds, result.budgets, result.pass_rule)
+    standard = Standard(result.thresholds, result.limits, result.pass_rule)
     return judge_again(structs.replace(result, trials=trials).row(), standard)
 
 

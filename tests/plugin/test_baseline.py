@@ -255,7 +255,7 @@ def test_both_runs_are_judged_by_the_thresholds_of_today(project: Project) -> No
     assert compared(project, GATE, "--tooleval-pass=all", "--tooleval-threshold=overall=0.5")["cases"]
 
 
-def test_no_threshold_excuses_forbidden_calls_or_broken_budgets(project: Project) -> None:
+def test_no_threshold_excuses_forbidden_calls_or_broken_limits(project: Project) -> None:
     both = {"calls": [call(city="Paris"), call("get_time")]}
     forbidden = [case(f"f{i}", both, forbidden_calls=["get_time"]) for i in range(10)]
     twice = {"calls": [call(city="Paris")] * 2}
@@ -268,7 +268,7 @@ def test_no_threshold_excuses_forbidden_calls_or_broken_budgets(project: Project
         project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"
     )
     assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (0.0, 0.0)
-    # A budget that is gone today was still broken then.
+    # A limit that is gone today was still broken then.
     project.suite(*forbidden, *(case(f"b{i}", twice) for i in range(10)), *unusable)
     found = compared(
         project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"

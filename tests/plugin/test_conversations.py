@@ -149,7 +149,7 @@ def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -
     result.stdout.fnmatch_lines(["*refunded: a new world does not start like the first*"])
 
 
-def test_budgets_know_turns(desk: Project) -> None:
+def test_limits_know_turns(desk: Project) -> None:
     suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
     suite["test_cases"][0]["thresholds"] = {"max_calls": 1}
     desk.write("refunds.tooleval.json", json.dumps(suite))

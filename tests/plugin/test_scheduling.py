@@ -114,7 +114,7 @@ def test_shares_differ_by_one_and_add_up(total: int, count: int) -> None:
     assert sum(shares) == max(total, count)
 
 
-def test_workers_ask_ahead_within_one_budget(project: Project) -> None:
+def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
     project.suite(*(right(f"c{i}", delay=0.5) for i in range(24)))
     result = project.run_subprocess("-n2", "--tooleval-concurrency=8")
     result.assert_outcomes(passed=24)

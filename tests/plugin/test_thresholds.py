@@ -115,7 +115,7 @@ def test_an_expected_failure_does_not_hide_a_forbidden_call(project: Project) ->
     )
 
 
-def test_budgets(project: Project) -> None:
+def test_limits(project: Project) -> None:
     twice = [call(city="Paris"), call(city="Paris")]
     both = [{"tool": "get_weather"}, {"tool": "get_weather"}]
     one = case("a", {"calls": twice}, expected_calls=both, thresholds={"max_calls": 2})
@@ -127,7 +127,7 @@ def test_budgets(project: Project) -> None:
     result = project.run("--tooleval-threshold=max_calls=1", "--tooleval-report=out.json")
     result.stdout.fnmatch_lines([failed("max_calls: 2, at most 1 allowed")])
     row = project.rows()["a[agent]"]
-    assert (row["budgets"], row["trials"][0]["failure"]) == ({"max_calls": 1.0}, "over_budget")
+    assert (row["limits"], row["trials"][0]["failure"]) == ({"max_calls": 1.0}, "over_limit")
     result = project.run("--tooleval-fail-over=calls=1", "--tooleval-fail-over=latency_s=60")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*calls: 2 on average over 1 trial, at most 1 allowed"])

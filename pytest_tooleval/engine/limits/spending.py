@@ -58,7 +58,7 @@ class Spending:
             raise ModelError(
                 f"not asked: the run has spent ${spent:.4f} of the ${self._most_usd:g} allowed by "
                 "--tooleval-max-cost",
-                kind="budget",
+                kind="max_cost",
             )
 
     def add(self, model: str, cost_usd: float | None) -> None:

@@ -91,7 +91,7 @@ export function gatesSection(gates) {
   if (!gates.length) return null;
   const rows = gates.map((gate) => {
     const interval = isKnown(gate.low) && isKnown(gate.high) ? ` (${scoreText(gate.low)} to ${scoreText(gate.high)})` : "";
-    // Errors and budgets are counts or amounts, with an upper limit.
+    // Errors and limits are counts or amounts, with an upper limit.
     const isMost = gate.kind !== "fail_under";
     const plain = (/** @type {unknown} */ value) => (isKnown(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : UNKNOWN);
     return tableRow(

@@ -15,7 +15,7 @@ const SHARED = [
   { key: "param_scoring", label: "Argument scoring", kind: "choice", unset: "exact" },
   { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
   { key: "pass", label: "Pass rule", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
-  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The lowest score per metric, or the limit of a budget, such as {"overall": 0.8, "max_calls": 3}; null removes one.' },
+  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The lowest score per metric, or a limit, such as {"overall": 0.8, "max_calls": 3}; null removes one.' },
   { key: "forbidden_calls", label: "Forbidden calls (JSON)", kind: "json", wide: true, hint: 'Tools that must never be called, such as ["delete_all"], or "*" for all except the expected ones.' },
 ];
 

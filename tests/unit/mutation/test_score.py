@@ -149,7 +149,7 @@ def test_a_chain_that_calls_its_tool_once_more() -> None:
     assert "further_call" not in passing(mutated(**chain))
 
 
-def test_budgets_of_what_only_a_model_takes_are_left_out() -> None:
+def test_limits_of_what_only_a_model_takes_are_left_out() -> None:
     found = mutated(expected_tool=None, thresholds={"max_cost_usd": 0.1, "max_calls": 0})
 
     assert found.score == 1.0

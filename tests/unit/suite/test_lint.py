@@ -261,7 +261,7 @@ def test_further_calls_that_overall_counts() -> None:
     assert warnings({"thresholds": {"no_extra_calls": None}}) == {}
 
 
-def test_budgets_that_no_answer_keeps() -> None:
+def test_limits_that_no_answer_keeps() -> None:
     assert warnings({"thresholds": {"max_calls": 1}}) == {}
     few = warnings(
         {"expected_tool": None, "thresholds": {"max_calls": 0}}, {}, thresholds={"max_calls": 0}

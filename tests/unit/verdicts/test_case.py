@@ -43,14 +43,14 @@ def trial(
 def judged(
     trials: list[TrialResult], overall: float = 1.0, rule: str = "mean", **thresholds: float
 ) -> Judgement:
-    """The verdict on a case with this threshold, and budgets among the others."""
+    """The verdict on a case with this threshold, and limits among the others."""
     case = TestCase.model_validate(
         {"prompt": "p", "expected_tool": None, "thresholds": {"overall": overall, **thresholds}}
     )
     trials_or_rule = {"pass_rule": rule} if "/" in rule else {"pass_rule": rule, "trials": len(trials)}
     suite = Suite(name="s", test_cases=[case])
     found = resolve(suite, case, Overrides(**trials_or_rule))
-    return judge(trials, Standard(found.thresholds, found.budgets, found.pass_rule))
+    return judge(trials, Standard(found.thresholds, found.limits, found.pass_rule))
 
 
 RULES = ("mean", "all", "any", "1/5", "4/5")
@@ -121,10 +121,10 @@ def test_a_forbidden_call_is_never_outvoted(rule: str) -> None:
     assert reason == "called delete_all, which is forbidden (1 of 5 trials failed)"
 
 
-def test_a_mean_over_budget_fails() -> None:
+def test_a_mean_over_limit_fails() -> None:
     assert judged([trial(overall=1.0)], max_calls=1)[0] == "passed"
     reason = "max_calls: 1, at most 0 allowed"
-    assert judged([trial(reason, "over_budget", overall=1.0)], max_calls=0)[::2] == ("failed", reason)
+    assert judged([trial(reason, "over_limit", overall=1.0)], max_calls=0)[::2] == ("failed", reason)
     with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
         judged([trial(overall=1.0)], max_cost_usd=1)
     assert judged([trial("wrong", overall=0.0)], max_cost_usd=1)[::2] == ("failed", "wrong")
@@ -200,13 +200,13 @@ def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
     }
 
 
-@pytest.mark.parametrize("failure", ["forbidden_call", "blocked", "over_budget"])
+@pytest.mark.parametrize("failure", ["forbidden_call", "blocked", "over_limit"])
 def test_no_threshold_makes_it_pass(failure: FailureCategory) -> None:
     row = recorded(trial("told", failure, overall=1.0))
     assert judge_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
 
 
-def test_a_budget_counts_that_a_missed_threshold_hid() -> None:
+def test_a_limit_counts_that_a_missed_threshold_hid() -> None:
     row = recorded(trial("wrong", overall=0.6))
     assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 1})).outcome == "passed"
     assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 0})).outcome == "failed"

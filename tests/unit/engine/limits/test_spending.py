@@ -28,7 +28,7 @@ def test_it_refuses_once_the_limit_is_reached() -> None:
         ModelError, match=r"spent \$1\.0000 of the \$1 allowed by --tooleval-max-cost"
     ) as raised:
         spending.check()
-    assert raised.value.kind == "budget"
+    assert raised.value.kind == "max_cost"
     assert not raised.value.retryable
     assert spending.by_model == {"one": Spent(2, 1, 0.6), "other": Spent(1, 1, 0.4)}
 
