@@ -20,7 +20,7 @@ from msgspec import structs
 from ..record.run import payer
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
-from .asking import sampling_for
+from .asking.context import sampling_for
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question

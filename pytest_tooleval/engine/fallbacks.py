@@ -21,9 +21,9 @@ from .clients.base import sent_parameters
 from .models.prices import listed
 from .models.providers import FORCED
 from .models.spec import LEXICAL
+from .models.spec import REASONING_OPTION
 from .models.spec import ModelSpec
 
-REASONING_OPTION = "--tooleval-reasoning"
 _EFFORT = "reasoning_effort"
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 # What replaces a refused parameter; all others are left out.

@@ -25,11 +25,11 @@ from ..scoring.problems import CannotCompare
 from ..suite.model import ResolvedCase
 from ..text import printable
 from ..text import shorten
-from .asking import sampling_for
+from .asking.context import sampling_for
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
-from .others import AskOne
-from .others import errors_of
+from .others import Models
+from .others import ask_other
 
 _LONGEST_REASON = 1000
 
@@ -69,7 +69,7 @@ def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
 
 
 async def with_verdicts(
-    case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, ask: AskOne
+    case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, models: Models
 ) -> Transcript:
     """The transcript with the judge's verdicts. Raises ModelError when one cannot be read."""
     if judge is None or not case.rubrics:
@@ -78,20 +78,18 @@ async def with_verdicts(
         rubrics = await asyncio.to_thread(to_judge, case, transcript)
     except CannotCompare:
         return transcript  # scoring reports it
-    asked = (judge_one(rubric, transcript, judge, ask, turn) for turn, rubric in rubrics)
+    asked = (judge_one(rubric, transcript, judge, models, turn) for turn, rubric in rubrics)
     return structs.replace(transcript, judged=tuple(await asyncio.gather(*asked)))
 
 
 async def judge_one(
-    rubric: str, transcript: Transcript, judge: ModelSpec, ask: AskOne, turn: int = 0
+    rubric: str, transcript: Transcript, judge: ModelSpec, models: Models, turn: int = 0
 ) -> Judged:
     """Ask the judge about one rubric, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)
     # Always as the first trial, so that equal conversations are judged, and paid for, once.
     request = ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
-    with errors_of("judge", judge):
-        reply = await ask(request, read_verdict)
-        passed, reason = read_verdict(reply)
+    reply, (passed, reason) = await ask_other("judge", models, judge, request, read_verdict)
     return Judged(rubric, turn, passed, reason, judge.label, reply.cost_usd)
 
 

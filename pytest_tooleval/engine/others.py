@@ -1,11 +1,10 @@
-"""Judges and simulated users: models that are not judged themselves."""
+"""The models of a trial: the judged one, and those that judge or play the user."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from collections.abc import Callable
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Protocol
+from typing import TypeVar
 
 from ..errors import ModelError
 from ..record.run import Role
@@ -13,18 +12,37 @@ from ..record.transcript import Reply
 from .cassettes.cassette import NotRecorded
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
+from .reply import Answered
+from .reply import Read
+from .reply import last_of
 
-Read = Callable[[Reply], object]
-# Asks, and does not record an answer that cannot be read.
-AskOne = Callable[[ChatRequest, Read], Awaitable[Reply]]
+T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
 
 
-@contextmanager
-def errors_of(role: Role, spec: ModelSpec) -> Iterator[None]:
-    """Name the judge or the user in errors, as they are not those of the judged model."""
+class Models(Protocol):
+    """Asks the models of a trial, or finds what they answered."""
+
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Answered:
+        """A model's reply, of an agent maybe all its replies. Raises ModelError.
+
+        `role` is that of a model that is not judged itself. What `read` cannot read is not recorded.
+        """
+        ...
+
+
+async def ask_other(
+    role: Role, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
+) -> tuple[Reply, T]:
+    """The reply of the judge or the user, and what `read` reads in it.
+
+    Errors name them, as they are not those of the judged model.
+    """
     try:
-        yield
+        reply = last_of(await models.ask(spec, request, role, read))
+        return reply, read(reply)
     except ModelError as error:
         text = f"{_TITLES[role]} {spec.label}: {error.message}"
         if isinstance(error, NotRecorded):

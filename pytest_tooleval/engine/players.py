@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from itertools import count
@@ -18,26 +16,26 @@ from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.untrusted import as_mapping
 from ..suite.model import ResolvedCase
+from .asking.context import sampling_for
 from .clients.base import ChatRequest
+from .models.spec import ModelSpec
+from .others import Models
 from .toolbox import Toolbox
 from .toolbox import ends_chain
 
 _REFUSED: CallStatus = "refused"
-# A reply, or all replies of an agent that has run its own loop.
-Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Reply, ...]]]
 
 
 class Player:
     """The model or agent of one trial."""
 
-    __slots__ = ("_ask", "_case", "_sampling", "_trial")
+    __slots__ = ("_case", "_models", "_sampling", "_spec", "_trial")
 
-    def __init__(
-        self, case: ResolvedCase, ask: Ask, sampling: Mapping[str, Any], trial: int = 0
-    ) -> None:
+    def __init__(self, case: ResolvedCase, spec: ModelSpec, models: Models, trial: int) -> None:
         self._case = case
-        self._ask = ask
-        self._sampling = sampling
+        self._spec = spec
+        self._models = models
+        self._sampling = sampling_for(spec, case)
         self._trial = trial
 
     async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
@@ -48,7 +46,7 @@ class Player:
             request = ChatRequest(
                 tuple(messages), tools, case.tool_choice, self._sampling, self._trial, toolbox
             )
-            answer = await self._ask(request)
+            answer = await self._models.ask(self._spec, request)
             if not isinstance(answer, Reply):
                 replies += answer
                 if answer[-1].cached:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
@@ -10,6 +12,16 @@ from ..record.transcript import text_of
 from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
+
+# A reply, or all replies of an agent that has run its own loop.
+Answered = Reply | tuple[Reply, ...]
+# Reads what a judge or a simulated user said; raises ModelError where it cannot.
+Read = Callable[[Reply], object]
+
+
+def last_of(answered: Answered) -> Reply:
+    """The reply, or the last one of a whole run."""
+    return answered if isinstance(answered, Reply) else answered[-1]
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
@@ -39,8 +51,8 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     )
 
 
-def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply | tuple[Reply, ...]:
-    """A reply, or all replies of an agent with its own loop."""
+def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Answered:
+    """The reply of a model, or the run of an agent."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
     replies = (read_reply(each, request, cached=cached) for each in answer.replies)

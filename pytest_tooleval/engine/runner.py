@@ -12,26 +12,21 @@ import contextlib
 import random
 import threading
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any
 from typing import TypeVar
 
 from ..errors import ModelError
-from ..record.run import Role
 from ..record.transcript import Judged
-from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
-from .asking import Answered
-from .asking import Asker
-from .asking import AskOptions
-from .asking import Shared
-from .asking import last_of
-from .asking import load_client
-from .asking import set_by
+from .asking.context import Context
+from .asking.context import set_by
+from .asking.gateway import AskedModels
+from .asking.gateway import ModelGateway
+from .asking.gateway import Shared
 from .cassettes.cassette import Cassette
 from .cassettes.replay import recorded
-from .clients.base import ChatRequest
+from .clients.choice import load_client
 from .clients.transport import missing_key
 from .judge import judge_one
 from .judge import with_verdicts
@@ -39,8 +34,6 @@ from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
-from .others import AskOne
-from .others import Read
 from .threads import DaemonThreads
 from .trial import Trial
 from .trial import hold
@@ -71,7 +64,7 @@ class Runner:
             # Its own generator: test plugins reseed the global one before every item.
             rng=random.Random(),
         )
-        self._askers: dict[str, Asker] = {}
+        self._gateways: dict[str, ModelGateway] = {}
         self._loaded: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -111,54 +104,38 @@ class Runner:
 
     async def _hold(self, trial: Trial) -> Transcript:
         live = trial.live_tools()
-        asker, placed = self._asker(trial.model), set_by(trial.model, trial.case)
-        refusal = live.refusal if live else ""
-        public = trial.case.public
-        others = AskOptions(trial.priority, trial.cassette, trial.fresh, public=public)
-        options = replace(others, set_by=placed, refusal=refusal)
-
-        async def ask(request: ChatRequest) -> Answered:
-            return await asker.ask(request, options)
-
-        def other(role: Role, spec: ModelSpec | None) -> AskOne:
-            return self._ask_as(role, spec, others)
-
-        return await hold(trial, ask, other, live)
+        context = Context(
+            trial.priority,
+            trial.cassette,
+            trial.fresh,
+            set_by(trial.model, trial.case),
+            live.refusal if live else "",
+            public=trial.case.public,
+        )
+        return await hold(trial, AskedModels(self._gateway, context), live)
 
     def judge(
         self, rubric: str, transcript: Transcript, judge: ModelSpec
     ) -> concurrent.futures.Future[Judged]:
         """Ask a judge about one rubric, for a whole conversation."""
-        ask = self._ask_as("judge", judge, AskOptions(0))
-        return self._start(judge_one(rubric, transcript, judge, ask))
+        return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
 
     def submit_judging(
         self, case: ResolvedCase, transcript: Transcript, judge: ModelSpec, cassette: Cassette | None
     ) -> concurrent.futures.Future[Transcript]:
         """Ask a judge about a conversation that ran elsewhere."""
-        ask = self._ask_as("judge", judge, AskOptions(0, cassette, public=case.public))
-        return self._start(with_verdicts(case, transcript, judge, ask))
+        models = AskedModels(self._gateway, Context(cassette=cassette, public=case.public))
+        return self._start(with_verdicts(case, transcript, judge, models))
 
-    def _ask_as(self, role: Role, spec: ModelSpec | None, options: AskOptions) -> AskOne:
-        """The way to a judge or a simulated user."""
-
-        async def ask(request: ChatRequest, read: Read) -> Reply:
-            assert spec is not None
-            own = replace(options, set_by=set_by(spec), role=role, read=read)
-            return last_of(await self._asker(spec).ask(request, own))
-
-        return ask
-
-    def _asker(self, spec: ModelSpec) -> Asker:
-        asker = self._askers.get(spec.label)
-        if asker is None:
-            asker = self._askers[spec.label] = Asker(spec, self._shared)
-        return asker
+    def _gateway(self, spec: ModelSpec) -> ModelGateway:
+        if spec.label not in self._gateways:
+            self._gateways[spec.label] = ModelGateway(spec, self._shared)
+        return self._gateways[spec.label]
 
     @property
     def problems(self) -> list[str]:
         """A line for each model of which there is something to say."""
-        return [asker.problem for asker in list(self._askers.values()) if asker.problem]
+        return [each.problem for each in list(self._gateways.values()) if each.problem]
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -187,7 +164,7 @@ class Runner:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks, timeout=2.0)
-            closing = [asyncio.ensure_future(asker.close()) for asker in self._askers.values()]
+            closing = [asyncio.ensure_future(each.close()) for each in self._gateways.values()]
             if closing:
                 await asyncio.wait(closing, timeout=1.0)
         finally:

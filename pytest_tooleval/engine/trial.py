@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
-from ..record.run import Role
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
-from .asking import sampling_for
 from .cassettes.cassette import Cassette
 from .judge import require_judge
 from .judge import with_verdicts
 from .models.spec import ModelSpec
-from .others import AskOne
+from .others import Models
 from .play import play
-from .players import Ask
 from .players import Player
 from .toolbox import ToolSource
 from .tools.live import BeginAnew
@@ -55,28 +51,24 @@ class Trial:
         return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
 
 
-# Asks the model that judges or plays the user.
-AskOther = Callable[[Role, ModelSpec | None], AskOne]
-
-
-async def hold(trial: Trial, ask: Ask, other: AskOther, live: LiveTools | None = None) -> Transcript:
+async def hold(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
     """The transcript of a trial, judged. Raises ModelError when an answer could not be had."""
     require_judge(trial.case, trial.judge)
     try:
         try:
-            transcript = await _converse(trial, ask, other, live)
+            transcript = await _converse(trial, models, live)
         except BeginAnew:
-            transcript = await _converse(trial, ask, other, live)
+            transcript = await _converse(trial, models, live)
     finally:
         if live is not None:
             await live.close()
-    return await with_verdicts(trial.case, transcript, trial.judge, other("judge", trial.judge))
+    return await with_verdicts(trial.case, transcript, trial.judge, models)
 
 
-async def _converse(trial: Trial, ask: Ask, other: AskOther, live: LiveTools | None) -> Transcript:
+async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Transcript:
     case, number = trial.case, trial.number
-    player = Player(case, ask, sampling_for(trial.model, case), number)
-    user = user_in(case, trial.user, other("user", trial.user), number)
+    player = Player(case, trial.model, models, number)
+    user = user_in(case, trial.user, models, number)
     world = WorldTools(case.world, case.public) if case.world is not None else None
     sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]
     if live is not None:

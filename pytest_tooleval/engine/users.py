@@ -17,13 +17,13 @@ from ..suite.model import User
 from ..text import counted
 from ..text import printable
 from ..text import shorten
-from .asking import sampling_for
+from .asking.context import sampling_for
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
 from .models.tables import ModelTables
 from .models.tables import resolve_models
-from .others import AskOne
-from .others import errors_of
+from .others import Models
+from .others import ask_other
 
 # With other words, small models play the assistant or stop at once.
 _INSTRUCTIONS = """\
@@ -79,7 +79,9 @@ class ScriptedUser:
         return None if turn is None else turn.messages
 
 
-def user_in(case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int) -> UserInConversation:
+def user_in(
+    case: ResolvedCase, spec: ModelSpec | None, models: Models, trial: int
+) -> UserInConversation:
     """The user of a case. Raises ModelError when a model has to play it and none is named."""
     if case.case.user is None:
         return ScriptedUser(case)
@@ -89,7 +91,7 @@ def user_in(case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int)
             "tooleval_user in the ini file, or give user.model in the case",
             kind="user",
         )
-    return SimulatedUser(case.case.user, spec, ask, trial)
+    return SimulatedUser(case.case.user, spec, models, trial)
 
 
 def opening(user: User) -> list[Message]:
@@ -101,10 +103,10 @@ def opening(user: User) -> list[Message]:
 class SimulatedUser:
     """A user that a model plays, in one conversation."""
 
-    def __init__(self, user: User, spec: ModelSpec, ask: AskOne, trial: int) -> None:
+    def __init__(self, user: User, spec: ModelSpec, models: Models, trial: int) -> None:
         self._user = user
         self._spec = spec
-        self._ask = ask
+        self._models = models
         self._trial = trial
         self._messages = opening(user)
         self._heard = 0
@@ -122,9 +124,7 @@ class SimulatedUser:
             self._heard = len(replies)
         sampling = sampling_for(self._spec)
         request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
-        with errors_of("user", self._spec):
-            reply = await self._ask(request, self._read)
-            text = self._read(reply)
+        reply, text = await ask_other("user", self._models, self._spec, request, self._read)
         self._replies.append(reply)
         if text is None:
             return None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval.engine.asking import sampling_for
+from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
 from pytest_tooleval.engine.clients.base import ChatRequest

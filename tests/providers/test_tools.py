@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.suite.provider_schemas import Rules

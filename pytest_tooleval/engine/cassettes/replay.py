@@ -8,16 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.run import Role
-from ...record.transcript import Reply
 from ...record.transcript import Transcript
-from ..asking import Answered
-from ..asking import last_of
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..models.spec import ModelSpec
-from ..others import AskOne
-from ..others import Read
-from ..players import Ask
+from ..reply import Answered
+from ..reply import Read
 from ..reply import read_run
 from ..trial import Trial
 from ..trial import hold
@@ -25,33 +21,21 @@ from .cassette import NotRecorded
 from .cassette import key_of
 from .cassette import question
 
-Find = Callable[[str], "ChatAnswer | None"]
 
+class RecordedModels:
+    """Models whose answers are found by their keys; NotRecorded where one is missing."""
 
-def _asks(spec: ModelSpec, find: Find) -> Ask:
-    """Asking with recorded answers for the model's; NotRecorded where one is missing."""
+    def __init__(self, find: Callable[[str], ChatAnswer | None]) -> None:
+        self._find = find
 
-    async def ask(request: ChatRequest) -> Answered:
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Answered:
         asked = question(spec, request)
-        found = find(key_of(asked))
+        found = self._find(key_of(asked))
         if found is None:
             raise NotRecorded(asked)
         return read_run(found, request, cached=True)
-
-    return ask
-
-
-async def _replay(trial: Trial, find: Find) -> Transcript:
-    """The transcript, from recorded answers; NotRecorded at the first that is missing."""
-
-    def other(role: Role, spec: ModelSpec | None) -> AskOne:
-        async def ask(request: ChatRequest, read: Read) -> Reply:
-            assert spec is not None
-            return last_of(await _asks(spec, find)(request))
-
-        return ask
-
-    return await hold(trial, _asks(trial.model, find), other, trial.live_tools())
 
 
 def recorded(trial: Trial) -> Transcript | None:
@@ -64,7 +48,7 @@ def recorded(trial: Trial) -> Transcript | None:
         return None
     try:
         # It never waits: there is one question, and its answer is here.
-        _replay(trial, cassette.known).send(None)
+        hold(trial, RecordedModels(cassette.known)).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
@@ -80,7 +64,7 @@ def first_missing(trial: Trial) -> Mapping[str, Any] | None:
     """
     assert trial.cassette is not None
     try:
-        asyncio.run(_replay(trial, trial.cassette.find))
+        asyncio.run(hold(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
     except NotRecorded as missing:
         return missing.asked
     return None

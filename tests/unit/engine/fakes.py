@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable
 from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tooleval.engine import asking as lane_module
-from pytest_tooleval.engine.asking import Asker
-from pytest_tooleval.engine.asking import AskOptions
-from pytest_tooleval.engine.asking import Shared
+from pytest_tooleval.engine.asking import received
+from pytest_tooleval.engine.asking.context import Context
+from pytest_tooleval.engine.asking.gateway import ModelGateway
+from pytest_tooleval.engine.asking.gateway import Shared
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.others import AskOne
-from pytest_tooleval.engine.others import Read
-from pytest_tooleval.engine.players import Ask
+from pytest_tooleval.engine.reply import Answered
+from pytest_tooleval.engine.reply import Read
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.engine.trial import hold
 from pytest_tooleval.errors import ModelError
@@ -98,40 +98,44 @@ class FakeClient:
 
 
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
-    """Make askers talk to these clients, by the model's label."""
-    monkeypatch.setattr(lane_module, "make_client", lambda spec: clients[spec.label])
+    """Make gateways talk to these clients, by the model's label."""
+    monkeypatch.setattr(received, "make_client", lambda spec: clients[spec.label])
 
 
-class ModelAsker(Asker):
-    """Asks models, which answer with one reply."""
+class FakeModels:
+    """Models of a trial that answer by a function of who asks ("" for the judged one)."""
 
-    async def ask(self, request: ChatRequest, options: AskOptions) -> Reply:
-        found = await super().ask(request, options)
-        assert isinstance(found, Reply)
-        return found
+    def __init__(self, answer: Callable[[str, ChatRequest], Awaitable[Answered]]) -> None:
+        self.answer = answer
+
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Answered:
+        return await self.answer(role or "", request)
 
 
 async def held(
     case: ResolvedCase,
-    ask: Ask,
-    ask_user: AskOne | None = None,
+    answer: Callable[[str, ChatRequest], Awaitable[Answered]],
     user: ModelSpec | None = None,
     trial: int = 0,
 ) -> Transcript:
-    """The transcript of a trial in which these functions answer."""
-
-    def other(role: Role, asked: ModelSpec | None) -> AskOne:
-        return ask_user or no_other
-
-    async def no_other(request: ChatRequest, read: Read) -> Reply:
-        raise AssertionError("nobody else is asked")
-
-    return await hold(Trial(case, ModelSpec("m"), trial, user=user), ask, other)
+    """The transcript of a trial in which this function answers."""
+    return await hold(Trial(case, ModelSpec("m"), trial, user=user), FakeModels(answer))
 
 
-def asker_for(
+class Gateway(ModelGateway):
+    """A gateway to models that answer with one reply."""
+
+    async def reply(self, request: ChatRequest, context: Context | None = None) -> Reply:
+        found = await self.ask(request, context or Context())
+        assert isinstance(found, Reply)
+        return found
+
+
+def gateway_to(
     spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
-) -> ModelAsker:
+) -> Gateway:
     run = Shared(
         concurrency=32,
         slots=slots or Slots(8),
@@ -140,4 +144,4 @@ def asker_for(
         policy=policy,
         rng=random.Random(1),
     )
-    return ModelAsker(spec or ModelSpec("m"), run)
+    return Gateway(spec or ModelSpec("m"), run)

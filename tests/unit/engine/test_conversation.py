@@ -50,7 +50,7 @@ class Model:
         self.messages = list(messages)
         self.requests: list[ChatRequest] = []
 
-    async def ask(self, request: ChatRequest) -> Reply:
+    async def ask(self, role: str, request: ChatRequest) -> Reply:
         self.requests.append(request)
         message = self.messages.pop(0) if len(self.messages) > 1 else self.messages[0]
         return read_reply(ChatAnswer(message), request, cached=False)
@@ -203,7 +203,7 @@ async def test_a_forbidden_call_ends_it() -> None:
 async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
     error = ModelError("down", kind="server")
 
-    async def ask(request: ChatRequest) -> Reply:
+    async def ask(role: str, request: ChatRequest) -> Reply:
         if len(request.messages) > 1:
             raise error
         return read_reply(ChatAnswer(says(call("search"))), request, cached=False)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.fallbacks import REASONING_OPTION
 from pytest_tooleval.engine.fallbacks import Fallbacks
 from pytest_tooleval.engine.fallbacks import refused_parameter
 from pytest_tooleval.engine.models.spec import LEXICAL
+from pytest_tooleval.engine.models.spec import REASONING_OPTION
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 

@@ -9,7 +9,6 @@ import pytest
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.others import Read
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
@@ -35,7 +34,8 @@ class Cast:
         self.lines: dict[str, list[Any]] = {"user": [*user], "assistant": [*assistant]}
         self.asked: dict[str, list[ChatRequest]] = {"user": [], "assistant": []}
 
-    async def _ask(self, who: str, request: ChatRequest) -> Reply:
+    async def _answer(self, role: str, request: ChatRequest) -> Reply:
+        who = role or "assistant"
         self.asked[who].append(request)
         lines = self.lines[who]
         line = lines.pop(0) if len(lines) > 1 else lines[0]
@@ -43,13 +43,7 @@ class Cast:
         return read_reply(ChatAnswer(message, cost_usd=0.25), request, cached=False)
 
     async def play(self) -> Transcript:
-        async def ask(request: ChatRequest) -> Reply:
-            return await self._ask("assistant", request)
-
-        async def ask_user(request: ChatRequest, read: Read) -> Reply:
-            return await self._ask("user", request)
-
-        return await held(self.case, ask, ask_user, SPEC, trial=3)
+        return await held(self.case, self._answer, SPEC, trial=3)
 
 
 def said(text: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.models.spec import ModelSpec
 
 from ..fakes import WEATHER

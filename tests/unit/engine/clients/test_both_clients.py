@@ -22,7 +22,7 @@ from mock_server import call_message
 from mock_server import http
 from msgspec import structs
 
-from pytest_tooleval.engine.asking import sampling_for
+from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest

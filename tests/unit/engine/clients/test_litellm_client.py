@@ -14,10 +14,10 @@ import pytest
 from mock_server import MockServer
 from mock_server import http
 
-from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import MOST_BYTES
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
@@ -391,7 +391,7 @@ def test_a_litellm_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) 
 async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
     """litellm cannot send arguments to Claude that are not JSON; a chain must not end as an error."""
 
-    async def broken(request: ChatRequest) -> Reply:
+    async def broken(role: str, request: ChatRequest) -> Reply:
         if len(request.messages) > 1:
             answer = await mine.complete(request, 60.0)
             return read_reply(answer, request, cached=False)

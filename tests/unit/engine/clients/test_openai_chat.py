@@ -16,10 +16,10 @@ from mock_server import MockServer
 from mock_server import answer_to
 from mock_server import http
 
-from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients import transport
 from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.openai_responses import ITEMS
 from pytest_tooleval.engine.clients.openai_responses import responses_body
 from pytest_tooleval.engine.models.spec import ModelSpec

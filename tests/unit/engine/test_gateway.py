@@ -1,4 +1,4 @@
-"""One model's asker: fallback, giving up, limits, cassette."""
+"""One model's gateway: fallback, giving up, limits, cassette."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.asking import AskOptions
-from pytest_tooleval.engine.asking import sampling_for
+from pytest_tooleval.engine.asking.context import Context
+from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
@@ -26,10 +26,10 @@ from pytest_tooleval.record.transcript import Reply
 
 from .fakes import WEATHER
 from .fakes import FakeClient
-from .fakes import ModelAsker
-from .fakes import asker_for
+from .fakes import Gateway
 from .fakes import call
 from .fakes import case_of
+from .fakes import gateway_to
 from .fakes import says
 from .fakes import use_clients
 
@@ -40,8 +40,8 @@ def request(n: int = 0, **fields: Any) -> ChatRequest:
     return ChatRequest([{"role": "user", "content": f"Q{n}"}], [WEATHER], "required", **fields)
 
 
-async def ask_all(asker: ModelAsker, count: int) -> list[Reply | BaseException]:
-    asked = (asker.ask(request(n), AskOptions(n)) for n in range(count))
+async def ask_all(gateway: Gateway, count: int) -> list[Reply | BaseException]:
+    asked = (gateway.reply(request(n), Context(n)) for n in range(count))
     return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
 
 
@@ -60,9 +60,9 @@ COLD = {"temperature": 0.0}
 async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    asker = asker_for()
+    gateway = gateway_to()
     for n in range(3):
-        reply = await asker.ask(request(n, sampling=COLD), AskOptions(0))
+        reply = await gateway.reply(request(n, sampling=COLD))
         assert reply.tool_choice == "auto"
         assert reply.fallbacks == {"tool_choice": "auto", "temperature": None}
     sent = [(asked.tool_choice, dict(asked.sampling)) for asked in client.requests]
@@ -72,7 +72,7 @@ async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.
 async def test_what_was_learned_holds_for_questions_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    replies = await ask_all(asker_for(ModelSpec("m", max_concurrency=2)), 20)
+    replies = await ask_all(gateway_to(ModelSpec("m", max_concurrency=2)), 20)
     assert all(isinstance(reply, Reply) for reply in replies)
     # Only those two are refused that were on their way at the first refusal.
     assert len(client.requests) == 20 + 2
@@ -89,7 +89,7 @@ async def test_max_tokens_goes_under_its_new_name_also_if_the_user_set_it(
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
     asked = request(sampling={"max_tokens": 9})
-    reply = await asker_for().ask(asked, AskOptions(0, set_by={"max_tokens": "the suite"}))
+    reply = await gateway_to().reply(asked, Context(set_by={"max_tokens": "the suite"}))
     assert client.requests[-1].sampling == {"max_completion_tokens": 9}
     assert reply.fallbacks == {"max_tokens": "max_completion_tokens"}
 
@@ -105,7 +105,7 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
         ("temperature", "--tooleval-temperature", "leave it out, or set omit"),
     ]:
         with pytest.raises(ModelError) as raised:
-            await asker_for(spec).ask(request(sampling=COLD), AskOptions(0, set_by={name: place}))
+            await gateway_to(spec).reply(request(sampling=COLD), Context(set_by={name: place}))
         assert f"{name} is set by {place}: " in raised.value.message
         assert way in raised.value.message
         assert raised.value.kind == "bad_request"
@@ -122,10 +122,10 @@ async def test_a_refusal_that_had_another_reason_is_not_remembered(
         return ModelError("body.messages ...", kind="bad_request")
 
     use_clients(monkeypatch, {"m": FakeClient(answer)})
-    asker = asker_for()
+    gateway = gateway_to()
     with pytest.raises(ModelError, match=r"body\.messages"):
-        await asker.ask(request(0), AskOptions(0))
-    assert (await asker.ask(request(1), AskOptions(0))).tool_choice == "required"
+        await gateway.reply(request(0))
+    assert (await gateway.reply(request(1))).tool_choice == "required"
 
 
 @pytest.mark.parametrize("kind", ["credentials", "rate_limit", "timeout", "server", "bad_request"])
@@ -133,14 +133,14 @@ async def test_nothing_else_falls_back(monkeypatch: pytest.MonkeyPatch, kind: Er
     client = FakeClient(lambda asked: ModelError("tool_choice", kind=kind))
     use_clients(monkeypatch, {"m": client})
     with pytest.raises(ModelError) as raised:
-        await asker_for().ask(request(), AskOptions(0))
+        await gateway_to().reply(request())
     assert raised.value.kind == kind
     assert [asked.tool_choice for asked in client.requests] == ["required"]
 
 
 async def test_without_tools_there_is_no_tool_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: says(content="Hello"))})
-    reply = await asker_for().ask(ChatRequest([], (), "required"), AskOptions(0))
+    reply = await gateway_to().reply(ChatRequest([], (), "required"))
     assert reply.tool_choice is None
 
 
@@ -152,7 +152,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
     )
     use_clients(monkeypatch, {"m": client})
     # Without any wait, so that no time decides who comes first.
-    outcomes = await ask_all(asker_for(slots=Slots(4), policy=RetryPolicy(base=0)), 200)
+    outcomes = await ask_all(gateway_to(slots=Slots(4), policy=RetryPolicy(base=0)), 200)
     assert all(isinstance(o, ModelError) and o.kind == "unreachable" for o in outcomes)
     assert len(client.requests) < 100
     assert "after 3 attempts" in str(outcomes[0])
@@ -162,7 +162,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
 async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(lambda asked: ModelError("no answer", kind="timeout", retryable=True), 0.01)
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(asker_for(slots=Slots(4)), 200)
+    outcomes = await ask_all(gateway_to(slots=Slots(4)), 200)
     assert all(isinstance(o, ModelError) and o.kind == "timeout" for o in outcomes)
     assert len(client.requests) <= 4 + 4
 
@@ -175,9 +175,9 @@ async def test_an_endpoint_that_has_answered_is_not_given_up(monkeypatch: pytest
 
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
-    asker = asker_for()
-    await asker.ask(request(0), AskOptions(0))
-    outcomes = await ask_all(asker, 10)
+    gateway = gateway_to()
+    await gateway.reply(request(0))
+    outcomes = await ask_all(gateway, 10)
     assert isinstance(outcomes[0], Reply)
     assert len(client.requests) == 1 + 1 + 9 * 6  # every one of the others was tried in full
 
@@ -188,7 +188,7 @@ async def test_a_fatal_error_ends_the_model_at_once(
 ) -> None:
     client = FakeClient(lambda asked: ModelError("the key was refused", kind=kind, fatal=True))
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(asker_for(slots=Slots(2)), 100)
+    outcomes = await ask_all(gateway_to(slots=Slots(2)), 100)
     assert {str(o) for o in outcomes} == {"the key was refused"}
     assert all(isinstance(o, ModelError) and o.kind == kind for o in outcomes)
     assert len(client.requests) <= 3
@@ -208,12 +208,12 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
     begin = time.monotonic()
-    outcomes = await ask_all(asker_for(), 2)
+    outcomes = await ask_all(gateway_to(), 2)
     assert {str(o) for o in outcomes} == {"the key was refused"}
 
     client = FakeClient(lambda asked: ModelError("no", kind="credentials", fatal=True), latency=0.05)
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(asker_for(ModelSpec("m", requests_per_minute=1)), 50)
+    outcomes = await ask_all(gateway_to(ModelSpec("m", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
     assert time.monotonic() - begin < 60.0
     assert len(client.requests) == 1
@@ -224,7 +224,7 @@ async def test_a_day_long_wait_is_learned_from_the_first_case(monkeypatch: pytes
         lambda asked: ModelError("limit", kind="rate_limit", retryable=True, retry_after=4000.0)
     )
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(asker_for(slots=Slots(1)), 50)
+    outcomes = await ask_all(gateway_to(slots=Slots(1)), 50)
     assert all("asks to wait 4000 s" in str(o) for o in outcomes)
     assert len(client.requests) == 1
 
@@ -236,11 +236,11 @@ async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.
     free = FakeClient(lambda asked: GOOD)
     use_clients(monkeypatch, {"slow": throttled, "free": free})
     slots = Slots(2)
-    slow, other = asker_for(ModelSpec("slow"), slots), asker_for(ModelSpec("free"), slots)
-    waiting = [asyncio.create_task(slow.ask(request(n), AskOptions(0))) for n in range(20)]
+    slow, other = gateway_to(ModelSpec("slow"), slots), gateway_to(ModelSpec("free"), slots)
+    waiting = [asyncio.create_task(slow.reply(request(n))) for n in range(20)]
     await asyncio.sleep(0.01)
     replies = await asyncio.wait_for(
-        asyncio.gather(*(other.ask(request(n), AskOptions(99)) for n in range(20))), 5
+        asyncio.gather(*(other.reply(request(n), Context(99)) for n in range(20))), 5
     )
     assert len(replies) == 20
     for task in waiting:
@@ -254,11 +254,11 @@ async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
     narrow, wide = FakeClient(lambda asked: GOOD, 0.01), FakeClient(lambda asked: GOOD, 0.01)
     use_clients(monkeypatch, {"narrow": narrow, "wide": wide})
     slots = Slots(6)
-    askers = [
-        asker_for(ModelSpec("narrow", max_concurrency=2), slots),
-        asker_for(ModelSpec("wide"), slots),
+    gateways = [
+        gateway_to(ModelSpec("narrow", max_concurrency=2), slots),
+        gateway_to(ModelSpec("wide"), slots),
     ]
-    await asyncio.gather(*(ask_all(asker, 20) for asker in askers))
+    await asyncio.gather(*(ask_all(gateway, 20) for gateway in gateways))
     assert narrow.max_in_flight == 2
     assert wide.max_in_flight >= 4
 
@@ -270,7 +270,7 @@ async def test_a_key_in_what_a_provider_says_of_its_failure_is_taken_out(
     ended = ModelError("the provider ended the answer with error: sk-planted-0123456789", kind="server")
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: ended)})
     with pytest.raises(ModelError) as raised:
-        await asker_for(ModelSpec("m", api_key_env="PLANTED_KEY")).ask(request(), AskOptions(0))
+        await gateway_to(ModelSpec("m", api_key_env="PLANTED_KEY")).reply(request())
     said = "the provider ended the answer with error: [secret]"
     assert (raised.value.message, str(raised.value)) == (said, said)
     assert "planted" not in f"{raised.value!r} {raised.value.args}"
@@ -284,10 +284,10 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
         call("get_weather", '{"city": "sk-planted-1234"}'), content="your key: sk-planted-1234"
     )
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking)})
-    asker = asker_for(ModelSpec("m", api_key_env="MY_KEY"))
+    gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    reply = await asker.ask(request(), AskOptions(0, cassette))
-    replayed = await asker.ask(request(), AskOptions(0, cassette))
+    reply = await gateway.reply(request(), Context(cassette=cassette))
+    replayed = await gateway.reply(request(), Context(cassette=cassette))
     assert "sk-planted" not in str(reply) + cassette.path.read_text()
     assert replayed.calls == reply.calls
     assert replayed.message == reply.message
@@ -301,9 +301,9 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
     leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking, finish_reason=f"stop {key}")})
-    asker = asker_for(ModelSpec("m", api_key_env="MY_KEY"))
+    gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    reply = await asker.ask(request(), AskOptions(0, cassette))
+    reply = await gateway.reply(request(), Context(cassette=cassette))
     stand_in = "sk-" + "x" * 15
     assert [made.arguments for made in reply.calls] == [{"city": stand_in}, {stand_in: "x"}]
     assert reply.finish_reason == f"stop {stand_in}"
@@ -319,7 +319,7 @@ async def test_values_of_headers_are_not_recorded(
     for value in ("planted-1", "planted-1", "planted-2"):
         spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
         asked = request(sampling=sampling_for(spec, case_of()))
-        await asker_for(spec).ask(asked, AskOptions(0, cassette))
+        await gateway_to(spec).reply(asked, Context(cassette=cassette))
         keys.append(key_of(question(spec, asked)))
     assert "X-Gate" in cassette.path.read_text()
     assert "planted" not in cassette.path.read_text()
@@ -333,7 +333,7 @@ async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.M
         deep = {"x": deep}
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: {"content": None, "extra": deep})})
     with pytest.raises(ModelError, match="nested more than") as raised:
-        await asker_for().ask(request(), AskOptions(0))
+        await gateway_to().reply(request())
     assert raised.value.kind == "bad_response"
     while deep:  # freed level by level, as a recursive destructor is not everywhere safe
         deep = deep.pop("x")
@@ -345,8 +345,8 @@ async def test_a_recorded_answer_is_not_asked_for_again(
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    first = await asker_for().ask(request(), AskOptions(0, cassette))
-    again = await asker_for().ask(request(), AskOptions(0, Cassette(cassette.path, "none")))
+    first = await gateway_to().reply(request(), Context(cassette=cassette))
+    again = await gateway_to().reply(request(), Context(cassette=Cassette(cassette.path, "none")))
     assert len(client.requests) == 2  # the refusal, and the answer
     assert again.fallbacks == first.fallbacks == {"tool_choice": "auto"}
     assert (first.cached, again.cached) == (False, True)
@@ -358,9 +358,9 @@ async def test_a_recorded_answer_is_not_asked_for_again(
 async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     client = FakeClient(lambda asked: GOOD)
     use_clients(monkeypatch, {"m": client})
-    asker, cassette = asker_for(), Cassette(tmp_path / "c.jsonl", "new")
-    await asker.ask(request(), AskOptions(0, cassette))
-    assert not (await asker.ask(request(), AskOptions(0, cassette, fresh=True))).cached
+    gateway, cassette = gateway_to(), Cassette(tmp_path / "c.jsonl", "new")
+    await gateway.reply(request(), Context(cassette=cassette))
+    assert not (await gateway.reply(request(), Context(cassette=cassette, fresh=True))).cached
     assert len(client.requests) == 2
 
 
@@ -369,7 +369,7 @@ async def test_what_is_not_recorded_is_an_error_in_replay(
 ) -> None:
     use_clients(monkeypatch, {})
     with pytest.raises(ModelError, match="--tooleval-record=none") as raised:
-        await asker_for().ask(request(), AskOptions(0, Cassette(tmp_path / "c.jsonl", "none")))
+        await gateway_to().reply(request(), Context(cassette=Cassette(tmp_path / "c.jsonl", "none")))
     assert raised.value.kind == "replay"
 
 
@@ -382,8 +382,8 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
             return await super().complete(request, timeout_s)
 
     use_clients(monkeypatch, {"m": Timed(lambda asked: GOOD)})
-    await asker_for(ModelSpec("m")).ask(request(), AskOptions(0))
-    await asker_for(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).ask(request(), AskOptions(0))
+    await gateway_to(ModelSpec("m")).reply(request())
+    await gateway_to(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).reply(request())
     assert seen == [60.0, 7.0]
 
 

@@ -1,0 +1,1 @@
+"""Asking one model: recording, retries, limits and fallbacks, one around the other."""

@@ -1,0 +1,77 @@
+"""What surrounds a request to a model, and what the user has set of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from ...keys import PublicTexts
+from ...record.run import Role
+from ...suite.model import ResolvedCase
+from ..cassettes.cassette import Cassette
+from ..models.spec import REASONING_OPTION
+from ..models.spec import SAMPLING
+from ..models.spec import ModelSpec
+from ..reply import Read
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where a request comes from: its place in the queue, and where its answer is kept.
+
+    `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case; `refusal`
+    says why only recorded answers may be used, and is empty where the model may be asked. `role` is that
+    of a model that is not judged itself, whose answers are checked by `read` before they are kept.
+    `public` is what the case's suite says, in which nothing is a secret; `key` finds its answer there.
+    """
+
+    priority: int = 0
+    cassette: Cassette | None = None
+    fresh: bool = False
+    set_by: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+    role: Role | None = None
+    read: Read | None = None
+    public: PublicTexts | None = None
+    key: str = ""
+
+
+def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:
+    """What to send beside messages and tools; without a case to a judge or a simulated user.
+
+    The case (with suite and command line) wins over the model's table, the table over the default
+    temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
+    this is recorded, and the clients take them from the table.
+    """
+    names = ("temperature", "max_tokens", "reasoning_effort")
+    chosen = {} if case is None else {name: getattr(case, name) for name in names}
+    table = dict(spec.sampling)
+    if chosen.get("reasoning_effort") is not None:
+        table.pop("thinking", None)  # the other way to say how much
+    sampling = {
+        "temperature": 0.0,
+        **{name: table[name] for name in SAMPLING if name in table},
+        **{name: value for name, value in chosen.items() if value is not None},
+        **spec.extra,
+    }
+    if isinstance(sampling.get("extra_headers"), Mapping):
+        sampling["extra_headers"] = _stand_ins(sampling["extra_headers"])
+    return {name: value for name, value in sampling.items() if name not in spec.omit}
+
+
+def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
+    """The headers with hashes for values: other headers are another question."""
+    hashes = {name: hashlib.sha256(str(value).encode()).hexdigest() for name, value in headers.items()}
+    return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
+
+
+def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
+    """The parameters that the user has set, and where; all others are defaults."""
+    placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
+    if case is None:
+        return placed
+    effort = {} if case.reasoning_effort is None else {"reasoning_effort": REASONING_OPTION}
+    return {**placed, **case.set_by, **effort}

@@ -1,0 +1,244 @@
+"""The way to one model in a run: from the cassette, else from its client, with retries and limits.
+
+Each part asks the next one: Recording, Retrying, Limited, FallingBack, Received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...record.run import Role
+from ..cassettes.cassette import Cassette
+from ..cassettes.cassette import key_of
+from ..cassettes.cassette import question
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatRequest
+from ..fallbacks import Fallbacks
+from ..fallbacks import ParameterRefused
+from ..limits.adaptive import AdaptiveSlots
+from ..limits.retry import RetryPolicy
+from ..limits.retry import with_retries
+from ..limits.slots import Pace
+from ..limits.slots import Slots
+from ..limits.spending import Spending
+from ..models.spec import LEXICAL
+from ..models.spec import ModelSpec
+from ..reply import Answered
+from ..reply import Read
+from ..reply import last_of
+from ..reply import read_run
+from ..tool_schemas import ToolSchemas
+from .breaker import Breaker
+from .context import Context
+from .context import set_by
+from .received import Received
+
+_OTHERS_TICK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all models of a run share; times in seconds."""
+
+    concurrency: int
+    slots: Slots
+    spending: Spending
+    timeout_s: float
+    policy: RetryPolicy
+    rng: random.Random
+
+
+class ModelGateway:
+    """One model: recorded, retried, limited, with fallbacks."""
+
+    def __init__(self, spec: ModelSpec, shared: Shared) -> None:
+        timeout_s, breaker = spec.timeout or shared.timeout_s, Breaker(spec.label)
+        self._received = Received(spec, shared.spending, timeout_s)
+        falling_back = FallingBack(self._received, spec)
+        limited = Limited(falling_back, spec, shared, breaker, timeout_s)
+        retrying = Retrying(limited, shared, breaker)
+        self.ask = Recording(retrying, spec).ask
+
+    @property
+    def problem(self) -> str:
+        """What to say of the model's own code, which only a callable has."""
+        return str(getattr(self._received.client, "problem", ""))
+
+    async def close(self) -> None:
+        if self._received.client is not None:
+            await self._received.client.close()
+
+
+class AskedModels:
+    """Asks all models of a trial, each through its gateway."""
+
+    def __init__(self, gateway: Callable[[ModelSpec], ModelGateway], context: Context) -> None:
+        self._gateway = gateway
+        self._context = context
+
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Answered:
+        context = self._context
+        if role is not None:
+            context = replace(context, set_by=set_by(spec), refusal="", role=role, read=read)
+        return await self._gateway(spec).ask(request, context)
+
+
+class Recording:
+    """Reads the answers of one model from a cassette, and adds to it what is not there."""
+
+    def __init__(self, inner: Retrying, spec: ModelSpec) -> None:
+        self._inner = inner
+        self._spec = spec
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def ask(self, request: ChatRequest, context: Context) -> Answered:
+        """The model's reply, of an agent maybe all its replies. Raises ModelError."""
+        cassette = context.cassette
+        # The built-in model is not kept: asking it costs nothing, and `none` is about network and money.
+        if cassette is None or self._spec.model == LEXICAL:
+            return read_run(await self._complete(request, context), request, cached=False)
+        asked = question(self._spec, request)
+        key = key_of(asked)
+        # Two cases may ask the same at the same time: only the first of them pays for it.
+        async with self._asking.setdefault(key, asyncio.Lock()):
+            # A rerun asks anew, if asking is allowed at all.
+            found = None if context.fresh and cassette.may_ask else cassette.find(key)
+            if found is not None:
+                return read_run(found, request, cached=True)
+            if not cassette.may_ask:
+                raise cassette.not_recorded(asked, "ask", self._spec.label)
+            try:
+                return await self._new(request, replace(context, key=key), cassette, asked)
+            finally:
+                cassette.release(key)
+
+    async def _new(
+        self, request: ChatRequest, context: Context, cassette: Cassette, asked: Mapping[str, Any]
+    ) -> Answered:
+        answer = await self._complete(request, context)
+        run = read_run(answer, request, cached=cassette.known(context.key) is answer)
+        if not last_of(run).cached:  # else another process has recorded it meanwhile
+            if context.read is not None:
+                context.read(last_of(run))
+            cassette.add(context.key, asked, answer, self._spec.modules)
+        return run
+
+    async def _complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        if context.refusal:
+            raise ModelError(context.refusal, kind="tool_server")
+        return await self._inner.complete(request, context)
+
+
+class Retrying:
+    """Asks until there is an answer, or the model is given up."""
+
+    def __init__(self, inner: Limited, shared: Shared, breaker: Breaker) -> None:
+        self._inner = inner
+        self._shared = shared
+        self._breaker = breaker
+
+    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        breaker, policy, rng = self._breaker, self._shared.policy, self._shared.rng
+
+        async def once() -> ChatAnswer:
+            return await self._inner.complete(request, context)
+
+        try:
+            answer = await with_retries(once, policy, rng, breaker.ends_retries, breaker.pause)
+        except ModelError as error:
+            breaker.gave_up(error)
+            raise
+        breaker.answered()
+        return answer
+
+
+class Limited:
+    """Lets requests through in their turn. `timeout_s` is the limit of one."""
+
+    def __init__(
+        self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker, timeout_s: float
+    ) -> None:
+        most = shared.concurrency
+        self._inner = inner
+        self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
+        self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
+        self._shared = shared
+        self._breaker = breaker
+        self._timeout_s = timeout_s
+
+    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        # The model's own limits come first, so that a throttled model holds no slot of the others.
+        async with self._own.hold(context.priority):
+            # Only now, as others may have asked while this one was waiting for its turn.
+            found = await self._of_others(context)
+            if found is not None:
+                return found
+            try:
+                answer = await self._in_turn(request, context)
+            except ModelError as error:
+                self._own.failed(error)
+                raise
+        self._own.answered()
+        for each in answer.replies:
+            self._pace.spent((each.prompt_tokens or 0) + (each.completion_tokens or 0))
+        return answer
+
+    async def _of_others(self, context: Context) -> ChatAnswer | None:
+        """What another process records while it asks the same.
+
+        Not waited for longer than for an answer: it may have been stopped.
+        """
+        if context.cassette is None or context.fresh:
+            return None
+        waited = 0.0
+        while not context.cassette.claim(context.key) and waited < self._timeout_s:
+            await self._breaker.pause(_OTHERS_TICK_S)
+            waited += _OTHERS_TICK_S
+        return context.cassette.find(context.key)
+
+    async def _in_turn(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        self._breaker.check()
+        await self._pace.wait(self._breaker.pause)
+        async with self._shared.slots.hold(context.priority):
+            self._breaker.check()
+            self._shared.spending.check()
+            if context.cassette is not None:
+                context.cassette.require_writing()
+            return await self._inner.complete(request, context)
+
+
+class FallingBack:
+    """Asks, and where something is refused at once again without it, each time for one thing more.
+
+    The slots are kept, as whoever took them next would be refused, too.
+    """
+
+    def __init__(self, inner: Received, spec: ModelSpec) -> None:
+        self._inner = inner
+        self._fallbacks = Fallbacks(spec)
+        self._schemas = ToolSchemas(spec)
+
+    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        hidden = self._schemas.changes(request.tools)
+        tried: set[str] = set()
+        while True:
+            # Only now, as much may have been learned while this one was waiting for its turn.
+            sent, instead = self._fallbacks.apply(request, context.set_by, tried)
+            try:
+                answer = await self._inner.complete(sent, context)
+            except ParameterRefused as refused:
+                self._fallbacks.learn(refused, context.set_by, tried)
+            else:
+                self._fallbacks.confirm(tried)
+                return structs.replace(answer, fallbacks={**instead, **answer.fallbacks, **hidden})

@@ -1,0 +1,64 @@
+"""What the client of a model answers: paid, checked, and without keys."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...keys import PublicTexts
+from ...record.calls import MAX_DEPTH
+from ...record.calls import is_nested_deeper
+from ...record.run import payer
+from ...secrets import redacted
+from ...secrets import scrub
+from ...secrets import secret_values
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatClient
+from ..clients.base import ChatRequest
+from ..clients.choice import make_client
+from ..limits.spending import Spending
+from ..limits.spending import price
+from ..models.spec import ModelSpec
+from .context import Context
+
+_TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint", "answers")
+
+
+class Received:
+    """The client of a model, made when it is first needed."""
+
+    def __init__(self, spec: ModelSpec, spending: Spending, timeout_s: float) -> None:
+        self._spec = spec
+        self._spending = spending
+        self._timeout_s = timeout_s
+        self.client: ChatClient | None = None
+
+    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        if self.client is None:
+            self.client = make_client(self._spec)
+        try:
+            answer = await self.client.complete(request, self._timeout_s)
+        except ModelError as error:
+            # What the provider said of its failure may hold an echoed key.
+            error.message = scrub(error.message, secret_values([self._spec.api_key_env]))
+            raise
+        replies = [self._priced(each) for each in answer.replies]
+        costs = [each.cost_usd for each in replies]
+        cost = None if None in costs else sum(each or 0 for each in costs)
+        # Paid for, also if it is refused below.
+        self._spending.add(payer(self._spec.label, context.role), cost)
+        *earlier, last = (_checked(each, context.public) for each in replies)
+        return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
+
+    def _priced(self, answer: ChatAnswer) -> ChatAnswer:
+        """The answer with its cost by the prices in the model's table, if there are any."""
+        spec = self._spec
+        cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
+        return answer if cost is None else structs.replace(answer, cost_usd=cost)
+
+
+def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
+    """An answer, or a reply of an agent's, with stand-ins for keys, before anybody sees it."""
+    if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
+        raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
+    return structs.replace(answer, **redacted({name: getattr(answer, name) for name in _TEXTS}, public))

@@ -1,0 +1,57 @@
+"""The client of a model: what calls it. Only the one that is needed is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...secrets import keep_secret
+from ..models.spec import LEXICAL
+from ..models.spec import ModelSpec
+from .base import ChatClient
+
+
+def make_client(spec: ModelSpec) -> ChatClient:
+    """The client for a model."""
+    keep_secret(spec.api_key_env)
+    return client_for(spec)(spec)
+
+
+def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
+    """What makes the client for a model."""
+    if spec.callable:
+        from .callable_client import CallableClient
+
+        return CallableClient
+    if spec.model == LEXICAL:
+        from .lexical import LexicalClient
+
+        return lambda _: LexicalClient()
+    if spec.protocol == "openai":
+        from .openai_chat import OpenAIClient
+
+        return OpenAIClient
+    if spec.protocol == "anthropic":
+        from .anthropic_messages import AnthropicClient
+
+        return AnthropicClient
+    if spec.protocol == "gemini":
+        from .gemini import GeminiClient
+
+        return GeminiClient
+    from .litellm_client import LitellmClient
+
+    return LitellmClient
+
+
+def load_client(spec: ModelSpec) -> None:
+    """Import what asks a model, on the thread that runs the tests.
+
+    Otherwise the engine's thread would import it beside what the tests do meanwhile, and the first
+    question would wait for both.
+    """
+    client_for(spec)
+    _ = spec.modules  # read from the sources of an agent
+    if not (spec.callable or spec.model == LEXICAL or spec.protocol):
+        from .litellm_client import load_before_asking
+
+        load_before_asking()
