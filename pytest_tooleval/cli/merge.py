@@ -254,7 +254,7 @@ def _keep(document: Document, cases: Sequence[KeptCase], store: Path) -> Trends 
     except (ToolevalError, OSError) as error:
         click.echo(printable(f"the run was not saved in the history: {error}"))
         return None
-    click.echo(f"saved as {document.run.id}; look at it with: tooleval show")
+    click.echo(f"saved as {document.run.id}; view: tooleval show")
     return trends
 
 

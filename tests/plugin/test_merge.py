@@ -188,7 +188,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     why = "gate pass_rate of agent; 1 result failed or without an answer, tolerated by no gate"
     assert judged.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     document = project.document()
-    assert f"saved as {document['run']['id']}; look at it with: tooleval show" in result.stdout
+    assert f"saved as {document['run']['id']}; view: tooleval show" in result.stdout
     (kept,) = History(project.path / ".tooleval").runs()
     assert (kept.cases, kept.selected, kept.failed, kept.errors) == (4, 4, 1, 1)
     assert (kept.status, kept.exitstatus) == ("finished", 1)
