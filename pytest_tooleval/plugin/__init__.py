@@ -100,13 +100,13 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
         return printable(
             f"tooleval: transcripts ({len(settings.transcripts)}) of {names}; no model is asked"
         )
-    rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
+    steps = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
     shared = (
         f" over {workers} workers (-n0 runs as many in one process, and starts faster)"
         if workers
         else ""
     )
-    return f"tooleval: {names}; {settings.concurrency} requests at a time{shared}{rounds}"
+    return f"tooleval: {names}; {settings.concurrency} requests at a time{shared}{steps}"
 
 
 class _Results:

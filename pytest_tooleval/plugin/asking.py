@@ -72,9 +72,9 @@ class Asking:
         self.settings = worker_settings(config, settings) if self._is_worker else settings
         # Called with the seconds that one answer has been waited for.
         self.on_wait: list[Callable[[float], None]] = []
-        # Called after each round of --tooleval-trials=auto: which cases to ask again, by node id.
+        # Called after each step of --tooleval-trials=auto: which cases to ask again, by node id.
         self.undecided: Callable[[Sequence[CaseRow]], Collection[str]] = lambda rows: ()
-        self._in_rounds: list[CaseItem] = []
+        self._in_steps: list[CaseItem] = []
         self._asked = 0
         self._known: list[pytest.Item] = []
         self._runner: Runner | None = None
@@ -126,7 +126,7 @@ class Asking:
         if not is_skipped(item):
             self._pending[item.nodeid] = self._submit(item)
             if self.settings.most_trials is not None:
-                self._in_rounds.append(item)
+                self._in_steps.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """In a worker of xdist: these two come next; ask for all that it has been given so far."""
@@ -180,14 +180,14 @@ class Asking:
             self.settings.allowed_tools,
         )
 
-    def _ask_in_rounds(self) -> None:
+    def _ask_in_steps(self) -> None:
         """Ask all that was asked ahead once more, and again, while a verdict over them is open.
 
         Whole cases stay in or out, by the verdicts over many: to stop by a case's own answers would
         bend its mean.
         """
-        items = [item for item in self._in_rounds if item.nodeid in self._pending]
-        self._in_rounds, again = [], items
+        items = [item for item in self._in_steps if item.nodeid in self._pending]
+        self._in_steps, again = [], items
         while again:
             spent = list(map(self._is_spent, again))
             if any(spent):
@@ -225,8 +225,8 @@ class Asking:
 
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
-        if self._in_rounds:
-            self._ask_in_rounds()
+        if self._in_steps:
+            self._ask_in_steps()
         pending = self._pending.pop(item.nodeid, None) or self._submit(item)
         try:
             return list(map(self._answer, pending))

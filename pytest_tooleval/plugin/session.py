@@ -100,8 +100,8 @@ class EvalSession:
         self.asking = Asking(config, settings)
         self.asking.on_wait.append(self._waited)
         self.asking.undecided = self._undecided
-        # Called after each round of --tooleval-trials=auto with the number of cases without a verdict.
-        self.on_round: list[Callable[[int], None]] = []
+        # Called after each step of --tooleval-trials=auto with the number of cases without a verdict.
+        self.on_step: list[Callable[[int], None]] = []
         # Called before anything is asked, with what the gates can decide at all.
         self.on_plan: list[Callable[[list[str]], None]] = []
         self.cases: dict[str, KeptCase] = {}
@@ -195,7 +195,7 @@ class EvalSession:
             write_estimate(reporter, rows)
             if self.settings.most_trials is not None:
                 most = self.settings.most_trials
-                reporter.write_line(f"a first round of --tooleval-trials=auto; up to {most} trials each")
+                reporter.write_line(f"a first step of --tooleval-trials=auto; up to {most} trials each")
         return True
 
     @pytest.hookimpl(tryfirst=True)
@@ -429,7 +429,7 @@ class EvalSession:
         """With --tooleval-trials=auto: the cases whose verdict more trials may decide."""
         verdict = self._verdict_on(rows)
         found = undecided(rows, verdict.gates, verdict.comparison)
-        for tell in self.on_round:
+        for tell in self.on_step:
             tell(len(found))
         return found
 

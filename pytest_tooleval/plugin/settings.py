@@ -86,7 +86,7 @@ class Settings:
 
     @property
     def looks(self) -> int:
-        """How often the run may be judged: once per round of --tooleval-trials=auto."""
+        """How often the run may be judged: once per step of --tooleval-trials=auto."""
         return self.most_trials or 1
 
     def writes(self, format: str) -> bool:

@@ -52,10 +52,10 @@ class Terminal:
         self._tolerated = tolerated_word(session.settings.part)
         self._is_worker = hasattr(config, "workerinput")
         self._summarising = False
-        self._rounds = 0
+        self._steps = 0
         self._last_sign = time.monotonic()
         session.asking.on_wait.append(self._heartbeat)
-        session.on_round.append(self._round)
+        session.on_step.append(self._step)
         session.on_plan.append(self._plan)
 
     @pytest.hookimpl(wrapper=True)
@@ -97,11 +97,11 @@ class Terminal:
             more = f"{self._session.asking.waiting} more cases are being asked"
             self._say(f"waiting for an answer for {waited_s:.0f} s; {more}")
 
-    def _round(self, undecided: int) -> None:
-        """A line for each round of --tooleval-trials=auto."""
-        self._rounds += 1
+    def _step(self, undecided: int) -> None:
+        """A line for each step of --tooleval-trials=auto."""
+        self._steps += 1
         verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all decided"
-        self._say(f"round {self._rounds}: {verdict}")
+        self._say(f"step {self._steps}: {verdict}")
 
     def _plan(self, lines: list[str]) -> None:
         """What the gates can decide, before anything is asked."""

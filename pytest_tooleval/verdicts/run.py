@@ -133,7 +133,7 @@ def _confidence(gates: Gates, looks: int) -> float | None:
 
 
 def _of_each_look(error: float, looks: int) -> float:
-    """The share of the error probability for each round of --tooleval-trials=auto.
+    """The share of the error probability for each step of --tooleval-trials=auto.
 
     Equal shares are alpha spending (Lan & DeMets 1983) at a constant rate (Kim & DeMets 1987). By
     Bonferroni's inequality they hold together, however the looks depend on each other.

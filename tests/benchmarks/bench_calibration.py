@@ -1,6 +1,6 @@
 """How often the baseline gate cries wolf, which drops it sees, and how well the intervals cover.
 
-    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --rounds | ...]
+    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --steps | ...]
 
 Prints the tables of docs/concepts/statistics.md; without a choice all of them, in about ten minutes.
 
@@ -62,7 +62,7 @@ MIXES = {
     "weak": (0.20, 0.50, (1.0,)),
     "typical, weights 1 and 3": (0.55, 0.15, (1.0, 3.0)),
 }
-# Cases, trials of the baseline (0: itself asked in rounds), change, drop, whether cases broke.
+# Cases, trials of the baseline (0: itself asked in steps), change, drop, whether cases broke.
 IN_ROUNDS: list[tuple[str, int, str, float, bool]] = [
     ("typical", 5, "none", 0.0, False),
     ("typical", 1, "none", 0.0, False),
@@ -79,17 +79,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=2000, help="simulated pairs of runs (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    for name in ("gate", "rounds", "intervals", "power"):
+    for name in ("gate", "steps", "intervals", "power"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only the {name} tables")
     options = parser.parse_args()
-    everything = not (options.gate or options.rounds or options.intervals or options.power)
+    everything = not (options.gate or options.steps or options.intervals or options.power)
     if options.gate or everything:
         print_table(false_alarms(options.pairs, options.seed))
         print_table(detection(options.pairs, options.seed))
         print_table(stress(options.pairs, options.seed))
-    if options.rounds or everything:
-        print_table(compared_in_rounds(options.pairs, options.seed))
-        print_table(gated_in_rounds(options.pairs, options.seed))
+    if options.steps or everything:
+        print_table(compared_in_steps(options.pairs, options.seed))
+        print_table(gated_in_steps(options.pairs, options.seed))
     if options.intervals or everything:
         print_table(coverage(options.pairs, options.seed))
     if options.power or everything:
@@ -231,10 +231,10 @@ def detection(pairs: int, seed: int) -> Iterable[list[str]]:
             yield [str(cases), str(trials), *map(percent, shares)]
 
 
-# Trials in rounds
+# Trials in steps
 
 
-def in_rounds(
+def in_steps(
     rates: Sequence[float], judge: Callable[[Side], Verdict], chance: random.Random
 ) -> tuple[Verdict, int, Side]:
     """The verdict of `--tooleval-trials=auto`, after how many trials of each case, and the run."""
@@ -250,7 +250,7 @@ def in_rounds(
     return verdict, trials, run
 
 
-def compared_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
+def compared_in_steps(pairs: int, seed: int) -> Iterable[list[str]]:
     """Against baselines of 100 cases; beside it a plan of five trials, which is what it would cost."""
     shares: tuple[Verdict, ...] = ("failed", "inconclusive")
     yield [
@@ -270,14 +270,14 @@ def compared_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
             if not trials:  # the baseline was itself asked until it passed against another one
                 first, passed = old, False
                 while not passed:
-                    verdict, _, old = in_rounds(rates, partial(_compared, first), chance)
+                    verdict, _, old = in_steps(rates, partial(_compared, first), chance)
                     passed = verdict == "passed"
-            verdict, rounds, _ = in_rounds(after, partial(_compared, old), chance)
+            verdict, steps, _ = in_steps(after, partial(_compared, old), chance)
             auto[verdict] += 1
-            asked += rounds
+            asked += steps
             fixed[compare(old, simulate(after, 5, chance)).verdict] += 1
         yield [
-            *(mix, str(trials) if trials else "asked in rounds", change),
+            *(mix, str(trials) if trials else "asked in steps", change),
             *(percent(auto[share] / runs) for share in shares),
             f"{asked / runs:.2f}",
             *(percent(fixed[share] / runs) for share in shares),
@@ -288,7 +288,7 @@ def _compared(old: Side, new: Side) -> Verdict:
     return compare(old, new, alpha=ALPHA / DEFAULT_MOST).verdict
 
 
-def gated_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
+def gated_in_steps(pairs: int, seed: int) -> Iterable[list[str]]:
     """A gate on the share of trials that pass, at a confidence of 0.95, over 100 and 400 cases."""
     yield ["cases", "value needed", "passed", "failed", "inconclusive", "mean trials"]
     mean = _mean(*MIXES["typical"][:2], "pass")
@@ -302,7 +302,7 @@ def gated_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
         found: Counter[Verdict] = Counter()
         asked = 0
         for _ in range(pairs // 2):
-            verdict, trials, _ = in_rounds(typical_pass_rates(cases, chance), judge, chance)
+            verdict, trials, _ = in_steps(typical_pass_rates(cases, chance), judge, chance)
             found[verdict] += 1
             asked += trials
         where = {0.0: "the true mean", -0.1: "10 points below", 0.1: "10 points above"}[above]

@@ -1,4 +1,4 @@
-"""`--tooleval-trials=auto`: asking in rounds until the verdicts are decided."""
+"""`--tooleval-trials=auto`: asking in steps until the verdicts are decided."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_asking_goes_on_until_a_drop_is_ruled_out(before: Project, workers: Sequ
     result.stdout.fnmatch_lines(
         [
             "tooleval: agent; 32 requests at a time; up to 10 trials, in one process",
-            "tooleval: round 1: no verdict yet on 30 cases",
-            "tooleval: round 2: no verdict yet on 30 cases",
-            "tooleval: round 3: all decided",
+            "tooleval: step 1: no verdict yet on 30 cases",
+            "tooleval: step 2: no verdict yet on 30 cases",
+            "tooleval: step 3: all decided",
             "agent passed: *; no worse than old.json: drops above 0.07 ruled out",
         ]
     )
@@ -98,7 +98,7 @@ def test_a_gate_goes_on_until_its_interval_is_off_the_value(project: Project) ->
     result.stdout.fnmatch_lines(["  pass^2, tag smoke: 0.75 (* at 96.67%) needs *"])
 
 
-def test_a_run_in_rounds_is_replayed(before: Project) -> None:
+def test_a_run_in_steps_is_replayed(before: Project) -> None:
     options = ("--tooleval-trials=auto", *COMPARED, "--tooleval-cassette=tape")
     assert before.run(*options).ret == 0
     before.forget_calls()
@@ -107,7 +107,7 @@ def test_a_run_in_rounds_is_replayed(before: Project) -> None:
     assert {row["scored"] for row in before.document()["cases"]} == {ROUNDS}
 
 
-def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: Project) -> None:
+def test_the_cap_on_costs_ends_the_steps_and_keeps_what_was_answered(project: Project) -> None:
     with MockServer() as server:
         with_server(project, server, input_price=1000, output_price=0)  # 0.05 USD an answer
         served_cases(project, CASES)
@@ -138,7 +138,7 @@ def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: P
         (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "already sets the number of trials"),
     ],
 )
-def test_what_does_not_go_with_rounds(before: Project, options: list[str], message: str) -> None:
+def test_what_does_not_go_with_steps(before: Project, options: list[str], message: str) -> None:
     result = before.run("--tooleval-trials=auto", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--tooleval-trials=auto: *{message}*"])
