@@ -76,12 +76,20 @@ def first_few(texts: Sequence[str], most: int = 8) -> str:
     return ", ".join(texts[:most]) + more
 
 
-def near(name: str, names: Iterable[str]) -> str:
-    """`, did you mean ...?` with up to three similar names; empty without any."""
+def near(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """`, did you mean ...?` with up to three similar names, after a prefix; empty without any."""
     from difflib import get_close_matches
 
     found = get_close_matches(name, list(names), n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(found)}?" if found else ""
+    return f", did you mean {' or '.join(prefix + each for each in found)}?" if found else ""
+
+
+def read_number(text: str) -> float:
+    """The number; -1 if it is not one, which no range includes."""
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
 
 
 def score_text(value: float | None) -> str:

@@ -127,8 +127,9 @@ def options() -> str:
         for option in group:
             value = option.metavar or "|".join(option.choices)
             name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
-            rows.append([text.replace("|", "\\|") for text in (name, option.help)])
-        parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning'), rows)}")
+            key = f"`tooleval_{option.key}`" if option.ini else ""
+            rows.append([text.replace("|", "\\|") for text in (name, option.help, key)])
+        parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning', 'ini key'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 

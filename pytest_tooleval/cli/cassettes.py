@@ -8,7 +8,6 @@ from typing import cast
 
 import click
 
-from ..engine.models.spec import EFFORTS
 from ..text import counted
 from ..text import printable
 
@@ -28,7 +27,6 @@ def cassette() -> None:
 @click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
 @click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
 @click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
-@click.option("--reasoning", type=click.Choice(EFFORTS), help="As --tooleval-reasoning in the run.")
 @click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
 @click.option("--judge", help="As --tooleval-judge in the run.")
 @click.option("--user", help="As --tooleval-user in the run.")
@@ -40,7 +38,6 @@ def explain(
     ids: tuple[str, ...],
     temperature: float | None,
     tool_choice: str | None,
-    reasoning: str | None,
     trials: int | None,
     judge: str | None,
     user: str | None,
@@ -75,7 +72,7 @@ def explain(
     specs = resolve_models(models, tables)
     judging, playing = (resolve_models([name], tables)[0] if name else None for name in (judge, user))
     choice = cast("ToolChoice | None", tool_choice)
-    overrides = Overrides(choice, temperature, trials=trials, reasoning_effort=reasoning)
+    overrides = Overrides(choice, temperature, trials=trials)
     chosen = [case for case in suite.test_cases if not ids or case.id in ids]
     missing = total = 0
     for case in chosen:

@@ -21,12 +21,15 @@ from ..errors import ToolevalError
 from ..errors import os_reason
 from ..text import counted
 from ..text import printable
+from ..verdicts.given import Baseline
+from ..verdicts.given import Gates
+from ..verdicts.given import Given
+from ..verdicts.given import read_baseline
+from ..verdicts.given import read_gates
 from ..verdicts.options import JUDGING
 from ..verdicts.options import OUTPUTS
 from ..verdicts.options import Option
 from ..verdicts.presets import PRESETS
-from ..verdicts.presets import Setting
-from ..verdicts.presets import options_text
 from ..writing import write_whole
 from .history import folder_option
 from .history import own_options
@@ -38,72 +41,48 @@ if TYPE_CHECKING:
     from ..record.document import Document
     from ..record.results import KeptCase
     from ..reports.outputs import Report
-    from ..verdicts.given import Baseline
-    from ..verdicts.given import Gates
     from ..verdicts.merge import Part
     from ..verdicts.run import RunVerdict
     from ..verdicts.sides import Side
 
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
-_JUDGED = {option.key: option for option in JUDGING}
+_OPTIONS = (*JUDGING, *OUTPUTS, _JUNIT)
 _UNWRITTEN = 4  # as pytest with --tooleval-report
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _sets(preset: str) -> dict[str, Setting]:
-    """The options of a preset that apply here."""
-    return {key: value for key, value in PRESETS[preset].sets.items() if key in _JUDGED}
-
-
-_PRESET = _JUDGED["preset"]._replace(
-    help="set options, unless you set them yourself: "
-    + "; ".join(f"{name}: {options_text(_sets(name))}" for name in PRESETS)
-)
-
-
-def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
-    def add(command: _Command) -> _Command:
-        for option in reversed(options):
-            settings: dict[str, Any] = {"help": own_options(option.help), "default": option.default}
-            if option.choices:
-                settings["type"] = click.Choice(option.choices)
-            elif option.metavar:
-                settings.update(metavar=option.metavar, multiple=option.many, type=option.type)
-            else:
-                settings["is_flag"] = True
-            command = click.option(f"--{option.name}", **settings)(command)
-        return command
-
-    return add
+def _with_options(command: _Command) -> _Command:
+    for option in reversed(_OPTIONS):
+        settings: dict[str, Any] = {"help": own_options(option.help)}
+        if option.is_flag:
+            settings["is_flag"] = True
+        else:
+            settings |= {"metavar": option.metavar or "|".join(option.choices), "multiple": option.many}
+        command = click.option(f"--{option.name}", **settings)(command)
+    return command
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN.json|FOLDER...")
-@_with_options([*({**_JUDGED, "preset": _PRESET}.values()), *OUTPUTS, _JUNIT])
+@_with_options
 @folder_option
 def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
-    """Join the shards of a run, and judge it.
+    """Merge shards and evaluate gates.
 
-    RUN.json are the JSON reports, one for each shard; a FOLDER means all *.json in it,
-    except in hidden folders. They contain the gates of the ini file. The exit status is 1 if the run
-    failed, and 2 if the shards cannot be joined: one is missing, duplicate, cut short, or from another
-    run.
+    RUN.json are the JSON reports of all shards; FOLDER means all *.json in it, except in hidden folders.
+    They contain the gates of the ini file. The exit status is 1 if the run failed, and 2 if the shards
+    cannot be merged: one is missing, duplicate, cut short, or from another run.
     """
-    from ..reports.outputs import check_reports
     from .showing import run_lines
 
-    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    typed = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = store_of(folder)
+    parts = _shards(runs)
     try:
-        reports = _reports(given)
-        check_reports(reports)
-        parts = _shards(runs, given.get("preset"))
-        read = {Path(part.path).resolve() for part in parts}
-        for report in reports:
-            if report.path.resolve() in read:
-                raise ConfigError(f"{report.option}: is a shard; name another file")
-        asked = _asked(given, parts[0].shard.judging, store)
+        given = _given(typed, parts[0])
+        reports = _reports(given, parts)
+        asked = _asked(given, store)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     cases, document, verdict = _judged(parts, asked)
@@ -119,26 +98,41 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
 
 
-def _reports(given: Mapping[str, Any]) -> list[Report]:
+def _given(typed: Mapping[str, Any], part: Part) -> Given:
+    """The options of the merge over those of the ini file, which every shard has."""
+    ini = {name.replace("-", "_"): value for name, value in part.shard.judging.items()}
+    given = Given(_OPTIONS, typed, ini)
+    given.check()
+    rule = PRESETS[given.preset].sets.get("pass") if "preset" in typed else None
+    if rule and "pass" not in part.run.options:
+        preset = f"--preset={given.preset}"
+        raise click.UsageError(f"{preset}: run the shards with --tooleval-pass={rule}")
+    return given
+
+
+def _reports(given: Given, parts: Sequence[Part]) -> list[Report]:
     from ..reports.outputs import Report
+    from ..reports.outputs import check_reports
     from ..reports.outputs import report_of
 
-    reports = [report_of(text, Path.cwd()) for text in given.get("report", ())]
-    if _JUNIT.name in given:
-        file = given[_JUNIT.name]
+    reports = [report_of(text, Path.cwd()) for text in given["report"]]
+    file = given[_JUNIT.name]
+    if file is not None:
         reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))
+    check_reports(reports)
+    shards = {Path(part.path).resolve() for part in parts}
+    for report in reports:
+        if report.path.resolve() in shards:
+            raise ConfigError(f"{report.option}: is a shard; name another file")
     return reports
 
 
-def _shards(runs: Sequence[str], preset: str | None) -> list[Part]:
+def _shards(runs: Sequence[str]) -> list[Part]:
     from ..verdicts.merge import check_parts
     from ..verdicts.merge import read_parts
 
     parts = read_parts(list(_documents(runs)))
     check_parts(parts)
-    rule = PRESETS[preset].sets.get("pass") if preset else None
-    if rule and "pass" not in parts[0].run.options:
-        raise click.UsageError(f"--preset={preset}: the shards must be run with --tooleval-pass={rule}")
     return parts
 
 
@@ -164,50 +158,19 @@ class _Asked(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _asked(given: Mapping[str, Any], judging: Mapping[str, Any], store: Path) -> _Asked:
-    """The command line takes precedence over the ini file (`judging`), and both over their preset."""
+def _asked(given: Given, store: Path) -> _Asked:
     from ..history import load_side
-    from ..verdicts.given import read_baseline
-    from ..verdicts.given import read_gates
-
-    ini = {name.replace("-", "_"): value for name, value in judging.items()}
-    typed: dict[str, Any] = {
-        key: list(value) if _JUDGED[key].many else value
-        for key, value in given.items()
-        if key in _JUDGED
-    }
-    for key, value in typed.items():
-        if _JUDGED[key].between:
-            _JUDGED[key].check(value)
-    name: str | None = typed.get("preset") or ini.get("preset")
-    preset = _sets(name) if name else {}
-    sets = {key: value for key, value in preset.items() if key not in {**typed, **ini}}
-    options: dict[str, Any] = {**typed, **sets}
-
-    def look(key: str) -> tuple[Any, str]:
-        if key in options:
-            return options[key], f"--tooleval-{_JUDGED[key].name}="
-        return ini.get(key, []), f"tooleval_{key}: "
 
     def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
         return load_side(name, store, holding)
 
+    judging = {option.name for option in JUDGING}
     return _Asked(
-        read_gates(
-            look,
-            options.get("confidence"),
-            by_ini=() if "preset" in typed else sets,
-        ),
-        read_baseline(
-            options.get("baseline"),
-            options.get("baseline_model", ()),
-            options.get("max_drop"),
-            load,
-            by_preset="baseline" in sets,
-        ),
-        bool(options.get("fail_inconclusive") or ini.get("fail_inconclusive")),
-        not given.get("no_history") and not ini.get("no_history"),
-        {_JUDGED[key].name: value for key, value in options.items()},
+        read_gates(given),
+        read_baseline(given, load),
+        given["fail_inconclusive"],
+        given["history"] == "on",
+        {name: value for name, value in given.record().items() if name in judging},
     )
 
 

@@ -20,11 +20,8 @@ from .clients.base import ChatRequest
 from .clients.base import sent_parameters
 from .models.prices import listed
 from .models.providers import FORCED
-from .models.spec import LEXICAL
-from .models.spec import REASONING_OPTION
 from .models.spec import ModelSpec
 
-_EFFORT = "reasoning_effort"
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 # What replaces a refused parameter; all others are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
@@ -94,7 +91,7 @@ def fallback_text(parameter: str, sent: str | None) -> str:
     """The fallback for a parameter, in words."""
     if parameter == "tool_choice":
         return f"tool_choice sent as '{sent}', because this model refuses the case's"
-    if parameter == _EFFORT:
+    if parameter == "reasoning_effort":
         return "no reasoning effort sent, because this model is not known to reason"
     if sent is None:
         return f"{parameter} left out, because this model refuses it"
@@ -124,7 +121,7 @@ class Fallbacks:
             key = _key(name, value)
             if key not in refused:
                 continue
-            if _is_default(name, value, set_by) or set_by[name] == REASONING_OPTION:
+            if _is_default(name, value, set_by):
                 instead[name] = _INSTEAD.get(name)
             elif key in ignored:
                 error = ParameterRefused(f"{self._spec.model} ignores {name}", name, value)
@@ -171,10 +168,7 @@ def _listed(model: str) -> frozenset[str]:
     """What the model refuses according to litellm's price list."""
     entry = listed(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": FORCED}
-    refused = {key for flag, key in flags.items() if entry.get(flag) is False}
-    if model == LEXICAL or (entry and not entry.get("supports_reasoning")):
-        refused.add(_EFFORT)
-    return frozenset(refused)
+    return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:

@@ -50,7 +50,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
-    if early_config.known_args_namespace.tooleval_stop_on_eof:
+    # Set by programs that start pytest; child processes must not see it.
+    if os.environ.pop("TOOLEVAL_STOP_ON_EOF", ""):
         early_config.stash[STANDARD_INPUT] = os.dup(0)  # before pytest replaces it
     return (yield)
 
@@ -88,7 +89,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = config.stash.get(_settings_key, None)
     if settings is None or not settings.models:
         return []
-    preset = [f"tooleval: {settings.preset.text}"] if settings.preset.sets else []
+    preset = [f"tooleval: {settings.preset_text}"] if settings.preset_text else []
     return [_asked_header(settings, config.getoption("numprocesses", None)), *preset]
 
 

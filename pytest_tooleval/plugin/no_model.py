@@ -8,7 +8,7 @@ from ..suite.discovery import SUITE_ENDING
 from .settings import Settings
 
 _HOW = (
-    "use --tooleval-model=NAME, or set tooleval_models in the ini file "
+    "use --tooleval-model=NAME, or set tooleval_model in the ini file "
     "(builtin/lexical needs no key and no network)"
 )
 NO_MODEL = f"no model is set: {_HOW}"
@@ -25,8 +25,8 @@ def missing_model(config: pytest.Config, settings: Settings) -> str:
 def _needs(config: pytest.Config, settings: Settings) -> list[str]:
     paths = (name.partition("::")[0] for name in config.getoption("file_or_dir"))
     return [
-        f"the preset {settings.preset.name}" if settings.preset.name else "",
-        "a gate" if settings.gates or settings.judging else "",
+        f"the preset {settings.preset}" if settings.preset else "",
+        "a gate" if settings.gates or settings.judging.keys() - {"history"} else "",
         "the baseline" if config.getoption("tooleval_baseline") is not None else "",
         *(path for path in paths if path.endswith(SUITE_ENDING)),
     ]

@@ -57,7 +57,6 @@ from .history import Keeper
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
 from .no_model import missing_model
-from .options import given_options
 from .output import clean_sections
 from .output import clean_warning
 from .settings import Settings
@@ -344,7 +343,7 @@ class EvalSession:
             spent=self.spent,
             answers=self._answers,
             models=tuple(AskedModel(spec.label, spec.identity) for spec in self.settings.models),
-            options=given_options(self.config),
+            options=dict(self.settings.options),
             git=self._git,
             selected=self.selected,
             partial=ran_partly(rows) or self.shard is not None,

@@ -1,6 +1,6 @@
 """What ends a run like Ctrl-C, with its results: SIGTERM, SIGHUP, and the end of standard input.
 
-CI jobs and containers send SIGTERM, a closed terminal SIGHUP. `--tooleval-stop-on-eof` is for programs
+CI jobs and containers send SIGTERM, a closed terminal SIGHUP. TOOLEVAL_STOP_ON_EOF is for programs
 that start pytest: however they end, the system closes their pipe.
 """
 

@@ -17,9 +17,9 @@ class Mean(Struct, frozen=True, gc=False):
     low: Annotated[float | None, doc("The lower end of the 95% interval; null when not computed.")] = (
         None
     )
-    high: Annotated[
-        float | None, doc("The upper end of the 95% interval; null when not computed.")
-    ] = None
+    high: Annotated[float | None, doc("The upper end of the 95% interval; null when not computed.")] = (
+        None
+    )
 
 
 class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "pass_hat": "pass^k"}):

@@ -488,7 +488,6 @@ class Overrides:
     trials: int | None = None
     pass_rule: str | None = None
     thresholds: Mapping[str, float | None] | None = None
-    reasoning_effort: str | None = None
 
 
 class ResolvedTurn(Struct, frozen=True):
@@ -506,7 +505,7 @@ class ResolvedCase(Struct, frozen=True):
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
     `temperature` and `max_tokens` are None if neither the command line, the case nor the suite sets
-    them, `reasoning_effort` if the command line does not. `pass_rule` is `mean`, `all`, `any` or `K/N`
+    them. `pass_rule` is `mean`, `all`, `any` or `K/N`
     with N trials. `live_tools` are the tools to call for real, if the command line allows them.
     `messages` come before the first reply. `set_by` says which parameters the user has set, and where;
     `public` what stands in the suite.
@@ -528,7 +527,6 @@ class ResolvedCase(Struct, frozen=True):
     limits: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
     live_tools: tuple[str, ...] = ()
-    reasoning_effort: str | None = None
     set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
@@ -601,7 +599,6 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         trials=_trials(rule, over, case, suite),
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
-        reasoning_effort=over.reasoning_effort,
         set_by=_set_by(suite, case, over),
     )
 

@@ -1,30 +1,120 @@
-"""Reads gates and baseline from options and ini file. Without any, nothing heavy is imported."""
+"""Reads what the user has set. Without gates and baseline, nothing heavy is imported."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Any
 
 from ..errors import ConfigError
 from ..errors import ToolevalError
+from .options import Option
+from .presets import PRESETS
+from .presets import options_text
 
 if TYPE_CHECKING:
     from .rules import Rule
     from .sides import Side
 
-# The value of an option, else of its ini key, and the prefix for messages about it.
-Given = Callable[[str], tuple[Any, str]]
 # Loads a run by name; of several good ones, the one with the most of these files and models.
 Load = Callable[[str, Collection[tuple[str, str]]], "Side"]
 
 
+class Given:
+    """What the user has set, by the keys of options: texts, lists of texts, and True for flags.
+
+    The command line takes precedence over the ini file, and both over their preset. Raises ConfigError
+    for invalid values.
+    """
+
+    def __init__(
+        self, options: Iterable[Option], typed: Mapping[str, Any], ini: Mapping[str, Any]
+    ) -> None:
+        self.options = {option.key: option for option in options}
+        self.typed = typed
+        self._own = {**ini, **typed}
+
+    @property
+    def preset(self) -> str:
+        return str(self._own.get("preset", ""))
+
+    @cached_property
+    def sets(self) -> dict[str, Any]:
+        """What the preset sets."""
+        own = {*self._own, *([] if "cassette" in self._own else ["record"])}
+        sets = PRESETS[self.preset].sets if self.preset in PRESETS else {}
+        return {key: value for key, value in sets.items() if key in self.options and key not in own}
+
+    @property
+    def preset_text(self) -> str:
+        """What the preset sets, as on the command line; empty if it sets nothing."""
+        return f"--tooleval-preset={self.preset} sets {options_text(self.sets)}" if self.sets else ""
+
+    def has(self, key: str) -> bool:
+        return key in self._own or key in self.sets
+
+    def asks(self, key: str) -> bool:
+        """Whether the command line or its preset sets it; the ini file speaks of all runs."""
+        return key in self.typed or (key in self.sets and "preset" in self.typed)
+
+    def where(self, key: str) -> str:
+        """The start of a message about the value."""
+        option = f"--tooleval-{self.options[key].name}"
+        return f"tooleval_{key}" if key in self._own and key not in self.typed else option
+
+    def __getitem__(self, key: str) -> Any:
+        """The value; a list for a repeatable option."""
+        option = self.options[key]
+        found = self._own.get(key)
+        if found is None and key != "preset":
+            found = self.sets.get(key)
+        if option.is_flag:
+            return found in (True, "on")
+        if option.many:
+            return [self._value(option, text) for text in found or ()]
+        found = option.default if found is None else found
+        return None if found is None else self._value(option, found)
+
+    def _value(self, option: Option, text: str) -> Any:
+        try:
+            return option.value(text)
+        except ValueError as error:
+            where = self.where(option.key)
+            sign = "=" if where.startswith("--") else ": "
+            raise ConfigError(f"{where}{sign}{text}: {error}") from None
+
+    def check(self) -> None:
+        """ConfigError for invalid values, and for options that do not go together."""
+        for key in self._own:
+            self[key]
+        for key in self.typed:
+            for other, why in self.options[key].excludes.items():
+                if other in self.typed:
+                    raise ConfigError(
+                        f"{self.where(key)}: cannot be combined with {self.where(other)}; {why}"
+                    )
+        for key in self._own:
+            needs = self.options[key].needs
+            if needs and not self.has(needs):
+                needed = self.options[needs]
+                shown = f"--tooleval-{needed.name}={needed.metavar}"
+                raise ConfigError(f"{self.where(key)}: needs {shown}")
+
+    def record(self) -> dict[str, Any]:
+        """The options for the record of a run, by their names."""
+        found = {**self.sets, **self.typed}
+        return {self.options[key].name: found[key] for key in sorted(found)}
+
+
 @dataclass(frozen=True)
 class Gates:
-    """The gates of the run; `asked` if the command line, not the ini file, has one."""
+    """The rules of gates; `asked` if the command line, not the ini file, has one."""
 
     rules: tuple[Rule, ...] = ()
     confidence: float | None = None
@@ -52,58 +142,28 @@ class Baseline:
     load: Load
 
 
-def read_gates(given: Given, confidence: float | None, *, by_ini: Collection[str] = ()) -> Gates:
-    """The gates. `by_ini` are options that a preset of the ini file has set.
-
-    Raises ConfigError for invalid values, and for gates that cannot be judged.
-    """
-    found = {option: given(option) for option in ("fail_under", "fail_over")}
-    if confidence is not None and not found["fail_under"][0]:
-        raise ConfigError("--tooleval-confidence: needs a gate; add --tooleval-fail-under")
-    if not any(entries for entries, _ in found.values()):
-        return Gates()
-    from .rules import read_rule
-
-    return Gates(
-        tuple(
-            read_rule(entry, where, over=option == "fail_over")
-            for option, (entries, where) in found.items()
-            for entry in entries
-        ),
-        confidence,
-        any(where.startswith("--") and option not in by_ini for option, (_, where) in found.items()),
-    )
+def read_gates(given: Given) -> Gates:
+    kinds = ("fail_under", "fail_over")
+    rules = tuple(rule for kind in kinds for rule in given[kind])
+    return Gates(rules, given["confidence"], any(map(given.asks, kinds)))
 
 
-def read_baseline(
-    name: str | None, pairs: Sequence[str], max_drop: float | None, load: Load, *, by_preset: bool
-) -> Baseline | None:
-    """The baseline; None without one. Raises ConfigError."""
+def read_baseline(given: Given, load: Load) -> Baseline | None:
+    """The baseline; None without one."""
+    name, models = given["baseline"], given["baseline_model"]
     if name is None:
-        for option, value in (("baseline-model", pairs), ("max-drop", max_drop)):
-            if value:
-                raise ConfigError(f"--tooleval-{option}: needs a baseline; add --tooleval-baseline")
         return None
-    if not name.strip():
-        raise ConfigError("--tooleval-baseline=: expected a file or the name of a run, got nothing")
-    models = []
-    for pair in pairs:
-        # litellm's names contain no `=`.
-        old, equals, new = pair.partition("=")
-        if not (equals and old.strip() and new.strip()):
-            raise ConfigError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")
-        models.append((old.strip(), new.strip()))
-    if by_preset:
-        return Baseline(name, None, models, max_drop or 0.0, load)
-    try:
-        run = load(name, ())
-    except ToolevalError as error:
-        raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
-    known = dict.fromkeys(row.model for row in run.cases)
-    for old, new in models:
-        if old not in known:
-            raise ConfigError(
-                f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
-                + ", ".join(filter(None, known))
-            )
-    return Baseline(name, run, models, max_drop or 0.0, load)
+    run = None
+    if "baseline" not in given.sets:
+        try:
+            run = load(name, ())
+        except ToolevalError as error:
+            raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
+        known = dict.fromkeys(row.model for row in run.cases if row.model)
+        for old, new in models:
+            if old not in known:
+                raise ConfigError(
+                    f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
+                    + ", ".join(known)
+                )
+    return Baseline(name, run, models, given["max_drop"] or 0.0, load)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-Setting = str | float | list[str]
+Setting = str | bool | list[str]
 
 
 class Preset(NamedTuple):
@@ -28,10 +28,10 @@ PRESETS = {
         "every case asked anew five times, judged by the interval, and no significant drop from the "
         "last good run",
         {
-            "trials": 5,
+            "trials": "5",
             "record": "all",
             "fail_under": ["0.85"],
-            "confidence": 0.95,
+            "confidence": "0.95",
             "fail_over": ["errors=2%"],
             "baseline": "good",
         },

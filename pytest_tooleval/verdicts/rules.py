@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 from typing import cast
 
-from ..errors import ConfigError
 from ..record.metrics import AMOUNTS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..text import near
-from .options import read_number
+from ..text import read_number
 
 Scope = Literal["model", "suite", "tag"]
 
@@ -61,22 +60,22 @@ class Rule:
         return [name for name in found if self.name in (None, name)]
 
 
-def read_rule(text: str, where: str, *, over: bool) -> Rule:
-    """Read `[SCOPE:][METRIC=]VALUE`. ConfigError, starting with `where`, if it is invalid."""
+def read_rule(text: str, *, over: bool) -> Rule:
+    """Read `[SCOPE:][METRIC=]VALUE`. ValueError if it is invalid."""
     # Model names contain colons (ollama/llama3:8b), metrics and numbers do not.
     group, _, condition = text.rpartition(":")
     metric, _, number = (part.strip() for part in condition.rpartition("="))
     scope, equals, name = (part.strip() for part in group.partition("="))
     scope = scope or "model"
     if scope not in _SCOPES or (equals and not name):
-        raise ConfigError(f"{where}{text}: {_OVER if over else _UNDER}{near(scope, _SCOPES)}")
+        raise ValueError(f"{_OVER if over else _UNDER}{near(scope, _SCOPES)}")
     chosen = cast("Scope", scope)
     problem = _over_problem(metric) if over else _under_problem(metric)
     if problem:
-        raise ConfigError(f"{where}{text}: {problem}")
+        raise ValueError(problem)
     needed, share = _most(metric, number) if over else (read_number(number), False)
     if not 0.0 <= needed <= (sys.float_info.max if over else 1.0):
-        raise ConfigError(f"{where}{text}: {_OVER if over else _UNDER}")
+        raise ValueError(_OVER if over else _UNDER)
     return Rule(metric or PASS_RATE, needed, chosen, name or None, over, share)
 
 

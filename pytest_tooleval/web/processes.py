@@ -19,9 +19,9 @@ Process = subprocess.Popen[bytes]
 
 
 def start(command: Sequence[str], folder: Path, output: Path) -> Process:
-    """Start a command in a folder, with all output to a file.
+    """Start pytest in a folder, with all output to a file.
 
-    Nothing is written to its input, a pipe that the system closes when this process ends.
+    Its input is a pipe that the system closes when this process ends, and the run with it.
     """
     with output.open("wb") as file:
         group: dict[str, Any] = {"start_new_session": True}
@@ -30,6 +30,7 @@ def start(command: Sequence[str], folder: Path, output: Path) -> Process:
         return subprocess.Popen(
             command,
             cwd=folder,
+            env={**os.environ, "TOOLEVAL_STOP_ON_EOF": "1"},
             stdin=subprocess.PIPE,
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -39,7 +39,7 @@ def ini_models(root: Path) -> list[str]:
     """The models of the ini file, which a run without --tooleval-model asks."""
     file = next((root / name for name, mark in _INI_FILES.items() if _holds(root / name, mark)), None)
     try:
-        value = "" if file is None else _ini_value(file, "tooleval_models")
+        value = "" if file is None else _ini_value(file, "tooleval_model")
         entries = shlex.split(value) if isinstance(value, str) else map(str, value)
     except (OSError, ValueError, ParseError):  # pytest reports it
         return []

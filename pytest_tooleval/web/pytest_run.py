@@ -123,9 +123,8 @@ class PytestRun:
         self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
         self._events_file = self._folder / "events.jsonl"
         self._events_file.touch()
-        # However this process ends, the run ends with it.
-        followed = (f"--tooleval-events={self._events_file}", "--tooleval-stop-on-eof")
-        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, allowed_tools), *followed]
+        followed = f"--tooleval-events={self._events_file}"
+        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, allowed_tools), followed]
         self._process = start(command, root, self._output_file)
         self.events = EventLog()
         self.about: Run | None = None

@@ -703,7 +703,7 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
 
 
 def test_the_models_of_the_ini_file_are_chosen(seeded: Site) -> None:
-    seeded.write("pytest.ini", "[pytest]\ntooleval_models = agent openai/gpt-4o")
+    seeded.write("pytest.ini", "[pytest]\ntooleval_model = agent openai/gpt-4o")
     seeded.go("run")
     models = seeded.page.get_by_role("group", name="Models")
     expect(models.get_by_role("checkbox", checked=True)).to_have_count(2)

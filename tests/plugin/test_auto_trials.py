@@ -135,7 +135,7 @@ def test_the_cap_on_costs_ends_the_steps_and_keeps_what_was_answered(project: Pr
             ["--tooleval-fail-under=pass_rate=0.9", "--tooleval-confidence=0.9"],
             "use pass^1",
         ),
-        (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "already sets the number of trials"),
+        (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "sets the number of trials"),
     ],
 )
 def test_what_does_not_go_with_steps(before: Project, options: list[str], message: str) -> None:

@@ -161,7 +161,7 @@ def test_problems_of_the_collection(project: Project, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--tooleval-trials=0", "--tooleval-trials: expected 1 to *"),
+        ("--tooleval-trials=0", "--tooleval-trials=0: expected 1 to *"),
         ("--tooleval-events=", "--tooleval-events=: expected a file *"),
         ("--tooleval-events=1", "--tooleval-events=1: expected a file *"),
         ("--tooleval-events=999", "--tooleval-events=999: cannot be written: Bad file descriptor"),

@@ -64,7 +64,7 @@ def test_answers_that_no_run_can_take_over_are_scored(project: Project) -> None:
             Path(".tooleval/answers").write_text("in the way")
         """,
     )
-    result = project.run("--tooleval-no-history")
+    result = project.run("--tooleval-history=off")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["the cassette *cannot be written: *; 2 answers scored and *"])
 

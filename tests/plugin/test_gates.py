@@ -315,7 +315,7 @@ def test_collecting_judges_nothing(three: Project) -> None:
         ("--tooleval-fail-over=calls=-1", "expected [[]SCOPE:]NAME=VALUE"),
         ("--tooleval-fail-over=calls=2%", "expected [[]SCOPE:]NAME=VALUE"),
         ("--tooleval-fail-over=overall=1", "names are calls, tokens, cost_usd, latency_s and errors"),
-        ("--tooleval-confidence=0.9", "needs a gate"),
+        ("--tooleval-confidence=0.9", "needs --tooleval-fail-under="),
         ("--tooleval-confidence=95", "from 0.5 to 0.9999"),
     ],
 )
@@ -385,7 +385,7 @@ def test_weights_next_to_nothing_are_weights(project: Project) -> None:
     [
         ("tooleval_fail_under = x", "tooleval_fail_under: x: expected *"),
         ("tooleval_fail_over = errors=5x", "tooleval_fail_over: errors=5x: expected *"),
-        ("tooleval_history = maybe", "tooleval_history: expected true or false: *maybe*"),
+        ("tooleval_history = maybe", "tooleval_history: invalid truth value *maybe*"),
     ],
 )
 def test_a_wrong_value_of_the_ini_file_is_named_as_such(three: Project, ini: str, message: str) -> None:

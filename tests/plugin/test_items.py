@@ -198,7 +198,7 @@ def test_properties_of_others_stay_in_junits_file(project: Project) -> None:
                 item.user_properties.append(("ticket", item.name))
         """,
     )
-    project.run("--junitxml=out.xml", "-otooleval_junit_properties=true")
+    project.run("--junitxml=out.xml", "-ojunit_family=xunit1")
     written = (project.path / "out.xml").read_text()
     assert written.count('name="ticket"') == 2
     assert written.count('name="tooleval.case"') == 2

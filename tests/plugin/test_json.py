@@ -61,9 +61,10 @@ def test_it_has_the_options_that_were_given(project: Project) -> None:
     project.suite(right("one"))
     project.run("--tooleval-report=out.json", "--tooleval-temperature=0", "--tooleval-github=auto")
     assert project.document()["run"]["options"] == {
+        "github": "auto",
         "model": ["agent"],
         "report": ["out.json"],
-        "temperature": 0,
+        "temperature": "0",
     }
 
 

@@ -78,7 +78,7 @@ def test_junits_times_are_those_of_the_cases(project: Project) -> None:
 
 def test_junit_holds_scores_as_properties(project: Project) -> None:
     project.suite(wrong("a"), right("b"), raising("c"))
-    project.run("--junitxml=out.xml", "-otooleval_junit_properties=true")
+    project.run("--junitxml=out.xml", "-ojunit_family=xunit1")
     suite = ET.parse(project.path / "out.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     cases = {one.get("name"): one for one in suite.iter("testcase")}

@@ -66,7 +66,7 @@ def replayed(project: Project, count: int) -> None:
     project.suite(*cases[:half])
     project.suite(*cases[half:], file="more/other.tooleval.json", name="Other")
     # Both models are the same agent, and share its answers.
-    project.run_subprocess("--tooleval-cassette=tapes", "--tooleval-no-history", "-q")
+    project.run_subprocess("--tooleval-cassette=tapes", "--tooleval-history=off", "-q")
     for tape in (project.path / "tapes").rglob("*.jsonl"):
         lines = tape.read_text().splitlines(keepends=True)
         tape.write_text("".join(line for line in lines if "77)" not in line))
@@ -81,7 +81,7 @@ def same_run(whole: dict[str, Any], merged: dict[str, Any]) -> None:
         assert merged["run"][field] == whole["run"][field], field
     assert merged["run"]["spent"].keys() == whole["run"]["spent"].keys()
     options = [
-        {k: v for k, v in each["run"]["options"].items() if k not in ("report", "no-history")}
+        {k: v for k, v in each["run"]["options"].items() if k not in ("report", "history")}
         for each in (whole, merged)
     ]
     assert options[0] == options[1]
@@ -112,7 +112,7 @@ def test_replayed_cases_of_two_models(project: Project) -> None:
     replayed(project, 120)
     options = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-q")
     gates = [f"--tooleval-{gate}" for gate in GATES]
-    whole = project.run_subprocess(*options, *gates, *FILES, "--tooleval-no-history", model=MODELS)
+    whole = project.run_subprocess(*options, *gates, *FILES, "--tooleval-history=off", model=MODELS)
     assert whole.ret == 1
     document = project.document("whole.json")
     assert document["run"]["selected"] == len(document["cases"]) == 240
@@ -155,9 +155,9 @@ def test_gates_baselines_and_exit_status(project: Project, gates: Sequence[str])
     project.script("What is the weather in Paris? (f)", calls=[])
     project.script("What is the weather in Paris? (e)", error="no answer")
     options = ("--tooleval-cassette=tapes",)
-    project.run("--tooleval-no-history", *options)
+    project.run("--tooleval-history=off", *options)
     typed = [f"--tooleval-{gate}" for gate in gates]
-    whole = project.run(*typed, *options, "--tooleval-no-history", *FILES)
+    whole = project.run(*typed, *options, "--tooleval-history=off", *FILES)
     run_shards(project, 3, *options)
     own = [f"--{gate}" for gate in gates]
     merged = merge("shards", *own, "--report=merged.json", "--junitxml=merged.xml")
@@ -184,7 +184,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     assert result.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     (project.path / "shards" / ".old").mkdir()
     shutil.copy(project.path / "shards" / "1.json", project.path / "shards" / ".old")
-    judged = merge("shards", "--fail-under=0.6", "--no-history")
+    judged = merge("shards", "--fail-under=0.6", "--history=off")
     why = "gate pass_rate of agent; 1 result failed or without an answer, tolerated by no gate"
     assert judged.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     document = project.document()
@@ -210,7 +210,7 @@ def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None
     project.suite(*[right(f"c{i}") for i in range(9)], wrong("w"))
     ini = "[pytest]\ntooleval_preset = pr\ntooleval_fail_under = 0.95\ntooleval_history = false\n"
     project.write("pytest.ini", ini)
-    whole = project.run("--tooleval-no-history", *FILES)
+    whole = project.run("--tooleval-history=off", *FILES)
     run_shards(project, 2)
     merged = merge("shards", "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret == 1
@@ -288,9 +288,9 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     refused("Error: none: cannot be read", "none")
     refused("--fail-under=2: expected", "shards", "--fail-under=2")
     refused(f"--report=html:{first}: is a shard; name another file", "shards", f"--report=html:{first}")
-    refused("the shards must be run with --tooleval-pass=all", "shards", "--preset=strict")
-    refused("needs a gate; add --fail-under", "shards", "--confidence=0.9")
-    refused("--confidence: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
+    refused("run the shards with --tooleval-pass=all", "shards", "--preset=strict")
+    refused("needs --fail-under=", "shards", "--confidence=0.9")
+    refused("--confidence=2: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
 
 
 def test_a_shard_that_was_cut_short(project: Project) -> None:

@@ -82,7 +82,7 @@ def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
     project.pytester.makeini("[pytest]\ntooleval_preset = hard\n")
     result = project.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*tooleval_preset: expected strict, pr, nightly, got hard"])
+    result.stderr.fnmatch_lines(["*tooleval_preset: hard: expected strict, pr, nightly"])
 
 
 def test_a_conflict_names_the_preset(project: Project) -> None:

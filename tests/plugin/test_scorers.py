@@ -36,7 +36,7 @@ def scored(project: Project) -> Project:
 
 
 def test_the_metric_is_in_table_and_document(scored: Project) -> None:
-    options = ("--tooleval-report=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true")
+    options = ("--tooleval-report=out.json", "--junitxml=out.xml", "-ojunit_family=xunit1")
     result = scored.run("-v", *options)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model *brevity*", "agent *0.25*"])

@@ -113,7 +113,7 @@ def test_limits_are_divided(project: Project) -> None:
     project.suite(*[right(f"c{i}", delay=0.05) for i in range(12)])
     document = shard(project, 3, 3, "--tooleval-concurrency=7")
     assert max(project.log("flight")) == 2
-    assert document["run"]["options"]["concurrency"] == 7
+    assert document["run"]["options"]["concurrency"] == "7"
 
 
 def test_the_money_is_divided(project: Project) -> None:
@@ -149,7 +149,7 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
     assert document["run"]["shard"]["judging"] == {
         "preset": "nightly",
         "fail-under": ["1"],
-        "fail-inconclusive": True,
+        "fail-inconclusive": "on",
     }
     assert not {"preset", "fail-under", "confidence", "baseline"} & document["run"]["options"].keys()
 
@@ -160,17 +160,17 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
         (["--tooleval-shard=3/2"], "--tooleval-shard=3/2: expected K/N, the K-th of N shards"),
         (["--tooleval-shard=0/2"], "expected K/N"),
         (["--tooleval-shard=2"], "expected K/N"),
-        (["--tooleval-shard=1/2"], "--tooleval-shard=1/2: *add --tooleval-report=FILE.json"),
+        (["--tooleval-shard=1/2"], "--tooleval-shard: *add --tooleval-report=FILE.json"),
         (
             ["--tooleval-fail-under=1"],
-            "--tooleval-fail-under: *pass --fail-under to `tooleval merge` instead*",
+            "--tooleval-shard: *--tooleval-fail-under; pass --fail-under to `tooleval merge` instead*",
         ),
-        (["--tooleval-preset=strict"], "--tooleval-preset: *pass --preset to `tooleval merge` instead*"),
+        (["--tooleval-preset=strict"], "--tooleval-shard: *--tooleval-preset; pass --preset to `tooleval merge` instead*"),
         (
             ["--tooleval-baseline=good"],
-            "--tooleval-baseline: *pass --baseline to `tooleval merge` instead*",
+            "--tooleval-shard: *--tooleval-baseline; pass --baseline to `tooleval merge` instead*",
         ),
-        (["--tooleval-trials=auto"], "--tooleval-trials=auto: *no process sees all answers*"),
+        (["--tooleval-trials=auto"], "--tooleval-trials=auto: *no shard sees all answers*"),
     ],
 )
 def test_mistakes(project: Project, options: list[str], message: str) -> None:

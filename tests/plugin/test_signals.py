@@ -70,7 +70,7 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
 @pytest.mark.parametrize("args", [(), ("-s",), ("-pxdist", "-n2")], ids=str)
 def test_the_run_ends_with_the_program_that_started_it(project: Project, args: tuple[str, ...]) -> None:
     project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
-    process = _start(project, "--tooleval-stop-on-eof", "--tooleval-report=out.json", *args)
+    process = _start(project, "--tooleval-report=out.json", *args, TOOLEVAL_STOP_ON_EOF="1")
     assert process.stdin is not None
     try:
         _wait_for(project.path / "calls.log", lines=9, process=process)
@@ -85,7 +85,6 @@ def test_the_run_ends_with_the_program_that_started_it(project: Project, args: t
     assert "KeyboardInterrupt: standard input has ended !" in output
     assert len(project.log("cancelled")) == 8
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
-    assert "stop-on-eof" not in project.document()["run"]["options"]
 
 
 def test_a_closed_terminal_ends_the_run(project: Project) -> None:
@@ -177,11 +176,21 @@ def test_our_handler_goes_with_the_run(project: Project) -> None:
 
 
 def _start(
-    project: Project, *args: str, stdin: int = subprocess.PIPE, stdout: int = subprocess.PIPE
+    project: Project,
+    *args: str,
+    stdin: int = subprocess.PIPE,
+    stdout: int = subprocess.PIPE,
+    **env: str,
 ) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", *args]
     return subprocess.Popen(
-        command, cwd=project.path, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=project.path,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **env},
     )
 
 

@@ -192,7 +192,7 @@ def test_exceptions_in_the_garbage_of_tests_are_still_reported(project: Project)
 
 
 def test_strict_config_knows_our_keys(project: Project) -> None:
-    project.write("pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_models = agent\n")
+    project.write("pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_model = agent\n")
     project.suite(right("a"))
     project.run(model=None).assert_outcomes(passed=1)
 

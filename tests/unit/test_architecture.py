@@ -204,12 +204,11 @@ print("loaded", *sys.modules)
         "pytest_tooleval.plugin.bytecode",
         "pytest_tooleval.plugin.garbage",
         "pytest_tooleval.plugin.options",
-        "pytest_tooleval.plugin.presets",
         "pytest_tooleval.plugin.settings",
-        "pytest_tooleval.plugin.shard_options",
         "pytest_tooleval.plugin.hookspecs",
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
+        "pytest_tooleval.text",
         "pytest_tooleval.verdicts",  # tables, for --help
         "pytest_tooleval.verdicts.given",
         "pytest_tooleval.verdicts.options",

@@ -12,7 +12,6 @@ from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
-from ..models.spec import REASONING_OPTION
 from ..models.spec import SAMPLING
 from ..models.spec import ModelSpec
 from ..reply import Read
@@ -46,14 +45,11 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
     temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
     this is recorded, and the clients take them from the table.
     """
-    names = ("temperature", "max_tokens", "reasoning_effort")
+    names = ("temperature", "max_tokens")
     chosen = {} if case is None else {name: getattr(case, name) for name in names}
-    table = dict(spec.sampling)
-    if chosen.get("reasoning_effort") is not None:
-        table.pop("thinking", None)  # the other way to say how much
     sampling = {
         "temperature": 0.0,
-        **{name: table[name] for name in SAMPLING if name in table},
+        **{name: spec.sampling[name] for name in SAMPLING if name in spec.sampling},
         **{name: value for name, value in chosen.items() if value is not None},
         **spec.extra,
     }
@@ -71,7 +67,4 @@ def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
 def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
     """The parameters that the user has set, and where; all others are defaults."""
     placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
-    if case is None:
-        return placed
-    effort = {} if case.reasoning_effort is None else {"reasoning_effort": REASONING_OPTION}
-    return {**placed, **case.set_by, **effort}
+    return placed if case is None else {**placed, **case.set_by}

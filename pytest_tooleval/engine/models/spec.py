@@ -31,7 +31,6 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "t
 # How much a model reasons before it answers, in OpenAI's terms, which litellm translates.
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
-REASONING_OPTION = "--tooleval-reasoning"
 # litellm's budgets of reasoning tokens for efforts.
 EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), strict=True))
 # Parameters of litellm itself, which select litellm.

@@ -7,8 +7,6 @@ import pytest
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.fallbacks import Fallbacks
 from pytest_tooleval.engine.fallbacks import refused_parameter
-from pytest_tooleval.engine.models.spec import LEXICAL
-from pytest_tooleval.engine.models.spec import REASONING_OPTION
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
@@ -124,31 +122,6 @@ def test_what_is_known_beforehand(
 
 def test_what_the_user_set_is_sent_whatever_a_list_says() -> None:
     assert asked("anthropic/claude-sonnet-5", set_by={"temperature": "the case"}) == {}
-
-
-@pytest.mark.parametrize(
-    ("model", "reasons"),
-    [
-        ("openai/gpt-5.6", True),
-        ("openai/responses/o3-pro", True),
-        ("gemini/gemini-2.5-flash", True),
-        ("openai/a-server-of-ones-own", True),
-        ("openai/gpt-4o", False),
-        ("responses/gpt-4o", False),
-        (LEXICAL, False),
-    ],
-)
-def test_an_effort_for_all_models_is_not_sent_to_those_that_cannot_reason(
-    model: str, reasons: bool
-) -> None:
-    def left_out(place: str) -> dict[str, str | None]:
-        instead: dict[str, str | None] = asked(
-            model, set_by={"reasoning_effort": place}, reasoning_effort="low"
-        )
-        return {name: value for name, value in instead.items() if name == "reasoning_effort"}
-
-    assert left_out(REASONING_OPTION) == ({} if reasons else {"reasoning_effort": None})
-    assert left_out("[models.m] in tooleval.toml") == {}
 
 
 def test_what_would_be_ignored_in_silence_is_an_error() -> None:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pytest_tooleval.plugin.options import OPTIONS
 from pytest_tooleval.plugin.settings import Settings
 from pytest_tooleval.plugin.settings import read_settings
-
-DEFAULTS: dict[str, Any] = {
-    "tooleval_model": None,
-    "tooleval_threshold": [],
-    "tooleval_allow_tools": [],
-    "tooleval_temperature": None,
-    "tooleval_tool_choice": None,
-    "tooleval_trials": None,
-    "tooleval_concurrency": 32,
-    "tooleval_timeout": 120.0,
-    "tooleval_report": None,
-    "tooleval_cassette": None,
-    "tooleval_record": None,
-}
 
 
 class FakeConfig:
@@ -31,16 +19,21 @@ class FakeConfig:
 
     def __init__(self, root: Path, ini: dict[str, Any], **options: Any) -> None:
         self.rootpath = root
-        self.inipath = None
+        self.inipath = root / "pytest.ini"
         self.invocation_params = type("Params", (), {"dir": root / "started-here", "args": ()})
-        self.option = SimpleNamespace(collectonly=False, **{**DEFAULTS, **options})
-        self._ini = {"tooleval_models": [], "tooleval_history": True, **ini}
+        self.option = SimpleNamespace(collectonly=False, **options)
+        self.pluginmanager = SimpleNamespace(hasplugin=lambda name: False)
+        self._ini = ini
 
     def getoption(self, name: str, default: Any = None) -> Any:
         return getattr(self.option, name, default)
 
     def getini(self, name: str) -> Any:
-        return self._ini.get(name, "")
+        return self._ini.get(name)
+
+    def _get_unknown_ini_keys(self) -> set[str]:
+        known = {f"tooleval_{key}" for key, option in OPTIONS.items() if option.ini}
+        return self._ini.keys() - known
 
 
 def settings(root: Path, ini: dict[str, Any] | None = None, **options: Any) -> Settings:
@@ -68,7 +61,7 @@ def test_models_of_a_comma_list_and_repeated_options(tmp_path: Path) -> None:
 
 def test_ini_models_may_hold_comma_lists(tmp_path: Path) -> None:
     (tmp_path / "tooleval.toml").write_text('[models.a]\ncallable = "a:b"\n')
-    found = settings(tmp_path, {"tooleval_models": ["a,builtin/lexical"]})
+    found = settings(tmp_path, {"tooleval_model": ["a,", "builtin/lexical"]})
     assert [spec.label for spec in found.models] == ["a", "builtin/lexical"]
 
 
@@ -117,27 +110,57 @@ def test_the_option_wins_over_the_ini_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tooleval_concurrency": 0}, "--tooleval-concurrency: expected at least 1, got 0"),
-        ({"tooleval_timeout": 0.0}, "--tooleval-timeout: expected seconds above 0, got 0"),
-        ({"tooleval_timeout": float("nan")}, "--tooleval-timeout: .*got nan"),
-        ({"tooleval_trials": -1}, "--tooleval-trials: expected 1 to 10000, auto, or auto:MAX, got -1"),
-        ({"tooleval_trials": "auto:"}, "expected 1 to 10000, auto, or auto:MAX, got auto:"),
-        ({"tooleval_trials": "some"}, "expected 1 to 10000, auto, or auto:MAX, got some"),
-        ({"tooleval_trials": "auto"}, "there is nothing to decide"),
-        ({"tooleval_temperature": 2.5}, "--tooleval-temperature: expected 0 to 2, got 2.5"),
-        ({"tooleval_temperature": float("nan")}, "--tooleval-temperature: .*got nan"),
         (
-            {"tooleval_reasoning": "some"},
-            "--tooleval-reasoning=some: expected one of none, minimal",
+            {"tooleval_concurrency": "0"},
+            "--tooleval-concurrency=0: expected a whole number of at least 1",
         ),
+        ({"tooleval_concurrency": "1.5"}, "expected a whole number of at least 1"),
+        ({"tooleval_timeout": "0"}, "--tooleval-timeout=0: expected seconds above 0"),
+        ({"tooleval_timeout": "nan"}, "--tooleval-timeout=nan: expected"),
+        ({"tooleval_trials": "-1"}, "--tooleval-trials=-1: expected 1 to 10000, auto, or auto:MAX"),
+        (
+            {"tooleval_trials": "auto:"},
+            "--tooleval-trials=auto:: expected 1 to 10000, auto, or auto:MAX",
+        ),
+        ({"tooleval_trials": "some"}, "--tooleval-trials=some: expected 1 to 10000"),
+        ({"tooleval_trials": "auto"}, "there is nothing to decide"),
+        ({"tooleval_temperature": "2.5"}, "--tooleval-temperature=2.5: expected 0 to 2"),
+        ({"tooleval_tool_choice": "nome"}, "expected required, auto, none, did you mean none"),
+        ({"tooleval_max_cost": "0"}, "--tooleval-max-cost=0: expected US dollars above 0"),
+        ({"tooleval_history": "of"}, "--tooleval-history=of: expected on, off, did you mean off"),
         ({"tooleval_threshold": ["high"]}, "--tooleval-threshold=high: expected"),
-        ({"tooleval_model": [""]}, "--tooleval-model=: expected the name of a model, got an empty"),
-        ({"tooleval_model": ["a", ""]}, "got an empty one"),
+        ({"tooleval_model": [""]}, "--tooleval-model=: a name is empty"),
+        ({"tooleval_model": ["a", ""]}, "a name is empty"),
+        ({"tooleval_judge": " "}, "--tooleval-judge= : expected a model, got nothing"),
+        ({"tooleval_max_drop": "0.1"}, "--tooleval-max-drop: needs --tooleval-baseline=FILE|RUN"),
+        ({"tooleval_record": "none"}, "--tooleval-record: needs --tooleval-cassette=FOLDER"),
+        (
+            {"tooleval_model": ["a"], "tooleval_transcripts": ["b"]},
+            "--tooleval-model: cannot be combined with --tooleval-transcripts",
+        ),
+        (
+            {"tooleval_resume": True, "tooleval_cassette": "tapes"},
+            "--tooleval-resume: this run has a cassette",
+        ),
     ],
 )
 def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(pytest.UsageError, match=message):
         settings(tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("tooleval_models", "pytest.ini: unknown key tooleval_models, did you mean tooleval_model?"),
+        ("tooleval_fail_undr", "did you mean tooleval_fail_under or tooleval_fail_over?"),
+        ("tooleval_threshold", "use --tooleval-threshold, on the command line or in addopts"),
+        ("tooleval_colour", "expected one of tooleval_model, "),
+    ],
+)
+def test_a_key_that_the_ini_file_does_not_have(tmp_path: Path, key: str, message: str) -> None:
+    with pytest.raises(pytest.UsageError, match=re.escape(message)):
+        settings(tmp_path, {key: "x"})
 
 
 def test_results_cannot_be_written_to_a_folder(tmp_path: Path) -> None:

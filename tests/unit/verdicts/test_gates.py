@@ -36,7 +36,7 @@ def case(
 
 
 def judged(cases: Sequence[CaseResult], *texts: str) -> list[tuple[str | None, str, str]]:
-    rules = [read_rule(text, "", over=True) for text in texts]
+    rules = [read_rule(text, over=True) for text in texts]
     return [(gate.model, gate.verdict, gate.message) for gate in judge_gates(cases, rules)]
 
 
@@ -70,7 +70,7 @@ def test_amounts_and_errors_have_the_scopes_of_metrics() -> None:
 
 def test_errors_are_allowed_where_a_gate_allows_them() -> None:
     cases = [case("a", 1.0), case("a", outcome="error"), case("b", 1.0), case("b", outcome="error")]
-    rules = [read_rule("overall=0", "", over=False), read_rule("model=a:errors=1", "", over=True)]
+    rules = [read_rule("overall=0", over=False), read_rule("model=a:errors=1", over=True)]
     verdicts = {gate.name: gate.verdict for gate in judge_gates(cases, rules)}
     assert verdicts == {
         "overall of a": "passed",

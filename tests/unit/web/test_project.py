@@ -35,21 +35,21 @@ def test_it_is_where_pytest_finds_it(
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("pytest.ini", "[pytest]\ntooleval_models = one,two\n  'a b'"),
-        ("tox.ini", "[pytest]\ntooleval_models = one two 'a b'"),
-        ("setup.cfg", "[tool:pytest]\ntooleval_models = one two 'a b'"),
-        ("pyproject.toml", "[tool.pytest.ini_options]\ntooleval_models = ['one,two', 'a b']"),
-        ("pyproject.toml", "[tool.pytest.ini_options]\ntooleval_models = \"one two 'a b'\""),
+        ("pytest.ini", "[pytest]\ntooleval_model = one,two\n  'a b'"),
+        ("tox.ini", "[pytest]\ntooleval_model = one two 'a b'"),
+        ("setup.cfg", "[tool:pytest]\ntooleval_model = one two 'a b'"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\ntooleval_model = ['one,two', 'a b']"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\ntooleval_model = \"one two 'a b'\""),
     ],
 )
 def test_the_models_of_the_ini_file(pytester: pytest.Pytester, name: str, text: str) -> None:
     (pytester.path / name).write_text(text)
     assert ini_models(pytester.path) == ["one", "two", "a b"]
-    entries = pytester.parseconfig("-p", "tooleval").getini("tooleval_models")
+    entries = pytester.parseconfig("-p", "tooleval").getini("tooleval_model")
     assert ",".join(entries) == "one,two,a b"
 
 
-@pytest.mark.parametrize("text", ["[pytest", "[pytest]\nx = 1", "[pytest]\ntooleval_models = 'a"])
+@pytest.mark.parametrize("text", ["[pytest", "[pytest]\nx = 1", "[pytest]\ntooleval_model = 'a"])
 def test_a_broken_ini_file_has_no_models(pytester: pytest.Pytester, text: str) -> None:
     (pytester.path / "pytest.ini").write_text(text)
     assert ini_models(pytester.path) == []
