@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import json
-import os
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
 
@@ -35,14 +30,10 @@ from .models.spec import ModelSpec
 from .toolbox import Toolbox
 from .users import opening
 
-if TYPE_CHECKING:
-    import tiktoken
-
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it is not set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
-# Tokens of a message besides its text.
-_MESSAGE_TOKENS = 3
+CHARACTERS_PER_TOKEN = 4
 # Tokens that a reply in a chain adds to the next question: the call and its answer.
 _REPLY_TOKENS = 150
 
@@ -73,8 +64,7 @@ def estimate(
 ) -> list[Estimate]:
     """One Estimate per model, in order of first appearance, then those of judges and simulated users.
 
-    Each case comes with its model, its cassette, and the model that plays its user. OpenAI's tokenizer
-    counts the prompt tokens, which is approximate for other models.
+    Each case comes with its model, its cassette, and the model that plays its user.
     """
     sums: dict[str, Estimate] = {}
     others: dict[str, Estimate] = {}
@@ -191,28 +181,8 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
 
 def count_tokens(asked: _Question) -> int:
     """Tokens of the first question, tools included."""
-    contents = [message.get("content") for message in asked.messages]
-    texts = [each if isinstance(each, str) else json.dumps(each) for each in contents if each]
-    texts.append(json.dumps(list(asked.tools)))
-    return 3 + sum(_MESSAGE_TOKENS + _tokens_of(text) for text in texts)
-
-
-@functools.lru_cache
-def _tokens_of(text: str) -> int:
-    """Cached, as most cases of a suite have the same tools and system prompt."""
-    return len(_encoding().encode_ordinary(text))
-
-
-@functools.cache
-def _encoding() -> tiktoken.Encoding:
-    import tiktoken
-
-    # litellm ships the file, so that nothing is downloaded. Importing litellm would take seconds.
-    found = importlib.util.find_spec("litellm")
-    if found is not None and found.origin is not None:
-        files = Path(found.origin).parent / "litellm_core_utils" / "tokenizers"
-        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(files))
-    return tiktoken.get_encoding("o200k_base")
+    text = json.dumps([*asked.messages, *asked.tools], ensure_ascii=False)
+    return len(text) // CHARACTERS_PER_TOKEN
 
 
 def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:

@@ -32,6 +32,10 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
     reporter.section("tool calling: estimate, nothing was asked", sep="=")
     for number, line in enumerate(aligned(cells, texts=(0,))):
         reporter.write_line(line, bold=number == 0)
+    if any(row.prompt_tokens for row in rows):
+        reporter.write_line(
+            "prompt tokens: one for each 4 characters of the first question and its tools"
+        )
     if not all(row.has_price for row in rows):
         reporter.write_line(
             "give a model prices with input_price and output_price in its table (USD per million tokens)"

@@ -428,7 +428,7 @@ def test_the_value_of_a_key_variable_is_sent_to_nobody_and_written_nowhere(
     assert project.log("server") == [["get_weather", {"city": "x" * 16, "x" * 16: 1}]]
     (project.path / "s.tooleval.json").unlink()
     for file in ("history.json", "history.md"):  # which is compressed
-        done = CliRunner().invoke(main, ["export", f"--out={project.path / file}", f"-C{project.path}"])
+        done = CliRunner().invoke(main, ["show", f"--report={project.path / file}", f"-C{project.path}"])
         assert done.exit_code == 0, done.output
     texts = {path.name: path.read_bytes().decode(errors="replace") for path in files_of(project)}
     assert {"a.json", "a.html", "a.xml", "a.log", "s.jsonl", "history.json"} <= set(texts)

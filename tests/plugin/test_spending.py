@@ -132,7 +132,7 @@ def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> Non
         served_cases(project, 2)
         listed = ("openai/gpt-5.1", "anthropic/claude-sonnet-4-6")
         models = ",".join(("served", "builtin/lexical", "budget", "capped", "high", "unable", *listed))
-        result = project.run_subprocess("--tooleval-estimate", model=models)
+        result = project.run("--tooleval-estimate", model=models)
         assert server.requests == 0
     assert result.ret == 0
     result.stdout.re_match_lines(
@@ -145,6 +145,7 @@ def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> Non
             r"capped +2 +0 +2 +\d+ +up to 1,200 +\$0.* to \$0\.012",
             r"high +2 +0 +2 +\d+ +up to 8,192 .*",
             *(rf"{model} +2 +0 +2 +\d+ +- +\$0.*" for model in ("unable", *listed)),
+            "prompt tokens: one for each 4 characters of the first question and its tools",
         ]
     )
 
