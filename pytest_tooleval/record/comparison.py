@@ -113,6 +113,7 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     newly_broken_failed: Annotated[bool, doc("Whether the newly broken cases fail the run.")]
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
     better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
+    message: Annotated[str, doc("The verdict in one line; empty if no case was compared.")] = ""
 
     @property
     def newly_broken(self) -> tuple[Moved, ...]:

@@ -118,58 +118,10 @@ def _gate(gate: Gate) -> _Reason:
 
 
 def _compared(model: ComparedModel, found: Comparison) -> _Reason:
-    is_fatal = found.failed and model.verdict == "inconclusive"
-    text = _compared_text(model, found) + (strict_text(strict=True) if is_fatal else "")
-    return _Reason(_compared_verdict(model, found), text)
-
-
-def _compared_verdict(model: ComparedModel, found: Comparison) -> Verdict:
     """Too few answers alone do not put a model in doubt."""
+    text = model.message or f"nothing to compare with {shown(found.old.name)}"
     if model.verdict != "inconclusive":
-        return model.verdict
-    return "failed" if found.failed else "inconclusive" if model.got_worse else "passed"
-
-
-def _compared_text(model: ComparedModel, found: Comparison) -> str:
-    name = shown(found.old.name)
-    if not model.metrics:
-        return f"nothing to compare with {name}"
-    row = model.metrics[0]
-    worse = ", ".join(_worse(model))
-    if model.verdict == "failed":
-        return f"worse than {name}: {worse}"
-    if model.verdict == "passed":
-        but = f", {worse}" if worse else ""
-        return f"no worse than {name}: drops above {row.largest_drop:.2f} ruled out{but}"
-    if model.got_worse:
-        return f"perhaps worse than {name}: {worse}; {_more(model)}"
-    up_to = f"drops up to {row.largest_drop:.2f}" if row.largest_drop < row.old else "any drop"
-    return f"no drop from {name} seen, too few answers to rule out {up_to}"
-
-
-def _worse(model: ComparedModel) -> Iterator[str]:
-    """What got worse, the significant parts with their chance."""
-    broken = len(model.newly_broken)
-    if broken:
-        p = _chance(model.newly_broken_p_adjusted) if model.newly_broken_failed else ""
-        yield f"{counted(broken, 'case')} newly broken{p}"
-    if len(model.worse) > broken:
-        yield f"{counted(len(model.worse) - broken, 'case')} worse"
-    dropped = [row for row in model.metrics if row.verdict == "failed"]
-    for row in dropped[:1]:
-        where = f" in {shown(row.suite)}" if row.suite else ""
-        yield f"{shown(row.title)}{where} {row.old:.2f} -> {row.new:.2f}{_chance(row.p_adjusted)}"
-    if len(dropped) > 1:
-        yield f"{counted(len(dropped) - 1, 'more metric')} worse"
-
-
-def _chance(p: float | None) -> str:
-    return "" if p is None else " (p < 0.001)" if p < 0.001 else f" (p = {p:.3f})"
-
-
-def _more(model: ComparedModel) -> str:
-    if model.more_trials is not None:
-        return f"about {counted(model.more_trials, 'more trial')} of each case would decide"
-    if model.trials_in_both is not None:
-        return f"about {counted(model.trials_in_both, 'trial')} of each case in both runs would decide"
-    return "only more cases would decide"
+        return _Reason(model.verdict, text)
+    if found.failed:
+        return _Reason("failed", text + strict_text(strict=True))
+    return _Reason("inconclusive" if model.got_worse else "passed", text)

@@ -126,8 +126,10 @@ def compare(
         verdicts.add("failed" if named else "inconclusive")
     verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
+    results = [_told(result, old.name, strict=strict) for result in results]
     judged = [result for result in results if result.cases]
-    verdict_texts = [verdict_text(judged, alpha)] if judged else []
+    several = len(judged) > 1
+    messages = [f"{shown(each.new)}: {each.message}" if several else each.message for each in judged]
     remarks = list(_remarks(compared, changes, sides, names)) if judged else []
     if changes.incomparable:
         remarks.append(incomparable_text(changes.incomparable))
@@ -144,7 +146,7 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and is_open),
-        message="; ".join([*nothing, *verdict_texts, *remarks]) + strictness,
+        message="; ".join([*nothing, *messages, *remarks]) + strictness,
         remarks=(*nothing, *remarks),
     )
 
@@ -331,6 +333,12 @@ def _moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved,
     worse = tuple(row for change, row in moved if change > same)
     better = tuple(row for change, row in reversed(moved) if change < same)
     return worse, better
+
+
+def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
+    if not result.cases:
+        return result
+    return structs.replace(result, message=verdict_text(result, name, strict=strict))
 
 
 def _remarks(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
 
 from ..engine.fallbacks import fallback_text
 from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Incomparable
-from ..record.comparison import Moved
 from ..text import counted
 from ..text import first_few
 from ..text import shown
@@ -93,93 +92,52 @@ def rescored_text(both: Sequence[Rescored]) -> str:
     return f"{' and '.join(names)} {were} scored again by today's rules: {cases}"
 
 
-def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
-    """The verdict on the compared models."""
-    failures = [text for model in models for text in _failures(model)]
-    if failures:
-        return "; ".join(failures)
-    allowed = [
-        text
-        for model in models
-        for text in _drops(model, [row for row in model.metrics if row.p_adjusted < alpha])
-    ]
-    parts = [_open(model) for model in models if model.verdict == "inconclusive"]
-    if not parts:
-        most = max(0.0, *(model.metrics[0].largest_drop for model in models))
-        parts = [f"no significant drop over {_cases_text(models)}; a drop above {most:.2f} is ruled out"]
-    broken = [case for model in models for case in model.newly_broken]
-    if broken:
-        allowed.append(_broken(broken) + ("" if allowed else ", which may be due to chance"))
-    return "; ".join([*parts, *allowed])
-
-
-def _open(model: ComparedModel) -> str:
-    """What is known about an inconclusive model, and what would decide."""
+def verdict_text(model: ComparedModel, name: str, *, strict: bool) -> str:
+    """The verdict on a compared model; `name` is that of the old run."""
     row = model.metrics[0]
-    if not model.got_worse:
-        up_to = f"drops up to {row.largest_drop:.2f}" if row.largest_drop < row.old else "any drop"
-        few = f"too few answers to rule out {up_to}"
-        return f"no drop seen over {_cases_text([model])} of {shown(model.new)}; {few}; {_more(model)}"
-    return (
-        f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "
-        f"{counted(row.n, 'case')}, and a drop of up to {row.largest_drop:.2f} is not ruled out; "
-        f"{_more(model)}"
-    )
+    worse = ", ".join(_worse(model))
+    if model.verdict == "failed":
+        return f"worse than {shown(name)}: {worse}"
+    if model.verdict == "passed":
+        but = f", {worse}" if worse else ""
+        return f"no worse than {shown(name)}: drops above {row.largest_drop:.2f} ruled out{but}"
+    up_to = f"drops up to {row.largest_drop:.2f}" if row.largest_drop < row.old else "any drop"
+    if model.got_worse:
+        open = f"{up_to} not ruled out" if row.largest_drop < row.old else "no drop ruled out"
+        return f"perhaps worse than {shown(name)}: {worse}; {open}; {_more(model)}"
+    more = f"; {_more(model)}" if strict else ""
+    return f"no drop from {shown(name)} seen, too few answers to rule out {up_to}{more}"
+
+
+def _worse(model: ComparedModel) -> Iterator[str]:
+    """What got worse, the significant parts with their chance."""
+    broken, others = model.newly_broken, len(model.worse) - len(model.newly_broken)
+    if broken:
+        p = _chance(model.newly_broken_p_adjusted) if model.newly_broken_failed else ""
+        what = shown(broken[0].case) if len(broken) == 1 else f"{len(broken)} cases"
+        yield f"{what} newly broken{p}"
+    if others:
+        yield f"{counted(others, 'case')} worse"
+    dropped = [row for row in model.metrics if row.verdict == "failed"]
+    # That of all suites first, as it counts most.
+    dropped.sort(key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
+    for row in dropped[:1]:
+        where = f" in {shown(row.suite)}" if row.suite else ""
+        # As many decimals as needed to show the drop.
+        digits = next((digits for digits in range(2, 9) if round(row.drop, digits) > 0), 9)
+        means = f"{row.old:.{digits}f} -> {row.new:.{digits}f}"
+        yield f"{shown(row.title)}{where} {means}{_chance(row.p_adjusted)}"
+    if len(dropped) > 1:
+        yield f"{counted(len(dropped) - 1, 'more metric')} worse"
 
 
 def _more(model: ComparedModel) -> str:
     if model.more_trials is not None:
         return f"about {counted(model.more_trials, 'more trial')} of each case would decide"
     if model.trials_in_both is not None:
-        return (
-            "more trials of this run alone would not decide, because the older run has too few; about "
-            f"{model.trials_in_both} of each case in both runs would"
-        )
-    return "more trials would not decide, only more cases would"
+        return f"about {counted(model.trials_in_both, 'trial')} of each case in both runs would decide"
+    return "only more cases would decide"
 
 
-def _cases_text(models: Sequence[ComparedModel]) -> str:
-    if len(models) == 1:
-        return counted(models[0].cases, "case")
-    texts = [f"{counted(model.cases, 'case')} of {shown(model.new)}" for model in models]
-    return ", ".join(texts[:_MOST_LABELS] + (["..."] if len(texts) > _MOST_LABELS else []))
-
-
-def _failures(model: ComparedModel) -> Iterable[str]:
-    yield from _drops(model, [metric for metric in model.metrics if metric.verdict == "failed"])
-    if model.newly_broken_failed and model.newly_broken_p_adjusted is not None:
-        chance = _p(model.newly_broken_p_adjusted)
-        yield f"{_broken(model.newly_broken)} on {shown(model.new)} ({chance})"
-
-
-def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str]:
-    """A text for these metrics, with the figures of the first."""
-    if not rows:
-        return
-    first = min(rows, key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
-    others = [_metric(row) for row in rows if row is not first]
-    # As many decimals as needed to show the drop.
-    digits = next((digits for digits in range(2, 9) if round(first.drop, digits) > 0), 9)
-    means = f"{first.old:.{digits}f} to {first.new:.{digits}f}"
-    yield (
-        f"{_metric(first, model.new)} dropped by {first.drop:.{digits}f} "
-        f"({means} over {counted(first.n, 'case')}, {_p(first.p_adjusted)})"
-        + (f", so did {', '.join(others)}" if others else "")
-    )
-
-
-def _broken(cases: Sequence[Moved]) -> str:
-    if len(cases) > 1:
-        return f"{len(cases)} cases newly broken"
-    (case,) = cases
-    return f"{shown(case.case)} newly broken ({case.old_passes} to {case.new_passes} trials passed)"
-
-
-def _metric(row: ComparedMetric, model: str | None = None) -> str:
-    name = "the share of passing trials" if row.metric == "pass" else shown(row.metric)
-    of = "" if model is None else f" of {shown(model)}"
-    return name + of + ("" if row.suite is None else f" in {shown(row.suite)}")
-
-
-def _p(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+def _chance(p: float | None) -> str:
+    return "" if p is None else " (p < 0.001)" if p < 0.001 else f" (p = {p:.3f})"

@@ -158,6 +158,7 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
                 "newly_broken_failed": failed,
                 "worse": [{**moved, "newly_broken": True}, moved],
                 "better": [moved],
+                "message": texts.get("message", "worse than main.json: paris newly broken (p = 0.020)"),
             }
         ],
         "cases": {

@@ -158,8 +158,8 @@ def test_fifty_failed_cases_are_listed_and_more_are_counted() -> None:
 
 def test_the_comparison_with_the_baseline() -> None:
     text = report(row("passed", trial()), baseline=comparison())
-    worse = "worse than main.json: 1 case newly broken (p = 0.020), 1 case worse, overall 0.90 -> 0.80"
-    assert f"- **FAILED**: `gpt-4o`, `1 of 1 case passed`\n    - `{worse} (p = 0.004)`\n" in text
+    worse = "worse than main.json: paris newly broken (p = 0.020)"
+    assert f"- **FAILED**: `gpt-4o`, `1 of 1 case passed; {worse}`\n" in text
     compared = "`compared with main.json (20261121-101530-3fa9c1): 27 cases in both; 1 renamed`"
     assert compared in text
     lines = table(text, next(line for line in text.splitlines() if line.startswith(compared)))
@@ -290,8 +290,11 @@ def test_hostile_text_stands_in_code_spans_and_nowhere_else(evil: str) -> None:
 
 @given(hostile)
 def test_hostile_text_breaks_no_table_and_no_line(evil: str) -> None:
-    tame = everywhere("tame").split("\n")
-    lines = everywhere(evil).split("\n")
+    # Reasons that are too long for the line of a model are below it.
+    tame, lines = (
+        [line for line in everywhere(text).split("\n") if not line.startswith("    - ")]
+        for text in ("tame", evil)
+    )
     assert [_cells(line) for line in lines] == [_cells(line) for line in tame]
 
 

@@ -83,7 +83,7 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     comparison = compare(runs([5, 4, 0], 5), runs([5, 4, 0], 5), max_drop=0.3)
     assert not comparison["failed"]
     assert (comparison["verdict"], comparison["margin"]) == ("passed", 0.3)
-    assert comparison["message"] == "no significant drop over 3 cases; a drop above 0.18 is ruled out"
+    assert comparison["message"] == "no worse than baseline: drops above 0.18 ruled out"
     empty = ("added", "removed", "changed", "renamed", "incomparable")
     lists: dict[str, list[object]] = {name: [] for name in empty}
     assert comparison["cases"] == {"same": 3, **lists}
@@ -132,7 +132,7 @@ def test_the_comparison_is_what_a_document_holds() -> None:
     assert list(comparison["models"][0]) == [
         *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),
         *("newly_broken_p", "newly_broken_p_adjusted", "newly_broken_failed"),
-        *("worse", "better"),
+        *("worse", "better", "message"),
     ]
     assert set(metric(comparison, "overall")) == {
         *("metric", "suite", "old", "new", "drop", "n", "p", "p_adjusted", "test"),
@@ -168,7 +168,7 @@ def test_a_gain_in_one_suite_hides_no_loss_in_another() -> None:
         "Long": (1.0, 10, "failed"),
     }
     assert comparison["failed"]
-    assert comparison["message"].startswith("overall of gpt-4o in Long dropped by 1.00")
+    assert comparison["message"].endswith("newly broken, overall in Long 1.00 -> 0.00 (p = 0.003)")
 
 
 def test_a_suite_in_which_alone_something_changed_is_no_further_test() -> None:
@@ -190,8 +190,7 @@ def test_a_large_drop_fails_and_says_so() -> None:
     comparison = compare(runs([5] * 50, 5), runs([4] * 50, 5))
     assert comparison["failed"]
     assert comparison["message"] == (
-        "overall of gpt-4o dropped by 0.20 (1.00 to 0.80 over 50 cases, p < 0.001), so did "
-        "the share of passing trials, tool_selection"
+        "worse than baseline: 50 cases worse, overall 1.00 -> 0.80 (p < 0.001), 2 more metrics worse"
     )
     found = metric(comparison, "pass")
     assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "permutation")
@@ -337,9 +336,7 @@ def test_a_sure_case_that_always_fails_now_fails_the_gate() -> None:
     assert model["newly_broken_failed"]
     assert comparison["failed"]
     assert not any(each["verdict"] == "failed" for each in model["metrics"])
-    assert comparison["message"] == (
-        "case-0 newly broken (10/10 to 0/10 trials passed) on gpt-4o (p < 0.001)"
-    )
+    assert comparison["message"] == "worse than baseline: case-0 newly broken (p < 0.001)"
 
 
 def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
@@ -347,10 +344,8 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     assert not comparison["failed"]
     assert comparison["models"][0]["worse"][0]["newly_broken"]
     assert comparison["message"] == (
-        "the share of passing trials of gpt-4o went from 1.00 to 0.97 over 30 cases, and a drop of up "
-        "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 newly "
-        "broken (1/1 to 0/1 trials passed), which may be due to chance "
-        "(not fatal; --tooleval-fail-inconclusive makes it so)"
+        "perhaps worse than baseline: case-0 newly broken; drops up to 0.15 not ruled out; about 2 more "
+        "trials of each case would decide (not fatal; --tooleval-fail-inconclusive makes it so)"
     )
 
 
@@ -363,7 +358,7 @@ def test_two_trials_may_break_by_chance() -> None:
 def test_newly_broken_cases_fail_however_large_a_drop_is_allowed() -> None:
     comparison = compare(runs([10] * 30, 10), runs([0] * 3 + [10] * 27, 10), max_drop=0.5)
     assert comparison["failed"]
-    assert comparison["message"].startswith("3 cases newly broken on gpt-4o")
+    assert comparison["message"].startswith("worse than baseline: 3 cases newly broken (p ")
 
 
 # What fails
@@ -377,11 +372,8 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
     assert comparison["verdict"] == "inconclusive"
     assert not comparison["failed"]
     assert comparison["message"] == (
-        "the share of passing trials of gpt-4o went from 1.00 to 0.80 over 50 cases, and a drop of up "
-        "to 0.25 is not ruled out; more trials would not decide, only more cases would; overall of "
-        "gpt-4o dropped by 0.20 "
-        "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection "
-        "(not fatal; --tooleval-fail-inconclusive makes it so)"
+        "perhaps worse than baseline: 50 cases worse; drops up to 0.25 not ruled out; only more cases "
+        "would decide (not fatal; --tooleval-fail-inconclusive makes it so)"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
     assert compare(old, new, max_drop=0.3)["verdict"] == "passed"
@@ -423,7 +415,8 @@ def two_models(first: Sequence[int], second: Sequence[int]) -> Document:
 def test_each_model_is_compared_with_itself() -> None:
     comparison = compare(two_models([5] * 20, [5] * 20), two_models([5] * 20, [3] * 20))
     assert [(each["old"], each["new"]) for each in comparison["models"]] == [("a", "a"), ("b", "b")]
-    assert comparison["message"].startswith("overall of b dropped by 0.40")
+    assert comparison["message"].startswith("a: no worse than baseline: ")
+    assert "; b: worse than baseline: 20 cases worse, overall 1.00 -> 0.60" in comparison["message"]
     assert comparison["cases"]["same"] == 20
 
 
@@ -456,7 +449,7 @@ def test_a_model_that_the_baseline_does_not_have_is_told() -> None:
     comparison = compare(runs([5] * 9, 5, "a"), two_models([5] * 9, [0] * 9))
     assert not comparison["failed"]
     assert comparison["message"] == (
-        "no significant drop over 9 cases; a drop above 0.06 is ruled out; "
+        "no worse than baseline: drops above 0.06 ruled out; "
         "not compared: b (no such model in the other run)"
     )
 
@@ -488,7 +481,7 @@ def test_no_common_case_fails_for_each_model() -> None:
     assert comparison["failed"]
     assert comparison["message"].startswith(
         "nothing to compare, no case of b is the same in both runs: 9 skipped or without an answer in "
-        "one of the runs; no significant drop over 9 cases; a drop above"
+        "one of the runs; no worse than baseline: "
     )
 
 
@@ -499,8 +492,8 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     comparison = compare(old, new)
     assert (comparison["verdict"], comparison["failed"]) == ("inconclusive", False)
     assert comparison["message"].startswith(
-        "the share of passing trials of gpt-4o went from 1.00 to 0.17 over 6 cases, and a drop of up to "
-        "1.00 is not ruled out; about 1 more trial of each case would decide; "
+        "perhaps worse than baseline: 5 cases newly broken; no drop ruled out; "
+        "about 1 more trial of each case would decide "
     )
     assert compare(old, runs([2] + [0] * 5, 2))["verdict"] == "failed"
     strict = compare(old, new, strict=True)
@@ -525,7 +518,7 @@ def test_a_baseline_of_too_few_trials_is_named() -> None:
     comparison = compare(old, runs([round(20 * rate) for rate in rates], 20))
     (model,) = comparison["models"]
     assert model["more_trials"] is None
-    assert "the older run has too few; about" in comparison["message"]
+    assert " trials of each case in both runs would decide" in comparison["message"]
     assert 2 <= model["trials_in_both"] <= 20
 
 
