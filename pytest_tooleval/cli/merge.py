@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..record.document import Document
     from ..record.results import KeptCase
     from ..reports.outputs import Report
-    from ..verdicts.merge import Part
+    from ..verdicts.merge import ShardRun
     from ..verdicts.run import RunVerdict
     from ..verdicts.sides import Side
 
@@ -78,39 +78,39 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
 
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = store_of(folder)
-    parts = _shards(runs)
+    shards = _shards(runs)
     try:
-        given = _given(typed, parts[0])
-        reports = _reports(given, parts)
+        given = _given(typed, shards[0])
+        reports = _reports(given, shards)
         asked = _asked(given, store)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
-    cases, document, verdict = _judged(parts, asked)
+    cases, document, verdict = _judged(shards, asked)
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])
     own = "failed for reasons other than the models' answers; see its own report"
-    print_lines(f"{part}: {own}" for part in parts if part.run.exitstatus)
+    print_lines(f"{shard}: {own}" for shard in shards if shard.run.exitstatus)
     trends = _keep(document, cases, store) if asked.keeps else None
     unwritten = _leave(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
-    print_lines([f"{counted(len(parts), 'shard')} joined: {end}"])
+    print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
 
 
-def _given(typed: Mapping[str, Any], part: Part) -> Given:
+def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
     """The options of the merge over those of the ini file, which every shard has."""
-    ini = {name.replace("-", "_"): value for name, value in part.shard.judging.items()}
+    ini = {name.replace("-", "_"): value for name, value in shard.about.judging.items()}
     given = Given(_OPTIONS, typed, ini)
     given.check()
     rule = PRESETS[given.preset].sets.get("pass") if "preset" in typed else None
-    if rule and "pass" not in part.run.options:
+    if rule and "pass" not in shard.run.options:
         preset = f"--preset={given.preset}"
         raise click.UsageError(f"{preset}: run the shards with --tooleval-pass={rule}")
     return given
 
 
-def _reports(given: Given, parts: Sequence[Part]) -> list[Report]:
+def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
     from ..reports.outputs import Report
     from ..reports.outputs import check_reports
     from ..reports.outputs import report_of
@@ -120,20 +120,20 @@ def _reports(given: Given, parts: Sequence[Part]) -> list[Report]:
     if file is not None:
         reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))
     check_reports(reports)
-    shards = {Path(part.path).resolve() for part in parts}
+    files = {Path(shard.path).resolve() for shard in shards}
     for report in reports:
-        if report.path.resolve() in shards:
+        if report.path.resolve() in files:
             raise ConfigError(f"{report.option}: is a shard; name another file")
     return reports
 
 
-def _shards(runs: Sequence[str]) -> list[Part]:
-    from ..verdicts.merge import check_parts
-    from ..verdicts.merge import read_parts
+def _shards(runs: Sequence[str]) -> list[ShardRun]:
+    from ..verdicts.merge import check_shards
+    from ..verdicts.merge import read_shards
 
-    parts = read_parts(list(_documents(runs)))
-    check_parts(parts)
-    return parts
+    shards = read_shards(list(_documents(runs)))
+    check_shards(shards)
+    return shards
 
 
 def _documents(runs: Sequence[str]) -> Iterator[Path]:
@@ -174,16 +174,18 @@ def _asked(given: Given, store: Path) -> _Asked:
     )
 
 
-def _judged(parts: Sequence[Part], asked: _Asked) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
+def _judged(
+    shards: Sequence[ShardRun], asked: _Asked
+) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
     """The whole run with its verdict and exit status."""
     from ..verdicts.merge import join_cases
     from ..verdicts.merge import join_runs
     from ..verdicts.run import judge
     from ..verdicts.summary import kept_document
 
-    run, cases = join_runs(parts, asked.options), join_cases(parts, asked.gates)
+    run, cases = join_runs(shards, asked.options), join_cases(shards, asked.gates)
     rows = [case.row for case in cases]
-    misnamed = parts[0].shard.misnamed
+    misnamed = shards[0].about.misnamed
     verdict = judge(rows, run, asked.gates, asked.baseline, strict=asked.strict, misnamed=misnamed)
     if verdict.failed or any(row.fails_run for row in rows):
         run = structs.replace(run, exitstatus=1)

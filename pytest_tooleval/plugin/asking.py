@@ -278,8 +278,8 @@ class Asking:
     @cached_property
     def _spending(self) -> Spending:
         most, ledger = self.settings.max_cost, ledger_of(self._config)
-        if most is not None and self.settings.part is not None:
-            most /= self.settings.part.of
+        if most is not None and self.settings.shard is not None:
+            most /= self.settings.shard.of
         if self._is_remote:
             # A worker on another machine cannot share the file; it may spend its part.
             return Spending(most and most / worker_count(self._config))

@@ -22,8 +22,8 @@ DEFAULT_MOST = 10
 _PREFIX = "tooleval_"
 
 
-class Part(NamedTuple):
-    """Part `number` (from 1) of `of` parts of a run."""
+class ShardNumber(NamedTuple):
+    """Shard `number` (from 1) of the `of` shards of a run."""
 
     number: int
     of: int
@@ -37,11 +37,11 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _part(text: str) -> Part:
+def _shard(text: str) -> ShardNumber:
     found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text, re.ASCII)
     if not (found and 1 <= int(found[1]) <= int(found[2])):
         raise ValueError("expected K/N, the K-th of N shards, such as 2/4")
-    return Part(int(found[1]), int(found[2]))
+    return ShardNumber(int(found[1]), int(found[2]))
 
 
 def _trials(text: str) -> tuple[int | None, int | None]:
@@ -111,9 +111,9 @@ _MODELS = (
     ),
     Option(
         "shard",
-        "run part K of N of the cases, for `tooleval merge`; needs a JSON report",
+        "run shard K of N of the cases, for `tooleval merge`; needs a JSON report",
         "K/N",
-        read=_part,
+        read=_shard,
         excludes={each.key: f"pass --{each.name} to `tooleval merge` instead" for each in JUDGING},
     ),
 )

@@ -136,10 +136,10 @@ class EvalSession:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
         result = yield
-        if self.settings.part is not None:
-            from .shards import keep_part
+        if self.settings.shard is not None:
+            from .shards import keep_shard
 
-            shard = keep_part(config, items, self.settings, self.asking)
+            shard = keep_shard(config, items, self.settings, self.asking)
             self.shard = structs.replace(shard, misnamed=tuple(self.misnamed))
         return result
 
@@ -381,7 +381,7 @@ class EvalSession:
             self.config.workeroutput["tooleval"] = msgspec.to_builtins(told)  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         if no_tests and self.shard is not None and self.shard.cases:
-            session.exitstatus = pytest.ExitCode.OK  # more parts than cases
+            session.exitstatus = pytest.ExitCode.OK  # more shards than cases
         try:
             return (yield)
         finally:
@@ -419,7 +419,7 @@ class EvalSession:
         self.verdict = self._verdict_on(self.rows if settings.gates or settings.baseline else [])
         for finding in self.verdict.findings:
             report_finding(session, finding)
-        if settings.part or any(gate.failed for gate in self.verdict.gates):
+        if settings.shard or any(gate.failed for gate in self.verdict.gates):
             remember_tolerated(session, [kept.row.nodeid for kept in self.tolerated])
         if self.events is not None:
             self.events.judged(self.verdict.gates, self.verdict.comparison)

@@ -23,7 +23,7 @@ from ..verdicts.given import read_gates
 from ..verdicts.options import HISTORY
 from ..verdicts.options import JUDGING
 from .options import OPTIONS
-from .options import Part
+from .options import ShardNumber
 from .options import ini_options
 from .options import typed_options
 
@@ -48,8 +48,8 @@ class Settings:
     `options` are those of the command line and its preset, for the record. `overrides` are the arguments
     of `suite.model.Overrides`, which is imported only with a suite. `transcripts` are those to judge
     instead of asking `models`, which are then theirs. `most_trials` is the maximum of
-    `--tooleval-trials=auto`, None without it. With --tooleval-shard (`part`), limits except `max_cost`
-    are those of the part, and `judging` are the gates of the ini file, by option, for `tooleval merge`.
+    `--tooleval-trials=auto`, None without it. With --tooleval-shard (`shard`), limits except `max_cost`
+    are those of the shard, and `judging` are the gates of the ini file, by option, for `tooleval merge`.
     """
 
     options: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Settings:
     resume: bool
     max_cost: float | None
     estimate: bool
-    part: Part | None
+    shard: ShardNumber | None
     judging: Mapping[str, Any]
 
     @property
@@ -107,7 +107,7 @@ def read_settings(config: pytest.Config) -> Settings:
             given = Given(OPTIONS.values(), typed, ini)
         given.check()
         settings = _read(config, given, judging)
-        return _of_part(settings, settings.part) if settings.part else settings
+        return _of_shard(settings, settings.shard) if settings.shard else settings
     except ConfigError as error:
         more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
         raise pytest.UsageError(f"{error}{more}") from None
@@ -120,11 +120,11 @@ def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any]
     return kept, {left[key]: value for key, value in ini.items() if key in left}
 
 
-def _of_part(settings: Settings, part: Part) -> Settings:
-    """Settings for a part: its share of limits, and no history or GitHub, which get the merged run."""
+def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
+    """Settings for a shard: its share of limits, and no history or GitHub, which get the merged run."""
     from ..engine.models.spec import share
 
-    cut = part.of, part.number - 1
+    cut = shard.of, shard.number - 1
     return dataclasses.replace(
         settings,
         models=tuple(spec.part(*cut) for spec in settings.models),
@@ -139,7 +139,7 @@ def _of_part(settings: Settings, part: Part) -> Settings:
 def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Settings:
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
-    part, baseline = _part(config, given, reports), _baseline(config, given)
+    shard, baseline = _shard(config, given, reports), _baseline(config, given)
     trials, most_trials = _trials(given, gates, asks=transcripts is None)
     return Settings(
         options={name: value for name, value in given.record().items() if name != "events"},
@@ -173,7 +173,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
         resume=given["resume"],
         max_cost=given["max_cost"],
         estimate=given["estimate"],
-        part=part,
+        shard=shard,
         judging=judging,
     )
 
@@ -184,10 +184,10 @@ def _properties(config: pytest.Config) -> bool:
     return not writes or config.getini("junit_family") != "xunit2"
 
 
-def _part(config: pytest.Config, given: Given, reports: Sequence[Report]) -> Part | None:
-    part: Part | None = given["shard"]
-    if part is None or config.option.collectonly or given["estimate"]:
-        return part
+def _shard(config: pytest.Config, given: Given, reports: Sequence[Report]) -> ShardNumber | None:
+    shard: ShardNumber | None = given["shard"]
+    if shard is None or config.option.collectonly or given["estimate"]:
+        return shard
     if given.typed.get("trials", "").startswith("auto"):
         raise ConfigError("--tooleval-trials=auto: no shard sees all answers; give a number")
     if not any(report.format == "json" for report in reports):
@@ -195,7 +195,7 @@ def _part(config: pytest.Config, given: Given, reports: Sequence[Report]) -> Par
             "--tooleval-shard: needs a JSON report, which `tooleval merge` reads; add "
             "--tooleval-report=FILE.json"
         )
-    return part
+    return shard
 
 
 def _models(

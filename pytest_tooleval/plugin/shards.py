@@ -1,4 +1,4 @@
-"""`--tooleval-shard`: which of the selected cases belong to this part of a run."""
+"""`--tooleval-shard`: which of the selected cases belong to this shard of a run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
-def keep_part(
+def keep_shard(
     config: pytest.Config, items: list[pytest.Item], settings: Settings, asking: Asking
 ) -> Shard:
-    """Deselect the cases of other parts. Other tests run in every part."""
-    part = settings.part
-    assert part is not None
+    """Deselect the cases of other shards. Other tests run in every shard."""
+    shard = settings.shard
+    assert shard is not None
 
     def recorded(suite: Path) -> bytes:
-        """The cassette as all parts have it, before they record."""
+        """The cassette as all shards have it, before they record."""
         cassette = asking.cassette_for(suite) if settings.cassette else None
         if cassette is None:
             return b""
@@ -42,15 +42,15 @@ def keep_part(
         return cassette.path.read_bytes() if cassette.path.is_file() else b""
 
     cases = {item.nodeid: item for item in items if isinstance(item, CaseItem)}
-    parts = split(expected_seconds(cases.values(), recorded), part.of)
-    of_each = {nodeid: parts[case_of(nodeid)] for nodeid in sorted(cases)}
-    others = [item for nodeid, item in cases.items() if of_each[nodeid] != part.number]
+    shards = split(expected_seconds(cases.values(), recorded), shard.of)
+    of_each = {nodeid: shards[case_of(nodeid)] for nodeid in sorted(cases)}
+    others = [item for nodeid, item in cases.items() if of_each[nodeid] != shard.number]
     config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if of_each.get(item.nodeid, part.number) == part.number]
+    items[:] = [item for item in items if of_each.get(item.nodeid, shard.number) == shard.number]
     told = [[nodeid, cases[nodeid].origin.content, number] for nodeid, number in of_each.items()]
     return Shard(
-        number=part.number,
-        of=part.of,
+        number=shard.number,
+        of=shard.of,
         cases=len(cases),
         split=content_of_bytes(to_json(told)),
         judging=dict(settings.judging),
@@ -58,21 +58,21 @@ def keep_part(
 
 
 def split(seconds: Mapping[str, float], of: int) -> dict[str, int]:
-    """The part, from 1, of each case: the longest cases first, each to the part with the least time.
+    """The shard, from 1, of each case: the longest cases first, each to the shard with the least time.
 
     The same on every machine, independent of the order of cases.
     """
     loads = [0] * of
-    parts = {}
+    shards = {}
     # Whole milliseconds, as sums of fractions depend on their order.
     for case, weight in sorted(
         ((case, max(1, round(1000 * each))) for case, each in seconds.items()),
         key=lambda pair: (-pair[1], pair[0]),
     ):
-        part = loads.index(min(loads))
-        loads[part] += weight
-        parts[case] = part + 1
-    return parts
+        shard = loads.index(min(loads))
+        loads[shard] += weight
+        shards[case] = shard + 1
+    return shards
 
 
 def expected_seconds(items: Collection[CaseItem], recorded: Callable[[Path], bytes]) -> dict[str, float]:
@@ -98,6 +98,6 @@ def expected_seconds(items: Collection[CaseItem], recorded: Callable[[Path], byt
 
 
 def case_of(nodeid: str) -> str:
-    """A node id without the model, as all models and trials of a case go to one part."""
+    """A node id without the model, as all models and trials of a case go to one shard."""
     file, case, _ = split_nodeid(nodeid)
     return f"{file}::{case}"

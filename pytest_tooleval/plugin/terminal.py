@@ -49,7 +49,7 @@ class Terminal:
     def __init__(self, config: pytest.Config, session: EvalSession) -> None:
         self._config = config
         self._session = session
-        self._tolerated = tolerated_word(session.settings.part)
+        self._tolerated = tolerated_word(session.settings.shard)
         self._is_worker = hasattr(config, "workerinput")
         self._summarising = False
         self._steps = 0

@@ -28,11 +28,11 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
     pytest does the same with expected failures. The text of the failure is a section of the report.
     Returns whether it did.
     """
-    by_gate = tolerates(settings.gates, result) if settings.part is None else bool(result.trials)
+    by_gate = tolerates(settings.gates, result) if settings.shard is None else bool(result.trials)
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    word = tolerated_word(settings.part)
+    word = tolerated_word(settings.shard)
     report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
     if result.outcome == "failed":
         report.sections.append((word, render_case(result)))

@@ -77,12 +77,14 @@ def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
 class Shard(Struct, frozen=True, kw_only=True, gc=False):
     """A part of a run, which `tooleval merge` joins with the others."""
 
-    number: Annotated[int, doc("Which part it is.", ge=1)]
-    of: Annotated[int, doc("How many parts there are.", ge=1)]
-    cases: Annotated[int, doc("Cases that were selected for all parts, each once for each model.", ge=0)]
-    split: Annotated[str, doc("A hash of these cases, their suites, and which part each belongs to.")]
+    number: Annotated[int, doc("Which shard it is.", ge=1)]
+    of: Annotated[int, doc("How many shards there are.", ge=1)]
+    cases: Annotated[
+        int, doc("Cases that were selected for all shards, each once for each model.", ge=0)
+    ]
+    split: Annotated[str, doc("A hash of these cases, their suites, and which shard each belongs to.")]
     judging: Annotated[
-        dict[str, Any], doc("The gates of the ini file, by option, which are judged over all parts.")
+        dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
     misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a case that does not exist.")] = ()
 
@@ -125,7 +127,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
     ] = 0
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
-    shard: Annotated[Shard | None, doc("Which part of a run it is; null: it is a whole run.")] = None
+    shard: Annotated[Shard | None, doc("Which shard of a run it is; null: it is a whole run.")] = None
 
 
 class SummedRun(Run, frozen=True, kw_only=True, gc=False):

@@ -52,22 +52,22 @@ class ShardFile(Struct, frozen=True):
     cases: tuple[msgspec.Raw, ...]
 
 
-class Part(NamedTuple):
+class ShardRun(NamedTuple):
     """A shard and its file."""
 
     path: str
     run: Run
-    shard: Shard
+    about: Shard
     rows: Sequence[CaseRow]
     cases: Sequence[msgspec.Raw]
 
     def __str__(self) -> str:
-        return f"{self.path} (shard {self.shard.number}/{self.shard.of})"
+        return f"{self.path} (shard {self.about.number}/{self.about.of})"
 
 
-def read_parts(files: Sequence[Path]) -> list[Part]:
+def read_shards(files: Sequence[Path]) -> list[ShardRun]:
     """The shards in these files. Raises ToolevalError for a file that is not a shard."""
-    parts = []
+    shards = []
     for file in files:
         run, cases = structs.astuple(read_document(file, ShardFile))
         if run.shard is None and (which := run.options.get("shard")):
@@ -77,8 +77,8 @@ def read_parts(files: Sequence[Path]) -> list[Part]:
         if run.shard is None:
             raise ToolevalError(f"{file}: not a shard; run pytest with --tooleval-shard")
         rows = [_read(_ROW, case, str(file)) for case in cases]
-        parts.append(Part(printable(str(file)), run, run.shard, rows, cases))
-    return sorted(parts, key=lambda part: part.shard.number)
+        shards.append(ShardRun(printable(str(file)), run, run.shard, rows, cases))
+    return sorted(shards, key=lambda shard: shard.about.number)
 
 
 def _read(decoder: msgspec.json.Decoder[_T], case: msgspec.Raw, file: str) -> _T:
@@ -88,60 +88,62 @@ def _read(decoder: msgspec.json.Decoder[_T], case: msgspec.Raw, file: str) -> _T
         raise ToolevalError(f"{file}: not a JSON report: {error}") from None
 
 
-def check_parts(parts: Sequence[Part]) -> None:
+def check_shards(shards: Sequence[ShardRun]) -> None:
     """Raise ToolevalError unless these are all shards of one run, complete and once each."""
-    problems = [*_foreign(parts), *_doubled(parts), *_missing(parts), *_cut_short(parts)]
-    cases, selected = len({row.nodeid for part in parts for row in part.rows}), parts[0].shard.cases
+    problems = [*_foreign(shards), *_doubled(shards), *_missing(shards), *_cut_short(shards)]
+    cases, selected = len({row.nodeid for shard in shards for row in shard.rows}), shards[0].about.cases
     if not problems and cases != selected:
         problems = [f"together they have {cases} of {counted(selected, 'case')}"]
     if problems:
         raise ToolevalError("\n".join(["these are not the shards of one run:", *problems]))
 
 
-def _options(part: Part) -> dict[str, Any]:
-    return {name: value for name, value in part.run.options.items() if name not in _OF_SHARDS}
+def _options(shard: ShardRun) -> dict[str, Any]:
+    return {name: value for name, value in shard.run.options.items() if name not in _OF_SHARDS}
 
 
-def _asked_for(part: Part) -> dict[str, Any]:
-    return {name: value for name, value in _options(part).items() if name not in _MAY_DIFFER}
+def _asked_for(shard: ShardRun) -> dict[str, Any]:
+    return {name: value for name, value in _options(shard).items() if name not in _MAY_DIFFER}
 
 
 # What the shards of a run have in common.
-_COMMON: Mapping[str, Callable[[Part], Mapping[str, Any]]] = {
-    "number of shards": lambda part: {"": part.shard.of},
-    "version of pytest-tooleval": lambda part: {"": part.run.pytest_tooleval},
-    "version of the scoring rules": lambda part: {"": part.run.scoring_version},
-    "commit": lambda part: {"": part.run.git.commit if part.run.git else "none"},
-    "models": lambda part: {asked.model: asked.calls for asked in part.run.models},
+_COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
+    "number of shards": lambda shard: {"": shard.about.of},
+    "version of pytest-tooleval": lambda shard: {"": shard.run.pytest_tooleval},
+    "version of the scoring rules": lambda shard: {"": shard.run.scoring_version},
+    "commit": lambda shard: {"": shard.run.git.commit if shard.run.git else "none"},
+    "models": lambda shard: {asked.model: asked.calls for asked in shard.run.models},
     "options": _asked_for,
-    "gates of the ini file": lambda part: part.shard.judging,
+    "gates of the ini file": lambda shard: shard.about.judging,
 }
 _SELECTION = "a different selection of cases than {}, or split by a different cassette"
 
 
-def _foreign(parts: Sequence[Part]) -> Iterator[str]:
+def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
     """A line for each shard that differs from most."""
     told: dict[str, str] = {}
     for what, value_of in _COMMON.items():
-        for part, usual in _unlike(parts, list(map(value_of, parts))):
-            difference = _difference(value_of(part), value_of(usual))
-            told.setdefault(part.path, f"{part}: {what}: {difference} in {usual.path}")
-    suites = {part.path: {row.file: row.suite_content for row in part.rows} for part in parts}
+        for shard, usual in _unlike(shards, list(map(value_of, shards))):
+            difference = _difference(value_of(shard), value_of(usual))
+            told.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
+    suites = {shard.path: {row.file: row.suite_content for row in shard.rows} for shard in shards}
     for file in dict.fromkeys(file for found in suites.values() for file in found):
-        those = [part for part in parts if file in suites[part.path]]
-        for part, usual in _unlike(those, [suites[part.path][file] for part in those]):
-            told.setdefault(part.path, f"{part}: {printable(file)} differs from the one of {usual.path}")
-    for part, usual in _unlike(parts, [part.shard.split for part in parts]):
-        told.setdefault(part.path, f"{part}: {_SELECTION.format(usual.path)}")
+        those = [shard for shard in shards if file in suites[shard.path]]
+        for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
+            told.setdefault(
+                shard.path, f"{shard}: {printable(file)} differs from the one of {usual.path}"
+            )
+    for shard, usual in _unlike(shards, [shard.about.split for shard in shards]):
+        told.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
     yield from told.values()
 
 
-def _unlike(parts: Sequence[Part], values: Sequence[object]) -> Iterator[tuple[Part, Part]]:
+def _unlike(shards: Sequence[ShardRun], values: Sequence[object]) -> Iterator[tuple[ShardRun, ShardRun]]:
     """Each shard whose value differs from most, and one with the usual value."""
     usual = max(values, key=values.count)
-    for part, value in zip(parts, values, strict=True):
+    for shard, value in zip(shards, values, strict=True):
         if value != usual:
-            yield part, parts[values.index(usual)]
+            yield shard, shards[values.index(usual)]
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -151,52 +153,52 @@ def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return f"{printable(name)}{'=' if name else ''}{value}, but {usual}"
 
 
-def _doubled(parts: Sequence[Part]) -> Iterator[str]:
-    seen: dict[int, Part] = {}
-    for part in parts:
-        first = seen.setdefault(part.shard.number, part)
-        if first is not part:
-            yield f"{part}: already in {first.path}"
+def _doubled(shards: Sequence[ShardRun]) -> Iterator[str]:
+    seen: dict[int, ShardRun] = {}
+    for shard in shards:
+        first = seen.setdefault(shard.about.number, shard)
+        if first is not shard:
+            yield f"{shard}: already in {first.path}"
 
 
-def _missing(parts: Sequence[Part]) -> Iterator[str]:
-    of = Counter(part.shard.of for part in parts).most_common(1)[0][0]
-    there = {part.shard.number for part in parts}
+def _missing(shards: Sequence[ShardRun]) -> Iterator[str]:
+    of = Counter(shard.about.of for shard in shards).most_common(1)[0][0]
+    there = {shard.about.number for shard in shards}
     for number in range(1, of + 1):
         if number not in there:
             yield f"shard {number}/{of} is missing"
 
 
-def _cut_short(parts: Sequence[Part]) -> Iterator[str]:
-    for part in parts:
-        run = part.run
-        if run.exitstatus not in (0, 1) or len(part.rows) < run.selected:
-            cases = f"{len(part.rows)} of {counted(run.selected, 'case')}"
-            yield f"{part}: cut short after {cases} (exit status {run.exitstatus})"
+def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
+    for shard in shards:
+        run = shard.run
+        if run.exitstatus not in (0, 1) or len(shard.rows) < run.selected:
+            cases = f"{len(shard.rows)} of {counted(run.selected, 'case')}"
+            yield f"{shard}: cut short after {cases} (exit status {run.exitstatus})"
 
 
-def join_cases(parts: Sequence[Part], gates: Gates) -> list[KeptCase]:
+def join_cases(shards: Sequence[ShardRun], gates: Gates) -> list[KeptCase]:
     """All cases in the order of one run. Its gates decide which failures and errors are tolerated.
 
     In a shard, all of them are.
     """
     kept = []
-    for part in parts:
-        for row, text in zip(part.rows, part.cases, strict=True):
+    for shard in shards:
+        for row, text in zip(shard.rows, shard.cases, strict=True):
             tolerated = row.tolerated and (row.was_expected or tolerates(gates, row))
-            result = structs.replace(_read(_CASE, text, part.path), tolerated=tolerated)
+            result = structs.replace(_read(_CASE, text, shard.path), tolerated=tolerated)
             kept.append(KeptCase(structs.replace(row, tolerated=tolerated), to_json(result)))
-    order = file_order(asked.model for asked in parts[0].run.models)
+    order = file_order(asked.model for asked in shards[0].run.models)
     return sorted(kept, key=lambda case: order(case.row))
 
 
-def join_runs(parts: Sequence[Part], options: Mapping[str, Any]) -> Run:
+def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
     """The run as a whole, before its own verdict; `options` are those of the merge."""
-    runs = [part.run for part in parts]
+    runs = [shard.run for shard in shards]
     alike = {
         name: value
-        for name, value in _options(parts[0]).items()
-        if all(part.run.options.get(name) == value for part in parts)
+        for name, value in _options(shards[0]).items()
+        if all(shard.run.options.get(name) == value for shard in shards)
     }
     starts = [datetime.fromisoformat(run.started) for run in runs]
     ends = [start + timedelta(seconds=run.duration_s) for start, run in zip(starts, runs, strict=True)]
@@ -210,7 +212,7 @@ def join_runs(parts: Sequence[Part], options: Mapping[str, Any]) -> Run:
         spent=add_up(*(run.spent for run in runs)),
         answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),
-        selected=parts[0].shard.cases,
-        partial=ran_partly(row for part in parts for row in part.rows),
+        selected=shards[0].about.cases,
+        partial=ran_partly(row for shard in shards for row in shard.rows),
         shard=None,
     )
