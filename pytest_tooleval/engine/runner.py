@@ -1,6 +1,6 @@
 """One background thread with one event loop, on which all trials of a process run.
 
-Clients keep connections bound to their loop, so there is one loop for the life of the process'
+The connections of clients belong to a loop, so there is one for the life of the process'
 run, never one per item. Everything public here may be called from any thread.
 """
 

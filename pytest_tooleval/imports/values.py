@@ -1,7 +1,7 @@
 """Values that fit a JSON Schema: its own examples, defaults and options, or else plain ones by type.
 
 The schema must be valid, as those of a suite's tools are. The values respect types, limits, `required`
-and references, but not patterns, `not` and `if`. Time and size are bounded, also for recursive schemas.
+and references, but not patterns, `not` and `if`. Time and size have limits, also for recursive schemas.
 """
 
 from __future__ import annotations

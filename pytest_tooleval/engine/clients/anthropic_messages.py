@@ -126,7 +126,7 @@ def _choice(choice: str | None, parallel: bool | None) -> dict[str, Any] | None:
 
 
 def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -> dict[str, Any]:
-    """How much to think: a budget of tokens, or an effort for models without budgets."""
+    """How much to think: `budget_tokens`, or an effort for models that have no such field."""
     adaptive = not listed or listed.get("supports_adaptive_thinking") is True
     budgets = not adaptive or listed.get("supports_legacy_thinking") is True
     if effort is not None and effort != "none":

@@ -96,7 +96,7 @@ def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dict[str, Any]:
-    """How much to think: older models have a budget of tokens, newer ones have levels."""
+    """How much to think: older models take a number of tokens, newer ones a level."""
     if effort is not None:
         if effort not in _BUDGETS:
             said = f"Gemini models have no reasoning_effort {effort!r}"

@@ -1,6 +1,6 @@
 """Finds out how many concurrent requests a model allows.
 
-A 429 cuts the limit by a fifth, once per episode; after it, each full round of answers adds a tenth. An
+A 429 cuts the limit by a fifth, once per episode; after it, each full set of answers adds a tenth. An
 episode lasts as long as `Retry-After` says, else 15 seconds.
 """
 
@@ -28,7 +28,7 @@ class AdaptiveSlots(Slots):
         self._episode_until = 0.0
 
     def answered(self) -> None:
-        """Count an answer. After a full round of answers, allow more requests."""
+        """Count an answer. After a full set of answers, allow more requests."""
         self._answers += 1
         if self._answers >= self.limit < self._most and self._clock() >= self._episode_until:
             self._set(min(self._most, max(self.limit + 1, int(self.limit * _GROW))))
