@@ -121,10 +121,6 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         return text_of(self.message)
 
 
-# An unknown reply that ended a turn.
-LAST_REPLY = Reply(message={"role": "assistant", "content": None}, format="native")
-
-
 class Judged(Struct, frozen=True, gc=False):
     """A judge's verdict on a rubric."""
 
@@ -203,6 +199,11 @@ class Transcript(Struct, frozen=True, gc=False):
         found = cls(tuple(prompt if replies else said), tuple(with_refused(replies)))
         turns = (each for turn in found.turns for each in ended_turn(turn))
         return structs.replace(found, replies=tuple(turns))
+
+    def ended(self) -> Transcript:
+        """The transcript with an unknown reply, which ends the last turn."""
+        last = Reply(message={"role": "assistant", "content": None}, format="native")
+        return structs.replace(self, replies=(*self.replies, last))
 
     @property
     def turns(self) -> tuple[tuple[Reply, ...], ...]:

@@ -19,7 +19,6 @@ from ..record.metrics import PENALTIES
 from ..record.results import FailureCategory
 from ..record.results import Score
 from ..record.results import TrialResult
-from ..record.transcript import LAST_REPLY
 from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
@@ -65,7 +64,7 @@ def score_calls(
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {turns}")
     transcript = Transcript.from_calls(_received(call, resolved) for call in calls or ())
     if resolved.turns and transcript.calls:
-        transcript = structs.replace(transcript, replies=(*transcript.replies, LAST_REPLY))
+        transcript = transcript.ended()
     return explained(resolved, score_transcript(resolved, transcript))
 
 

@@ -14,7 +14,6 @@ from msgspec import structs
 from ...errors import ModelError
 from ...errors import Problem
 from ...record.endings import NoAnswer
-from ...record.transcript import LAST_REPLY
 from ...record.transcript import Message
 from ...record.transcript import Taken
 from ...record.transcript import Transcript
@@ -140,7 +139,7 @@ def _answer(case: ResolvedCase, run: GivenTranscript) -> Transcript | ModelError
         return ModelError(f"{run.place}: the transcript ends without a reply", kind="bad_response")
     if run.may_stop and transcript.replies[-1].calls:
         if len(transcript.turns) == len(case.turns):
-            transcript = structs.replace(transcript, replies=(*transcript.replies, LAST_REPLY))
+            transcript = transcript.ended()
     elif run.no_answer is None and transcript.no_answer is None:
         why = _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
