@@ -1,8 +1,7 @@
 """`builtin/lexical`: a model without network, key or weights, which every real model should beat.
 
 It calls the tool whose name and description have the most words in common with the prompt, where rare
-words count more, and fills parameters from enums, numbers, quoted texts and names in the prompt. It is
-deterministic.
+words count more, and fills arguments from enums, numbers and names in the prompt. It is deterministic.
 """
 
 from __future__ import annotations
@@ -15,38 +14,28 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.transcript import text_of
 from .base import ChatAnswer
 from .base import ChatRequest
 
 _WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?(?![\w.]*\d)")
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
 # One or more capitalised words, with small connecting words between them.
-_PROPER = re.compile(r"[A-Z][\w'’-]*(?:(?: (?:of|de|la|the) | |, (?=[A-Z]{2}\b))[A-Z][\w'’-]*)*")
+_PROPER = re.compile(r"[A-Z][\w-]*(?:(?: of| de| la| the)? [A-Z][\w-]*)*")
 # A phrase after a preposition, for prompts with names in lower case.
-_PHRASE = re.compile(
-    r"\b(?:in|at|to|for|from|of|about|with|is) (?:the |a |an )?([^,.?!\d]+?)"
-    r"(?=[,.?!]|$| (?:in|at|to|for|from|of|on|about|with|and|is)\b)"
-)
-_DATE = re.compile(
-    r"\b\d{4}-\d\d-\d\d\b|\b(?:today|tonight|tomorrow|yesterday"
-    r"|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.IGNORECASE,
-)
+_PHRASE = re.compile(r"\b(?:in|at|to|for|from|of|about|with|is) (?:the |a |an )?([^,.?!\d]+)")
 _COMMON = frozenset(
     "a an and are as at be by can could do does for from give get has have how i if in into is "
     "it its let like me my need of on or our please s should so some that the their them there "
     "these this those to us use used using want was we what when where which who will with "
     "would you your".split()
 )
-_STARTS = frozenset("find show tell calculate compute convert book search create send set".split())
-_NAME_WEIGHT, _TEXT_WEIGHT, _PARAMETER_WEIGHT = 3.0, 1.0, 0.5
-_NEAR = 25  # characters between a parameter's word and its value, for one that is not required
+_NAME_WEIGHT = 3.0
+_NUMERIC = ("integer", "number")
 
 
 class LexicalClient:
-    """The client of the baseline."""
+    """The client of the built-in model."""
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         return ChatAnswer(lexical_message(request.messages, request.tools, request.tool_choice), "stop")
@@ -59,7 +48,8 @@ def lexical_message(
     messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], tool_choice: str
 ) -> dict[str, Any]:
     """The assistant's message: a call, or a text if no tool fits and no call is required."""
-    prompt = _last_user_text(messages)
+    said = (text_of(dict(message)) for message in reversed(messages) if message.get("role") == "user")
+    prompt = next(said, "")
     called = [
         call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
     ]
@@ -71,68 +61,47 @@ def lexical_message(
         best = candidates[0]
     if best is None:
         return {"role": "assistant", "content": "No tool fits."}
-    arguments = json.dumps(fill_parameters(prompt, best.get("parameters") or {}))
-    call = {
-        "id": f"call_{len(called)}",
-        "type": "function",
-        "function": {"name": best["name"], "arguments": arguments},
-    }
+    arguments = json.dumps(fill_arguments(prompt, best.get("parameters") or {}))
+    function = {"name": best["name"], "arguments": arguments}
+    call = {"id": f"call_{len(called)}", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def _last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            content = message.get("content")
-            if isinstance(content, str):
-                return content
-            return "\n".join(str(part.get("text", "")) for part in content or ())
-    return ""
-
-
 def _words(text: str) -> list[str]:
-    """The stems of the words, in lower case, without common words."""
-    words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text))]
-    return [_stem(word) for word in words if word not in _COMMON]
+    """The words in lower case and the singular, without common ones."""
+    words = map(str.lower, _WORD.findall(text))
+    return [_singular(word) for word in words if word not in _COMMON]
 
 
-def _stem(word: str) -> str:
-    for ending in ("ing", "ies", "es", "s", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
+def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The function with the largest weighted overlap; the first of equals; None if there is none."""
     asked = sorted(set(_words(prompt)))  # in a fixed order, so that sums are rounded alike
-    fields = [_fields(function) for function in functions]
-    seen_in: dict[str, int] = {}
-    for names, texts, parameters in fields:
-        for word in names | texts | parameters:
-            seen_in[word] = seen_in.get(word, 0) + 1
+    weights = list(map(_weights, functions))
 
-    def overlap(field: set[str]) -> float:
+    def score(own: Mapping[str, float]) -> float:
         # Inverse document frequency, smoothed so that a lone tool can match at all.
-        return sum(math.log(1 + len(functions) / seen_in[word]) for word in asked if word in field)
+        return sum(
+            own[word] * math.log(1 + len(functions) / sum(word in each for each in weights))
+            for word in asked
+            if word in own
+        )
 
-    scores = [
-        _NAME_WEIGHT * overlap(names)
-        + _TEXT_WEIGHT * overlap(texts)
-        + _PARAMETER_WEIGHT * overlap(params)
-        for names, texts, params in fields
-    ]
+    scores = list(map(score, weights))
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
     return functions[best] if best is not None and scores[best] > 0 else None
 
 
-def _fields(function: Mapping[str, Any]) -> tuple[set[str], set[str], set[str]]:
-    names = set(_words(function["name"]))
-    texts = set(_words(function.get("description") or "")) - names
-    parameters: set[str] = set()
+def _weights(function: Mapping[str, Any]) -> dict[str, float]:
+    """How much each word of a tool counts."""
+    texts = [function.get("description") or ""]
     for name, schema in _properties(function.get("parameters") or {}).items():
-        parameters.update(_words(name), *(_words(str(option)) for option in schema.get("enum", ())))
-    return names, texts, parameters - names - texts
+        texts += [name, *map(str, schema.get("enum", ()))]
+    own = dict.fromkeys(_words(" ".join(texts)), 1.0)
+    return own | dict.fromkeys(_words(function["name"]), _NAME_WEIGHT)
 
 
 def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -140,10 +109,10 @@ def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: {} if isinstance(schema, bool) else schema for name, schema in properties.items()}
 
 
-def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments from the prompt, where each number, date, quoted text and name is used once, in order.
+def fill_arguments(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments from the prompt, where each number and name is used once, in order.
 
-    Required parameters take any value that is left, optional ones only a mentioned enum value, or a
+    Required parameters take any value that is left, optional ones only a mentioned enum value, or the
     value next to a word of the parameter's name.
     """
     return _fill(_Found(prompt), parameters)
@@ -152,25 +121,19 @@ def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any
 def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
     required = frozenset(parameters.get("required", ()))
     properties = _properties(parameters)
-    arguments: dict[str, Any] = {}
-    for name in sorted(properties, key=lambda name: name not in required):
-        value = _value(found, name, properties[name], name in required)
-        if value is not None:
-            arguments[name] = value
-    return arguments
+    names = sorted(properties, key=lambda name: name not in required)
+    values = {name: _value(found, name, properties[name], name in required) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class _Found:
-    """Numbers, dates and texts of a prompt with their places, each of which is used once."""
+    """Numbers and texts of a prompt with their places, each of which is used once."""
 
     def __init__(self, prompt: str) -> None:
-        self.words = [(m.start(), _stem(m.group().lower())) for m in _WORD.finditer(prompt)]
+        self.words = [(m.start(), _singular(m.group().lower())) for m in _WORD.finditer(prompt)]
         self.numbers = [(m.start(), m.group().replace(",", "")) for m in _NUMBER.finditer(prompt)]
-        self.dates = [(m.start(), m.group()) for m in _DATE.finditer(prompt)]
-        quoted = [(m.start(), next(filter(None, m.groups()))) for m in _QUOTED.finditer(prompt)]
-        blanked = _DATE.sub(_blank, _QUOTED.sub(_blank, prompt))
-        self.texts = [*quoted, *_proper_names(blanked)]
-        phrases = [(m.start(1), m[1].strip()) for m in _PHRASE.finditer(blanked)]
+        self.names = list(_proper_names(prompt))
+        phrases = [(m.start(1), m[1].strip()) for m in _PHRASE.finditer(prompt)]
         self.phrases = [(place, text) for place, text in phrases if text]
 
     def holds(self, text: str) -> bool:
@@ -185,42 +148,21 @@ class _Found:
         near = min(
             ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None
         )
-        if near is not None and (required or near[0] <= _NEAR):
+        if near is not None:
             return values.pop(near[1])[1]
         return values.pop(0)[1] if required and values else None
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match.group())
 
 
 def _proper_names(prompt: str) -> Iterator[tuple[int, str]]:
     """Capitalised phrases, except words that only begin a sentence."""
     for match in _PROPER.finditer(prompt):
         text, start = match.group(), match.start()
-        before = prompt[:start].rstrip()
         first, _, rest = text.partition(" ")
-        if (not before or before[-1] in ".!?:") and _begins(first, rest):
+        begins = prompt[:start].rstrip()[-1:] in ("", *".!?:")
+        if begins and (not rest or first.lower() in _COMMON):
             start, text = start + len(first) + 1, rest
-        for ending in ("'s", "’s"):
-            text = text.removesuffix(ending) if _is_possessive(prompt, start, text) else text
         if text and text.lower() not in _COMMON:
             yield start, text
-
-
-def _begins(first: str, rest: str) -> bool:
-    word = re.split(r"['’]", first.lower())[0]
-    return (not rest and word == first.lower()) or word in _COMMON or word in _STARTS
-
-
-def _is_possessive(prompt: str, start: int, text: str) -> bool:
-    """True for `Paris's weather`, not for `Luigi's` at the end, which is the whole name."""
-    return re.match(r" [a-z]", prompt[start + len(text) :]) is not None and not _DATE.match(
-        prompt, start + len(text) + 1
-    )
-
-
-_NUMERIC = ("integer", "number")
 
 
 def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) -> Any:
@@ -236,19 +178,9 @@ def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) 
         return default if text is None else _number(text, kind)
     if kind == "boolean":
         return True if found.holds(name) else (False if required else None)
-    if kind == "array":
-        if not required:
-            return None
-        items = schema.get("items")
-        if isinstance(items, dict) and items.get("type") in _NUMERIC:
-            numbers, found.numbers = found.numbers, []
-            return [_number(text, "number") for _, text in numbers]
-        texts, found.texts = found.texts, []
-        return [text for _, text in texts]
-    if kind == "object":
-        return _fill(found, schema) if required else None
-    values = found.dates if re.search(r"date|day|when", name.lower()) and found.dates else found.texts
-    text = found.take(values, name, required)
+    if kind in ("array", "object"):
+        return ([] if kind == "array" else _fill(found, schema)) if required else None
+    text = found.take(found.names, name, required)
     if text is None and required:
         text = schema["default"] if "default" in schema else found.take(found.phrases, name, True)
     return text if text is not None or not required else ""
