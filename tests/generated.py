@@ -16,7 +16,7 @@ import msgspec
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
-from pytest_tooleval.plugin.options import GROUPS
+from pytest_tooleval.verdicts.options import GROUPS
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS

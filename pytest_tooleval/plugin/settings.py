@@ -22,8 +22,8 @@ from ..verdicts.given import read_baseline
 from ..verdicts.given import read_gates
 from ..verdicts.options import HISTORY
 from ..verdicts.options import JUDGING
-from .options import OPTIONS
-from .options import ShardNumber
+from ..verdicts.options import OPTIONS
+from ..verdicts.options import ShardNumber
 from .options import ini_options
 from .options import typed_options
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..record.document import Document
 from ..record.encoding import to_json
-from .notes import notes
 from .model_lines import model_lines
+from .notes import notes
 from .run_text import run_words
 
 if TYPE_CHECKING:

@@ -1,7 +1,9 @@
-"""The options of a run's verdict and reports, for pytest and `tooleval merge`."""
+"""The options, for pytest, the ini file, `tooleval merge`, the page's run form and the docs."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +13,8 @@ from ..text import near
 from ..text import read_number
 from .presets import PRESETS
 
+# The most trials of --tooleval-trials=auto.
+DEFAULT_MOST = 10
 Read = Callable[[str], Any]
 
 
@@ -18,7 +22,8 @@ class Option(NamedTuple):
     """A command line option, by its name without prefix. Without `metavar` and `choices` it is a flag.
 
     `read` makes a value of the text; a ValueError says what was expected. With `ini`, the ini file can
-    set it, under `key`. `needs` is another option, by its key; `excludes` has others, and why.
+    set it, under `key`; with `form`, the page. `needs` is another option, by its key; `excludes` has
+    others, and why.
     """
 
     name: str
@@ -29,6 +34,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     default: str | None = None
     ini: bool = False
+    form: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
 
@@ -89,6 +95,65 @@ def _pair(text: str) -> tuple[str, str]:
     return old, new
 
 
+class ShardNumber(NamedTuple):
+    """Shard `number` (from 1) of the `of` shards of a run."""
+
+    number: int
+    of: int
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        # A gate must not pass because a CI variable is empty.
+        raise ValueError("a name is empty")
+    return names
+
+
+def _shard(text: str) -> ShardNumber:
+    found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text, re.ASCII)
+    if not (found and 1 <= int(found[1]) <= int(found[2])):
+        raise ValueError("expected K/N, the K-th of N shards, such as 2/4")
+    return ShardNumber(int(found[1]), int(found[2]))
+
+
+def _trials(text: str) -> tuple[int | None, int | None]:
+    """The number of trials, and the most of `auto`; one of them is None."""
+    from ..suite.model import MAX_TRIALS
+
+    auto, colon, most = text.partition(":")
+    count = (most if colon else str(DEFAULT_MOST)) if auto == "auto" else text
+    if not (count.isdecimal() and 1 <= int(count) <= MAX_TRIALS):
+        raise ValueError(f"expected 1 to {MAX_TRIALS}, auto, or auto:MAX")
+    return (None, int(count)) if auto == "auto" else (int(count), None)
+
+
+def _rule(text: str) -> str:
+    from ..suite.model import MAX_TRIALS
+
+    if text in ("mean", "all", "any"):
+        return text
+    needed, _, total = text.partition("/")
+    if not (needed.isdecimal() and total.isdecimal() and 1 <= int(needed) <= int(total) <= MAX_TRIALS):
+        raise ValueError(f"expected mean, all, any, or K/N such as 4/5 (N up to {MAX_TRIALS})")
+    return f"{int(needed)}/{int(total)}"
+
+
+def _threshold(text: str) -> tuple[str, float | None]:
+    from ..record.metrics import LIMITS
+
+    name, equals, bound = text.rpartition("=")
+    name = name.strip() if equals else "overall"
+    value = None if bound.strip() == "null" else read_number(bound)
+    most = sys.float_info.max if name in LIMITS else 1.0
+    if not name or (value is not None and not 0.0 <= value <= most):
+        raise ValueError(
+            "expected [METRIC=]VALUE with a value from 0 to 1, such as 0.8 or tool_selection=1.0; a "
+            "limit such as max_calls=3; or null for none, such as no_extra_calls=null"
+        )
+    return name, value
+
+
 def strict_text(strict: bool) -> str:
     """The end of the message of an inconclusive verdict: whether it fails the run."""
     if strict:
@@ -97,7 +162,7 @@ def strict_text(strict: bool) -> str:
 
 
 JUDGING = (
-    Option("preset", "apply a gate preset", choices=tuple(PRESETS), ini=True),
+    Option("preset", "apply a gate preset", choices=tuple(PRESETS), ini=True, form=True),
     Option(
         "fail-under",
         "fail if the pass rate, or the mean of a metric, is lower; repeatable",
@@ -166,3 +231,134 @@ OUTPUTS = (
     ),
     HISTORY,
 )
+_NO_MODEL = {"transcripts": "transcripts are judged without asking a model"}
+_MODELS = (
+    Option(
+        "model",
+        "models to evaluate: names of config tables, litellm's names, builtin/lexical; repeatable",
+        "NAME[,NAME...]",
+        read=_names,
+        many=True,
+        ini=True,
+        excludes=_NO_MODEL,
+    ),
+    Option(
+        "transcripts",
+        "judge transcripts (chat messages, traces), and ask no model; repeatable",
+        "FILE|FOLDER",
+        read=filled("the name of a file or folder"),
+        many=True,
+        ini=True,
+    ),
+    Option("judge", "the model that judges by rubrics ($judge)", "NAME", filled("a model"), ini=True),
+    Option("user", "the model that plays users", "NAME", filled("a model"), ini=True),
+    Option(
+        "allow-tools",
+        "real tools that may run: live_tools, and those of agents; * allows read-only live_tools",
+        "NAME[,NAME...]",
+        read=_names,
+        many=True,
+    ),
+    Option(
+        "shard",
+        "run shard K of N of the cases, for `tooleval merge`; needs a JSON report",
+        "K/N",
+        read=_shard,
+        excludes={each.key: f"pass --{each.name} to `tooleval merge` instead" for each in JUDGING},
+    ),
+)
+_ASKING = (
+    Option(
+        "trials",
+        "trials of each case (default: the suite's, else 1); auto: until the verdict is clear",
+        "N|auto[:MAX]",
+        read=_trials,
+        ini=True,
+        form=True,
+    ),
+    Option(
+        "temperature",
+        "temperature of every case (default: the suite's, else 0)",
+        "T",
+        read=number("0 to 2", lambda degree: 0 <= degree <= 2),
+        form=True,
+    ),
+    Option(
+        "tool-choice",
+        "tool_choice of every case (default: the suite's, else required)",
+        choices=("required", "auto", "none"),
+        form=True,
+    ),
+    Option(
+        "concurrency",
+        "requests at a time, over all models (default: 32)",
+        "N",
+        read=number("a whole number of at least 1", lambda count: count >= 1 and count.is_integer()),
+        default="32",
+    ),
+    Option(
+        "timeout",
+        "seconds to wait for one answer (default: 120)",
+        "SECONDS",
+        read=number("seconds above 0", lambda seconds: seconds > 0),
+        default="120",
+    ),
+)
+_VERDICT = (
+    Option(
+        "threshold",
+        "minimum score of a metric, or a limit; null removes one; repeatable",
+        "[METRIC=]VALUE",
+        read=_threshold,
+        many=True,
+        form=True,
+    ),
+    Option("pass", "how trials decide: mean (default), all, any, or K/N, such as 4/5", "RULE", _rule),
+    *JUDGING,
+)
+_ANSWERS = (
+    Option(
+        "cassette",
+        "record answers in FOLDER, and replay them from there",
+        "FOLDER",
+        read=filled("the name of a folder"),
+        ini=True,
+        form=True,
+    ),
+    Option(
+        "record",
+        "new (default) asks for what is missing, none only replays, all asks again",
+        choices=("none", "new", "all"),
+        default="new",
+        ini=True,
+        needs="cassette",
+        form=True,
+    ),
+    Option(
+        "resume",
+        "reuse the answers of the last run, and ask for what is missing",
+        excludes=_NO_MODEL,
+    ),
+    Option(
+        "max-cost",
+        "stop asking after spending this much; the remaining cases are errors",
+        "USD",
+        read=number("US dollars above 0", lambda usd: usd > 0),
+        form=True,
+    ),
+    Option("estimate", "print calls, tokens and a price range, and ask nothing", excludes=_NO_MODEL),
+)
+# For programs that start pytest.
+_EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")
+
+# The groups of `pytest --help`: titles and options.
+GROUPS = {
+    "tooleval": ("what to evaluate", _MODELS),
+    "tooleval-asking": ("how to ask", _ASKING),
+    "tooleval-verdict": ("what passes", _VERDICT),
+    "tooleval-answers": ("recorded answers and cost", _ANSWERS),
+    "tooleval-outputs": ("reports", (*OUTPUTS, _EVENTS)),
+}
+OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
+# Those of the run form, by name.
+FORM = {option.name: option for option in OPTIONS.values() if option.form}

@@ -17,6 +17,8 @@ from ..engine.models.tables import ModelTables
 from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..verdicts.options import FORM
+from ..verdicts.options import Option
 from ..verdicts.presets import PRESETS
 from .bodies import NewRun
 from .bodies import taking
@@ -73,8 +75,8 @@ def _runs_for(request: Request, asked: NewRun) -> Runs:
     folder: SuiteFolder = request.app.state.folder
     for file in asked.files:
         folder.check(file)
-    if asked.cassette is not None:
-        folder.check_cassette(asked.cassette)
+    if "cassette" in asked.options:
+        folder.check_cassette(asked.options["cassette"])
     return _runs(request)
 
 
@@ -90,9 +92,21 @@ def estimate_run(request: Request, asked: NewRun) -> Response:
 
 
 def show_project(request: Request) -> Response:
-    """The project's folder, for links to a local editor, and the gate presets."""
-    gates = {name: preset.meaning for name, preset in PRESETS.items()}
-    return json_response({"root": str(request.app.state.folder.root), "gates": gates})
+    """The project's folder, for links to a local editor, and the options of the run form."""
+    options = [
+        {
+            "name": option.name,
+            "help": option.help,
+            "metavar": option.metavar,
+            "choices": {choice: _meaning(option, choice) for choice in option.choices},
+        }
+        for option in FORM.values()
+    ]
+    return json_response({"root": str(request.app.state.folder.root), "options": options})
+
+
+def _meaning(option: Option, choice: str) -> str:
+    return PRESETS[choice].meaning if option.name == "preset" else ""
 
 
 def list_runs(request: Request) -> Response:

@@ -16,6 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..text import near
+from ..verdicts.options import FORM
 from .responses import ApiError
 from .responses import field_error
 
@@ -44,24 +46,20 @@ class NewSuite(SuiteText, kw_only=True):
 
 
 class NewRun(Body, kw_only=True):
-    """What to run. The suites' and pytest's settings apply to what is left out."""
+    """What to run. `options` are pytest's, by name; several values are separated by spaces."""
 
     files: Names
     models: Names
     cases: Names | None = None
-    temperature: float | None = None
-    tool_choice: str | None = None
-    trials: int | str | None = None
     keyword: str | None = None
-    max_cost: float | None = None
-    thresholds: list[str] = []
-    cassette: str | None = None
-    record: str | None = None
-    preset: str | None = None
+    options: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         if self.cases is not None and len(self.files) > 1:
             raise ValueError("expected one file if cases are given")
+        for name in self.options:
+            if name not in FORM:
+                raise ValueError(f"unknown option {name}{near(name, FORM)}")
 
 
 class McpImport(Body, kw_only=True):

@@ -30,6 +30,7 @@ from ..record.run import Run
 from ..secrets import scrub
 from ..secrets import secret_values
 from ..text import printable
+from ..verdicts.options import FORM
 from .bodies import NewRun
 from .events import EventLog
 from .processes import interrupt
@@ -71,20 +72,15 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
     """pytest's command line. No value of a request can act as another option."""
     files = [f"./{file}" for file in run.files]
     chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
-    options = {
-        "temperature": run.temperature,
-        "tool-choice": run.tool_choice,
-        "trials": run.trials,
-        "max-cost": run.max_cost,
-        "cassette": run.cassette,
-        "record": run.record,
-        "preset": run.preset,
-    }
+    options = [
+        f"--tooleval-{name}={value}"
+        for name, text in run.options.items()
+        for value in (text.split() if FORM[name].many else [text])
+    ]
     return [
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
-        *(f"--tooleval-{name}={value}" for name, value in options.items() if value is not None),
-        *(f"--tooleval-threshold={text}" for text in run.thresholds),
+        *options,
         *(f"--tooleval-allow-tools={names}" for names in allowed_tools),
         *([f"-k{run.keyword}"] if run.keyword else []),
         "--color=no",

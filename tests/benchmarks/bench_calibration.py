@@ -34,7 +34,7 @@ from power import after_drop
 from power import power
 from power import typical_pass_rates
 
-from pytest_tooleval.plugin.options import DEFAULT_MOST
+from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION

@@ -686,18 +686,18 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
     site.write("counted.tooleval.json", counted(3))
     site.release(3)
     first = site.run("agent", file="counted.tooleval.json")
-    for label, value in (("Temperature", "0.7"), ("Trials per case", "2")):
+    for label, value in (("Temperature", "0.7"), ("Trials", "2")):
         site.page.get_by_role("link", name="Run again").click()
-        page.get_by_label(label).fill(value)
+        page.get_by_label(label, exact=True).fill(value)
         page.get_by_role("button", name="Run Eval").click()
         page.get_by_role("link", name="Run again").wait_for()
     page.get_by_role("link", name="Run again").click()
-    expect(page.get_by_label("Temperature")).to_have_value("0.7")
-    expect(page.get_by_label("Trials per case")).to_have_value("2")
+    expect(page.get_by_label("Temperature", exact=True)).to_have_value("0.7")
+    expect(page.get_by_label("Trials", exact=True)).to_have_value("2")
     site.go(f"runs/{first}")
     page.get_by_role("link", name="Run again").click()
-    for label in ("Temperature", "Trials per case", "tool_choice"):
-        expect(page.get_by_label(label)).to_have_value("")
+    for label in ("Temperature", "Trials", "Tool choice"):
+        expect(page.get_by_label(label, exact=True)).to_have_value("")
     site.go("run?file=counted.tooleval.json&model=agent&case=case-1")
     page.get_by_text("1 case on 1 model").wait_for()
 
@@ -719,7 +719,7 @@ def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     assert page.get_by_text("1 case on 2 models").is_visible()
     page.get_by_label("Temperature", exact=True).fill("3")
     page.get_by_role("button", name="Run Eval").click()
-    assert "temperature: expected 0 to 2, got 3" in page.get_by_role("alert").inner_text()
+    assert "temperature=3: expected 0 to 2" in page.get_by_role("alert").inner_text()
     page.get_by_label("Temperature", exact=True).fill("0.5")
     page.get_by_role("button", name="Run Eval").click()
     page.get_by_role("link", name="Run again").wait_for()

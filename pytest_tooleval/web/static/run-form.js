@@ -10,37 +10,25 @@ import { countText, plural } from "./page/numbers.js";
 const KEPT = "tooleval-run-form";
 const CHUNK = 200;
 const START = "Run eval";
-const OF_SUITE = "the suite's";
-const OF_PYTEST = "pytest's setting";
-/** Sent as numbers, so that the server can say what is wrong with them. */
-const NUMBERS = ["temperature", "trials", "max_cost"];
 /** Remembered for the next run. */
-const REMEMBERED = ["temperature", "trials", "tool_choice"];
+const REMEMBERED = ["temperature", "trials", "tool-choice"];
 
-/** @typedef {{name: string, label: string, hint?: string, wide?: boolean, control: HTMLInputElement | HTMLSelectElement}} Setting */
+/** @typedef {{name: string, label: string, hint: string, control: HTMLInputElement | HTMLSelectElement}} Setting */
 
-/** @param {Record<string, string>} gates the presets and their meanings @returns {Setting[]} */
-function settingsOf(gates) {
-  const text = (/** @type {string} */ placeholder) => input({ placeholder, spellcheck: "false" });
-  const choice = (/** @type {string} */ unset, /** @type {Record<string, string>} */ meanings) =>
-    select([["", unset], ...Object.entries(meanings).map(([value, meaning]) => /** @type {[string, string]} */ ([value, meaning ? `${value}: ${meaning}` : value]))]);
-  return [
-    { name: "temperature", label: "Temperature", hint: "0 to 2", control: input({ inputmode: "decimal", placeholder: `${OF_SUITE} (default: 0.0)` }) },
-    { name: "tool_choice", label: "tool_choice", hint: "required: the model must call a tool.", control: choice(`${OF_SUITE} (default: required)`, { required: "", auto: "", none: "" }) },
-    { name: "trials", label: "Trials per case", hint: "A number, auto, or auto:20. auto asks until gates and baseline are decided.", control: text(`${OF_SUITE} (default: 1)`) },
-    { name: "keyword", label: "Only cases that match (-k)", hint: "Such as: smoke and not slow", control: text("all cases") },
-    { name: "max_cost", label: "Max cost (USD)", control: text("no limit") },
-    { name: "thresholds", label: "Thresholds", hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces.", control: text(OF_SUITE) },
-    { name: "cassette", label: "Cassette", hint: "The folder where answers are recorded and replayed from.", control: text(OF_PYTEST) },
-    { name: "record", label: "Recording", control: choice(OF_PYTEST, { none: "replay only", new: "record what is missing", all: "ask everything again" }) },
-    { name: "preset", label: "Preset", hint: "A preset for options that are not set here.", wide: true, control: choice(OF_PYTEST, gates) },
-  ];
+/** @param {any[]} options of pytest that the form has @returns {Setting[]} */
+function settingsOf(options) {
+  return options.map(({ name, help, metavar, choices }) => {
+    const pairs = Object.entries(choices).map(([value, meaning]) => /** @type {[string, string]} */ ([value, meaning ? `${value}: ${meaning}` : value]));
+    const control = pairs.length ? select([["", "not set"], ...pairs]) : input({ placeholder: metavar, spellcheck: "false" });
+    const label = name[0].toUpperCase() + name.slice(1).replaceAll("-", " ");
+    return { name, label, hint: help, control };
+  });
 }
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
   place.append(pageHead("Run"));
-  const [suites, models, runs, { gates }] = await Promise.all([
+  const [suites, models, runs, { options }] = await Promise.all([
     call("GET", "/api/suites"),
     call("GET", "/api/models").catch((error) => error),
     call("GET", "/api/tool-eval").catch(() => []),
@@ -54,7 +42,7 @@ export async function show({ place, params, isGone }) {
     place.append(emptyState("No suite has cases to run.", link("#/suites", "Go to suites", { class: "button main" })));
     return;
   }
-  place.append(new Form(usable, models, gates, params).node);
+  place.append(new Form(usable, models, options, params).node);
 }
 
 /** @param {any[]} runs */
@@ -66,8 +54,8 @@ function runningCard(runs) {
 }
 
 class Form {
-  /** @param {any[]} suites @param {any} models @param {Record<string, string>} gates @param {URLSearchParams} params */
-  constructor(suites, models, gates, params) {
+  /** @param {any[]} suites @param {any} models @param {any[]} options @param {URLSearchParams} params */
+  constructor(suites, models, options, params) {
     this.suites = suites;
     const kept = keptChoices();
     const files = params.getAll("file");
@@ -83,8 +71,11 @@ class Form {
     this.summary = el("p", { class: "muted", role: "status" });
     this.messages = el("div", {});
     this.others = textArea({ rows: 1, spellcheck: "false", placeholder: "one name per line" });
-    this.settings = settingsOf(gates);
-    for (const { name, control } of this.settings) control.value = params.get(name) ?? kept.settings[name] ?? "";
+    this.keyword = input({ placeholder: "all cases", spellcheck: "false" });
+    this.settings = settingsOf(options);
+    // A link that names models names all settings.
+    const chosen = params.has("model") ? Object.fromEntries(params) : kept.settings;
+    for (const { name, control } of this.settings) control.value = chosen[name] ?? "";
     this.estimated = el("div", { role: "status" });
     this.estimating = /** @type {HTMLButtonElement} */ (button("Estimate cost", () => void this.estimate()));
     this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, START));
@@ -97,7 +88,8 @@ class Form {
         "fieldset",
         { class: "card form" },
         el("legend", {}, "Settings"),
-        ...this.settings.map(({ label, control, ...options }) => field(label, control, options)),
+        ...this.settings.map(({ label, control, hint }) => field(label, control, { hint })),
+        field("Only cases that match (-k)", this.keyword, { hint: "Such as: smoke and not slow" }),
       ),
       this.messages,
       this.estimated,
@@ -168,12 +160,9 @@ class Form {
 
   body() {
     const cases = this.cases.chosen();
+    const keyword = this.keyword.value.trim();
     const given = this.settings.map(({ name, control }) => [name, control.value.trim()]).filter(([, text]) => text);
-    const settings = given.map(([name, text]) => {
-      if (name === "thresholds") return [name, text.split(/\s+/)];
-      return [name, NUMBERS.includes(name) && Number.isFinite(Number(text)) ? Number(text) : text];
-    });
-    return { files: [...this.files], models: this.allModels(), ...(cases ? { cases } : {}), ...Object.fromEntries(settings) };
+    return { files: [...this.files], models: this.allModels(), ...(cases && { cases }), ...(keyword && { keyword }), options: Object.fromEntries(given) };
   }
 
   /** The requests and cost of the run, as --tooleval-estimate prints them. */

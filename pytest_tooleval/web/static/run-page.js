@@ -12,11 +12,6 @@ import { RunView } from "./page/view.js";
 
 /** @import { Row } from "./page/cases.js" */
 
-/** Settings of the run form, and pytest's options. */
-const SETTINGS = [
-  ...["temperature", "trials", "cassette", "record", "preset"].map((name) => [name, name]),
-  ...[["tool_choice", "tool-choice"], ["max_cost", "max-cost"], ["thresholds", "threshold"]],
-];
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
@@ -133,14 +128,14 @@ class RunPage {
     }
   }
 
-  /** The run form's query for the same run; settings may be empty, so that remembered ones are not used. */
+  /** The run form's query for the same run. */
   again() {
     const { files, models, cases, options } = this.state;
     const params = new URLSearchParams();
     for (const file of files) params.append("file", file);
     for (const model of models) params.append("model", model);
     for (const id of cases || []) params.append("case", id);
-    for (const [name, option] of SETTINGS) params.set(name, [options?.[option] ?? []].flat().join(" "));
+    for (const [name, value] of Object.entries(options)) if (name !== "model") params.set(name, [value].flat().join(" "));
     return params;
   }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.plugin.options import OPTIONS
+from pytest_tooleval.verdicts.options import OPTIONS
 from pytest_tooleval.plugin.settings import Settings
 from pytest_tooleval.plugin.settings import read_settings
 

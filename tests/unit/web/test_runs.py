@@ -69,8 +69,8 @@ def events(client: TestClient, id: str, **options: Any) -> list[tuple[str, str, 
 
 def test_a_run_is_pytests_own(client: TestClient, run: Run, folder: Path) -> None:
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --deselect weather.tooleval.json::lima\n")
-    settings = {"temperature": 0.5, "tool_choice": "auto", "trials": 2}
-    state = run(cases=["paris", "lima", "oslo"], **settings)
+    settings = {"temperature": "0.5", "tool-choice": "auto", "trials": "2"}
+    state = run(cases=["paris", "lima", "oslo"], options=settings)
     id = state["id"]
     assert (state["status"], state["problem"]) == ("finished", "")
     assert "2 passed, 1 deselected" in state["output"]
@@ -92,7 +92,7 @@ def test_a_run_is_pytests_own(client: TestClient, run: Run, folder: Path) -> Non
     assert client.get(address, params={"after": found[-1][0]}).status_code == 204
     kept = client.get(f"/api/history/{id}").json()
     assert [row["nodeid"] for row in kept["cases"]] == [row["nodeid"] for row in rows]
-    options = {"temperature": 0.5, "tool-choice": "auto", "trials": 2, "model": ["builtin/lexical"]}
+    options = {**settings, "model": ["builtin/lexical"]}
     assert kept["run"]["options"] == state["options"] == options
     assert client.get("/api/tool-eval").json() == [state]
 
@@ -139,10 +139,10 @@ def test_what_pytest_wrote_is_shown_when_the_run_does_not_begin(
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "very-secret-key")
     body = {"files": [FILE], "models": ["builtin/lexical"]}
-    hot = client.post("/api/tool-eval", json={**body, "temperature": 3})
+    hot = client.post("/api/tool-eval", json={**body, "options": {"temperature": "3"}})
     assert hot.status_code == 422
     assert hot.json()["error"]["message"] == "pytest ended with exit status 4"
-    assert "ERROR: --tooleval-temperature: expected 0 to 2, got 3" in hot.json()["output"]
+    assert "ERROR: --tooleval-temperature=3: expected 0 to 2" in hot.json()["output"]
     (folder / "conftest.py").write_text(
         "import os; raise OSError('\x1b[31m' + os.environ['MY_API_KEY'])"
     )
@@ -174,19 +174,16 @@ def test_names_are_no_options() -> None:
         models=["--help"],
         cases=["-x", "b c"],
         keyword="--help",
-        thresholds=["overall=0.8"],
-        trials="auto:5",
-        preset="--help",
-        max_cost=0.5,
+        options={"trials": "auto:5", "preset": "--help", "threshold": "overall=0.8 max_calls=3"},
     )
     assert pytest_arguments(given, ["--all,*"]) == [
         "./--x.tooleval.json::-x",
         "./--x.tooleval.json::b c",
         "--tooleval-model=--help",
         "--tooleval-trials=auto:5",
-        "--tooleval-max-cost=0.5",
         "--tooleval-preset=--help",
         "--tooleval-threshold=overall=0.8",
+        "--tooleval-threshold=max_calls=3",
         "--tooleval-allow-tools=--all,*",
         "-k--help",
         "--color=no",
@@ -194,10 +191,10 @@ def test_names_are_no_options() -> None:
 
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
-    asked = {"files": [FILE], "models": ["builtin/lexical"], "trials": 3}
+    asked = {"files": [FILE], "models": ["builtin/lexical"], "options": {"trials": "3"}}
     told = client.post("/api/tool-eval/estimate", json=asked)
     assert told.json()["text"].splitlines()[1].split()[0] == "builtin/lexical"
-    wrong = client.post("/api/tool-eval/estimate", json={**asked, "trials": "often"})
+    wrong = client.post("/api/tool-eval/estimate", json={**asked, "options": {"trials": "often"}})
     assert wrong.status_code == 422
     assert "--tooleval-trials" in wrong.json()["output"]
 
@@ -215,14 +212,19 @@ def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
         ({"models": ["x"], "files": [FILE], "cases": []}, 422, "cases"),
         ({"models": ["x"], "files": [FILE], "cases": [5]}, 422, "cases[0]"),
         ({"models": ["x"], "files": [FILE, FILE], "cases": ["paris"]}, 422, ""),
-        ({"models": ["x"], "files": [FILE], "trials": 2.5}, 422, "trials"),
-        ({"models": ["x"], "files": [FILE], "temperature": "hot"}, 422, "temperature"),
-        ({"models": ["x"], "files": [FILE], "trails": 2}, 422, ""),
-        ({"models": ["x"], "files": [FILE], "cassette": "../tapes"}, 403, "cassette"),
-        ({"models": ["x"], "files": [FILE], "cassette": "tapes/../../tapes"}, 403, "cassette"),
-        ({"models": ["x"], "files": [FILE], "cassette": "/tapes"}, 403, "cassette"),
-        ({"models": ["x"], "files": [FILE], "cassette": "link/tapes"}, 403, "cassette"),
-        ({"models": ["x"], "files": [FILE], "cassette": "a\0b"}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "trials": "2"}, 422, ""),
+        ({"models": ["x"], "files": [FILE], "options": {"trials": 2}}, 422, "options[...]"),
+        ({"models": ["x"], "files": [FILE], "options": {"trails": "2"}}, 422, ""),
+        ({"models": ["x"], "files": [FILE], "options": {"report": "x.json"}}, 422, ""),
+        ({"models": ["x"], "files": [FILE], "options": {"cassette": "../tapes"}}, 403, "cassette"),
+        (
+            {"models": ["x"], "files": [FILE], "options": {"cassette": "tapes/../../tapes"}},
+            403,
+            "cassette",
+        ),
+        ({"models": ["x"], "files": [FILE], "options": {"cassette": "/tapes"}}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "options": {"cassette": "link/tapes"}}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "options": {"cassette": "a\0b"}}, 403, "cassette"),
     ],
 )
 def test_requests_that_cannot_be_run(
@@ -238,7 +240,7 @@ def test_requests_that_cannot_be_run(
 def test_a_cassette_of_the_project(run: Run, folder: Path) -> None:
     (folder / "agent.py").write_text("def answer(messages, tools): return 'It rains.'")
     (folder / "tooleval.toml").write_text('[models.mine]\ncallable = "agent:answer"\n')
-    assert run(models=["mine"], cassette="tapes/mine")["problem"] == ""
+    assert run(models=["mine"], options={"cassette": "tapes/mine"})["problem"] == ""
     assert (folder / "tapes" / "mine" / "weather.jsonl").is_file()
 
 
