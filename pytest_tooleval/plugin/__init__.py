@@ -117,6 +117,13 @@ class _Results:
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        # What begins with an option is wrong for all suites, not an error of one.
+        problem = str(report.longrepr)
+        if report.failed and problem.startswith("--tooleval-") and not self._is_worker:
+            raise pytest.UsageError(problem)
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         session = self._config.stash.get(_session_key, None)

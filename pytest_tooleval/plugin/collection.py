@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +21,15 @@ from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import XFail
 from ..suite.model import resolve
+from ..text import near
 from ..text import printable
+from ..verdicts.rules import PASS_RATE
 from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
 from .no_model import NO_MODEL
 from .session import EvalSession
+from .settings import Settings
 from .suites import load
 from .suites import worker_user
 
@@ -54,19 +58,9 @@ class SuiteFile(pytest.File):
             raise self.CollectError(self._relative(str(error))) from None
         overrides = Overrides(**session.settings.overrides)
         content = content_of_bytes(self.path.read_bytes())
-        known = set(registry.metrics)
-        for metric in overrides.thresholds or {}:
-            if metric not in known and metric not in LIMITS:
-                raise self.CollectError(
-                    f"--tooleval-threshold={metric}=...: unknown metric; expected one of "
-                    + ", ".join([*sorted(known), *LIMITS])
-                )
-        for gate in session.settings.gates.fail_under:
-            if gate.metric not in known and not gate.is_derived:
-                raise self.CollectError(
-                    f"--tooleval-fail-under={gate.metric}=...: unknown metric; expected one of "
-                    + ", ".join([*sorted(known), "pass_rate", "pass@K", "pass^K"])
-                )
+        problem = _unknown_metric(session.settings, registry.metrics)
+        if problem:
+            raise self.CollectError(problem)
         runs = session.transcripts.of_suite(suite) if session.transcripts else None
         models: Sequence[ModelSpec | None] = session.settings.models or (None,)
         if runs:  # other suites may be about other models
@@ -134,6 +128,20 @@ class SuiteFile(pytest.File):
     def _relative(self, text: str) -> str:
         """Problems with paths as pytest shows them elsewhere: relative to the root folder."""
         return text.replace(str(self.path), self.nodeid)
+
+
+def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
+    """What is wrong with a metric of the options, beginning with the option; empty if nothing is."""
+    derived = [PASS_RATE, "pass@K", "pass^K"]
+    asked = [("threshold", name, [*known, *LIMITS]) for name in settings.overrides["thresholds"] or ()]
+    for rule in settings.gates.fail_under:
+        if not rule.is_derived:
+            asked.append(("fail-under", rule.metric, [*known, *derived]))
+    for option, metric, names in asked:
+        if metric not in names:
+            hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"
+            return f"--tooleval-{option}: unknown metric {metric}{hint}"
+    return ""
 
 
 def _xfail_mark(xfail: bool | str | XFail) -> pytest.MarkDecorator:

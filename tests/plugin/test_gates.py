@@ -395,13 +395,6 @@ def test_a_wrong_value_of_the_ini_file_is_named_as_such(three: Project, ini: str
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
 
 
-def test_a_misspelt_metric_is_found_before_anything_is_asked(three: Project) -> None:
-    result = three.run("--tooleval-fail-under=tool_selectoin=0.5")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*--tooleval-fail-under=tool_selectoin=...: unknown metric*"])
-    assert three.calls == []
-
-
 def test_a_broken_hook_is_no_miss(three: Project) -> None:
     three.pytester.makeconftest(
         """

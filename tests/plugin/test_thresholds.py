@@ -147,12 +147,19 @@ def test_a_bad_value_is_a_usage_error(project: Project, value: str) -> None:
     assert project.calls == []
 
 
-def test_an_unknown_metric_is_a_collection_error_that_lists_the_known(project: Project) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("option", ["threshold", "fail-under"])
+def test_an_unknown_metric_is_one_usage_error(
+    project: Project, option: str, workers: tuple[str, ...]
+) -> None:
     project.suite(right("a"))
-    result = project.run("--tooleval-threshold=tool_selektion=1.0")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*tool_selektion*unknown metric*tool_selection*"])
-    assert "Traceback" not in result.stdout.str()
+    project.suite(right("b"), file="other.tooleval.json", name="Other")
+    result = project.run_subprocess(f"--tooleval-{option}=overal=0.8", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = f"ERROR: --tooleval-{option}: unknown metric overal, did you mean overall*"
+    result.stderr.fnmatch_lines([message])
+    assert result.stderr.str().count("unknown metric") == 1
+    assert "unknown metric" not in result.stdout.str()
     assert project.calls == []
 
 

@@ -100,11 +100,15 @@ def _tables(path: Path, prefix: str) -> ModelTables:
         if key != "models":
             hint = near(key, ["models"])
             raise ConfigError(
-                f"{path}: unknown key '{prefix}{key}'{hint}; expected only tables [{prefix}models.NAME]"
+                f"{path}: unknown key '{prefix}{key}'{hint}; expected only tables "
+                f"[{prefix}models.NAME]; pytest's ini file has the options, as tooleval_NAME"
             )
     tables = data.get("models", {})
     if not isinstance(tables, dict):
-        raise ConfigError(f"{where}: expected tables [{prefix}models.NAME], got {tables!r}")
+        raise ConfigError(
+            f"{where}: expected tables [{prefix}models.NAME], got {tables!r}; to choose models, set "
+            "tooleval_model in pytest's ini file"
+        )
     for table in tables.values():
         variable = table.get("api_key_env") if isinstance(table, dict) else None
         keep_secret(variable if isinstance(variable, str) else None)

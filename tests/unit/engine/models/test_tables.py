@@ -89,7 +89,8 @@ def test_a_pyproject_without_us_is_fine(tmp_path: Path) -> None:
     [
         ("[models.a", "tooleval.toml: "),
         ("[model.a]", "unknown key 'model', did you mean models?"),
-        ("models = 5", "expected tables [models.NAME], got 5"),
+        ("fail_under = 1", "pytest's ini file has the options, as tooleval_NAME"),
+        ("models = 5", "expected tables [models.NAME], got 5; to choose models, set tooleval_model"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None:
