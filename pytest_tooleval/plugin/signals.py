@@ -13,15 +13,13 @@ import signal
 import sys
 import threading
 from collections.abc import Generator
-from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
 from .settings import STANDARD_INPUT
-from .workers import ledger_of
 
-_ENDING = ".pid"
 # On Windows, SIGTERM ends a process immediately.
 _SIGNALS = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
@@ -40,25 +38,8 @@ class OrderlyEnd:
         self._set = [n for n in _SIGNALS if in_main and signal.getsignal(n) is signal.SIG_DFL]
         for number in self._set:
             signal.signal(number, self._end)
-        if self._set and self._is_worker and self._folder is not None:
-            self._sign.touch()
-        if STANDARD_INPUT in config.stash and not self._is_worker:
+        if STANDARD_INPUT in config.stash and not hasattr(config, "workerinput"):
             threading.Thread(target=self._watch, name="tooleval-eof", daemon=True).start()
-
-    @property
-    def _is_worker(self) -> bool:
-        return hasattr(self._config, "workerinput")
-
-    @property
-    def _folder(self) -> Path | None:
-        """The folder that the processes of a run share, if they are on one machine."""
-        ledger = ledger_of(self._config)
-        return ledger.parent if ledger is not None and ledger.parent.is_dir() else None
-
-    @property
-    def _sign(self) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{os.getpid()}{_ENDING}"
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         # Processes in a group may get the signal twice.
@@ -88,14 +69,17 @@ class OrderlyEnd:
 
     def pytest_keyboard_interrupt(self) -> None:
         self._ending = True
-        if self._folder is not None and not self._is_worker:
-            for sign in self._folder.glob(f"*{_ENDING}"):
-                with contextlib.suppress(OSError):  # it has just ended
-                    os.kill(int(sign.stem), signal.SIGTERM)
+        for worker in self._workers if self._set else ():
+            with contextlib.suppress(OSError):  # it has just ended
+                os.kill(worker, signal.SIGTERM)
 
-    def pytest_sessionfinish(self) -> None:
-        if self._is_worker and self._folder is not None:
-            self._sign.unlink(missing_ok=True)
+    @property
+    def _workers(self) -> list[int]:
+        """The processes of the workers on this machine, which xdist knows and does not tell."""
+        xdist: Any = self._config.pluginmanager.getplugin("dsession")
+        manager = getattr(xdist, "nodemanager", None)
+        gateways = () if manager is None else manager.group
+        return [each._rinfo().pid for each in gateways if each.spec.popen and not each.spec.via]
 
     def pytest_unconfigure(self) -> None:
         self._ending = True
