@@ -67,16 +67,16 @@ def read_rule(text: str, *, over: bool) -> Rule:
     metric, _, number = (part.strip() for part in condition.rpartition("="))
     scope, equals, name = (part.strip() for part in group.partition("="))
     scope = scope or "model"
-    if scope not in _SCOPES or (equals and not name):
-        raise ValueError(f"{_OVER if over else _UNDER}{near(scope, _SCOPES)}")
-    chosen = cast("Scope", scope)
+    if meant := near(scope, _SCOPES) if scope not in _SCOPES else "":
+        raise ValueError(f"unknown scope {scope}{meant}")
     problem = _over_problem(metric) if over else _under_problem(metric)
     if problem:
         raise ValueError(problem)
     needed, share = _most(metric, number) if over else (read_number(number), False)
-    if not 0.0 <= needed <= (sys.float_info.max if over else 1.0):
+    fits = 0.0 <= needed <= (sys.float_info.max if over else 1.0)
+    if not fits or scope not in _SCOPES or (equals and not name):
         raise ValueError(_OVER if over else _UNDER)
-    return Rule(metric or PASS_RATE, needed, chosen, name or None, over, share)
+    return Rule(metric or PASS_RATE, needed, cast("Scope", scope), name or None, over, share)
 
 
 def _under_problem(metric: str) -> str:
@@ -89,7 +89,10 @@ def _under_problem(metric: str) -> str:
 
 def _over_problem(metric: str) -> str:
     known = (*AMOUNTS, ERRORS)
-    return "" if metric in known else f"{_OVER}{near(metric, known)}"
+    if metric in known:
+        return ""
+    meant = near(metric, known)
+    return f"unknown name {metric}{meant}" if meant else _OVER
 
 
 def _most(metric: str, text: str) -> tuple[float, bool]:

@@ -98,11 +98,11 @@ def _tables(path: Path, prefix: str) -> ModelTables:
             raise ConfigError(f"{path}: [tool.tooleval]: expected a table, got {data!r}")
     for key in data:
         if key != "models":
-            hint = near(key, ["models"])
-            raise ConfigError(
-                f"{path}: unknown key '{prefix}{key}'{hint}; expected only tables "
-                f"[{prefix}models.NAME]; pytest's ini file has the options, as tooleval_NAME"
+            hint = near(key, ["models"]) or (
+                f"; expected only tables [{prefix}models.NAME]; pytest's ini file has the options, as "
+                "tooleval_NAME"
             )
+            raise ConfigError(f"{path}: unknown key '{prefix}{key}'{hint}")
     tables = data.get("models", {})
     if not isinstance(tables, dict):
         raise ConfigError(
