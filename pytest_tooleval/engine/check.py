@@ -16,7 +16,6 @@ from ..suite.model import Suite
 from ..suite.model import resolve
 from .models.spec import ModelSpec
 from .runner import Runner
-from .runner import settled
 from .trial import Trial
 
 _WEATHER = {
@@ -98,7 +97,7 @@ def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
     # Its own runner, so that the fallbacks of one way do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
-        found = settled(runner.submit(_trial(spec, way)))
+        (found,) = runner.submit(_trial(spec, way)).result()
     finally:
         runner.close()
     if isinstance(found, ModelError):

@@ -12,6 +12,8 @@ import contextlib
 import random
 import threading
 from collections.abc import Coroutine
+from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 from typing import TypeVar
 
@@ -25,7 +27,6 @@ from .asking.gateway import AskedModels
 from .asking.gateway import ModelGateway
 from .asking.gateway import Shared
 from .cassettes.cassette import Cassette
-from .cassettes.replay import recorded
 from .clients.choice import load_client
 from .clients.transport import missing_key
 from .judge import judge_one
@@ -73,23 +74,19 @@ class Runner:
         self._thread.start()
         self._ready.wait()
 
-    def submit(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
-        """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
-        self._load_for(trial)
-        return self._start(self._hold(trial))
+    def submit(self, *trials: Trial) -> concurrent.futures.Future[list[Answer]]:
+        """Begin trials of a case. The future can be cancelled."""
+        self._load_for(trials[0])
+        return self._start(_answers(map(self._hold, trials)))
 
     def _load_for(self, trial: Trial) -> None:
-        """Import what asks the trial's models, if it is sure that not all their answers are recorded."""
+        """Import what asks the trial's models, unless all their answers may be recorded."""
         case, cassette = trial.case, trial.cassette
         needed = (trial.model, trial.user, trial.judge if case.rubrics else None)
         specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
-        if not specs:
-            return
-        if cassette is not None and not trial.fresh:
+        if specs and cassette is not None and not trial.fresh:
             with contextlib.suppress(ModelError):  # who asks it raises it again
-                if cassette.mode == "none" or recorded(trial):
-                    return
-                if case.goes_on and not cassette.is_empty:
+                if not cassette.may_ask or (case.goes_on and not cassette.is_empty):
                     return
         for spec in specs:
             self._loaded.add(spec.label)
@@ -121,11 +118,17 @@ class Runner:
         return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
 
     def submit_judging(
-        self, case: ResolvedCase, transcript: Transcript, judge: ModelSpec, cassette: Cassette | None
-    ) -> concurrent.futures.Future[Transcript]:
-        """Ask a judge about a conversation that ran elsewhere."""
+        self, case: ResolvedCase, answers: Sequence[Answer], judge: ModelSpec, cassette: Cassette | None
+    ) -> concurrent.futures.Future[list[Answer]]:
+        """Ask a judge about conversations that ran elsewhere."""
         models = AskedModels(self._gateway, Context(cassette=cassette, public=case.public))
-        return self._start(with_verdicts(case, transcript, judge, models))
+
+        async def judged(answer: Answer) -> Transcript:
+            if isinstance(answer, ModelError):
+                raise answer
+            return await with_verdicts(case, answer, judge, models)
+
+        return self._start(_answers(map(judged, answers)))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
         if spec.label not in self._gateways:
@@ -169,6 +172,16 @@ class Runner:
                 await asyncio.wait(closing, timeout=1.0)
         finally:
             self._loop.stop()
+
+
+async def _answers(trials: Iterable[Coroutine[Any, Any, Transcript]]) -> list[Answer]:
+    async def answer(trial: Coroutine[Any, Any, Transcript]) -> Answer:
+        try:
+            return await trial
+        except ModelError as error:
+            return error
+
+    return await asyncio.gather(*map(answer, trials))
 
 
 def settled(future: concurrent.futures.Future[_T]) -> _T | ModelError:

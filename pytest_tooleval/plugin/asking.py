@@ -8,12 +8,11 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 from typing import TypeVar
-from typing import Union
 
 import pytest
 
@@ -26,7 +25,6 @@ from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
-from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
 from ..engine.runner import settled
@@ -35,7 +33,6 @@ from ..errors import ModelError
 from ..imports.transcripts.given import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
-from ..record.transcript import Transcript
 from ..suite.discovery import SUITE_ENDING
 from ..suite.model import needed_of
 from ..text import counted
@@ -56,10 +53,24 @@ _PART = 8
 
 _T = TypeVar("_T")
 
-# A trial whose answer is recorded has it at once: thousands of futures keep the collector busy.
-Asked = Union[Answer, "concurrent.futures.Future[Transcript]"]
-# The trials of a case.
-Pending = list[Asked]
+
+@dataclass(slots=True)
+class CaseRun:
+    """The answers to the trials of a case: those that have come, and those that will.
+
+    What is recorded has come at once: thousands of futures keep the collector busy.
+    """
+
+    answers: list[Answer]
+    coming: concurrent.futures.Future[list[Answer]] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.coming is None or self.coming.done()
+
+    def cancel(self) -> None:
+        if self.coming is not None:
+            self.coming.cancel()
 
 
 class Asking:
@@ -78,7 +89,7 @@ class Asking:
         self._asked = 0
         self._known: list[pytest.Item] = []
         self._runner: Runner | None = None
-        self._pending: dict[str, Pending] = {}
+        self._pending: dict[str, CaseRun] = {}
         self._cassettes: dict[Path, Cassette] = {}
         self._appender = Appender()
         self._claims = Claims(config.rootpath)
@@ -124,7 +135,7 @@ class Asking:
         if item.transcripts is not None and not item.case.rubrics:
             return  # they are there, and need no judge
         if not is_skipped(item):
-            self._pending[item.nodeid] = self._submit(item)
+            self._pending[item.nodeid] = self._begin(item)
             if self.settings.most_trials is not None:
                 self._in_steps.append(item)
 
@@ -135,8 +146,8 @@ class Asking:
 
     def drop(self, nodeid: str) -> None:
         """Nobody takes the answers of a case that something else skipped or failed."""
-        for future in _futures(self._pending.pop(nodeid, [])):
-            future.cancel()
+        if nodeid in self._pending:
+            self._pending.pop(nodeid).cancel()
 
     def _ask_queued(self) -> None:
         """In a worker of xdist: ask ahead for what it has been given so far."""
@@ -147,32 +158,42 @@ class Asking:
         for item in told:
             self.ahead(item)
 
-    def _submit(self, item: CaseItem) -> Pending:
+    def _begin(self, item: CaseItem) -> CaseRun:
         if item.transcripts is not None:
-            return [self._judged(item, answer) for answer in answers_of(item.case, item.transcripts)]
+            return self._judge(item, answers_of(item.case, item.transcripts))
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
-        trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
-        return [self._begin_trial(trial) for trial in trials]
+        return self.begin([self._trial(item, n, fresh=fresh) for n in range(item.case.trials)])
 
-    def _judged(self, item: CaseItem, answer: Answer) -> Asked:
-        """A transcript; where the case has rubrics, with what the judge says of it."""
-        judge = self.settings.judge
-        if judge is None or not item.case.rubrics or isinstance(answer, ModelError):
-            return answer
-        return self.runner.submit_judging(item.case, answer, judge, self.cassette_for(item.path))
+    def _judge(self, item: CaseItem, answers: list[Answer]) -> CaseRun:
+        """Given transcripts; where the case has rubrics, with what the judge says of them."""
+        judge, cassette = self.settings.judge, self.cassette_for(item.path)
+        if judge is None or not item.case.rubrics:
+            return CaseRun(answers)
+        return CaseRun([], self.runner.submit_judging(item.case, answers, judge, cassette))
+
+    def begin(self, trials: Sequence[Trial]) -> CaseRun:
+        """Trials of a case: as recorded, or else asked."""
+        found = recorded(trials)
+        return CaseRun([], self.runner.submit(*trials)) if found is None else CaseRun(found)
+
+    def answers(self, run: CaseRun) -> list[Answer]:
+        """The answer to each trial, waited for."""
+        if run.coming is not None:
+            came = self.wait(run.coming)
+            run.answers += [came] if isinstance(came, ModelError) else came
+            run.coming = None
+        return run.answers
 
     def _trial(self, item: CaseItem, number: int, *, fresh: bool = False) -> Trial:
         assert item.spec is not None
-        # The baseline is not kept: asking it costs nothing.
-        cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
         self._asked += 1
         return Trial(
             item.case,
             item.spec,
             number,
             self._asked,
-            cassette,
+            self.cassette_for(item.path),
             fresh,
             item.origin.live,
             self.settings.judge,
@@ -186,61 +207,36 @@ class Asking:
         Whole cases stay in or out, by the verdicts over many: to stop by a case's own answers would
         bend its mean.
         """
-        items = [item for item in self._in_steps if item.nodeid in self._pending]
-        self._in_steps, again = [], items
+        runs = {i: self._pending[i.nodeid] for i in self._in_steps if i.nodeid in self._pending}
+        self._in_steps, again = [], list(runs)
         while again:
-            spent = list(map(self._is_spent, again))
+            answers = {item: self.answers(run) for item, run in runs.items()}
+            spent = [_is_spent(item, answers[item]) for item in again]
             if any(spent):
                 return
-            rows = [item.row(list(map(self._answer, self._pending[item.nodeid]))) for item in items]
+            rows = [item.row(answers[item]) for item in runs]
             found = set(self.undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
-            again = [item for item in again if item.nodeid in found and self._may_go_on(item)]
+            again = [i for i in again if i.nodeid in found and len(answers[i]) < self._most(i)]
             for item in again:
-                asked = self._pending[item.nodeid]
-                asked.append(self._begin_trial(self._trial(item, len(asked))))
+                more = self.begin([self._trial(item, len(answers[item]))])
+                answers[item] += more.answers
+                runs[item].coming = more.coming
 
-    def _may_go_on(self, item: CaseItem) -> bool:
-        """A rule K/N says itself how many trials there are."""
-        most = self.settings.most_trials or 0
-        return len(self._pending[item.nodeid]) < most and needed_of(item.case.pass_rule) is None
-
-    def _is_spent(self, item: CaseItem) -> bool:
-        """Whether --tooleval-max-cost left the last trial without an answer. Further ones go."""
-        asked = self._pending[item.nodeid]
-        last = self._answer(asked[-1])
-        spent = isinstance(last, ModelError) and last.kind == "max_cost"
-        if spent and len(asked) > item.case.trials:
-            asked.pop()
-        return spent
-
-    def _begin_trial(self, trial: Trial) -> Asked:
-        if trial.cassette is not None and not trial.fresh:
-            try:
-                found = recorded(trial)
-            except ModelError:
-                found = None  # a cassette that cannot be read; asking says so
-            if found is not None:
-                return found
-        return self.runner.submit(trial)
+    def _most(self, item: CaseItem) -> int:
+        """The most trials of a case. A rule K/N says itself how many there are."""
+        return item.case.trials if needed_of(item.case.pass_rule) else self.settings.most_trials or 0
 
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
         if self._in_steps:
             self._ask_in_steps()
-        pending = self._pending.pop(item.nodeid, None) or self._submit(item)
+        run = self._pending.pop(item.nodeid, None) or self._begin(item)
         try:
-            return list(map(self._answer, pending))
+            return self.answers(run)
         except BaseException:
             # Ctrl-C, or a time-out plugin: nobody will come back for these.
-            for future in _futures(pending):
-                future.cancel()
+            run.cancel()
             raise
-
-    def _answer(self, asked: Asked) -> Answer:
-        if not isinstance(asked, concurrent.futures.Future):
-            return asked
-        answer: Answer = self.wait(asked)
-        return answer
 
     def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
@@ -255,7 +251,7 @@ class Asking:
     @property
     def answered(self) -> int:
         """Those of them whose answers have all come."""
-        return sum(all(f.done() for f in _futures(each)) for each in self._pending.values())
+        return sum(run.is_done for run in self._pending.values())
 
     @property
     def waiting(self) -> int:
@@ -371,8 +367,13 @@ class Asking:
         self._pending.clear()
 
 
-def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
-    return [each for each in pending if isinstance(each, concurrent.futures.Future)]
+def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
+    """Whether --tooleval-max-cost left the last trial without an answer. A further one goes."""
+    last = answers[-1]
+    spent = isinstance(last, ModelError) and last.kind == "max_cost"
+    if spent and len(answers) > item.case.trials:
+        answers.pop()
+    return spent
 
 
 def is_skipped(item: pytest.Item) -> bool:

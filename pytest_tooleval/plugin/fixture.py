@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import os
 from collections.abc import Sequence
 
@@ -11,12 +10,12 @@ import pytest
 
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
+from ..engine.runner import Answer
 from ..engine.trial import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ToolevalError
 from ..record.results import CaseResult
-from ..record.transcript import Transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
@@ -25,6 +24,7 @@ from ..suite.model import TestCase
 from ..suite.model import resolve
 from ..verdicts.evaluate import Place
 from ..verdicts.evaluate import evaluate
+from .asking import CaseRun
 from .no_model import NO_MODEL
 from .no_model import missing_model
 from .session import EvalSession
@@ -34,8 +34,6 @@ from .suites import worker_user
 from .workers import worker_model
 
 _runs_key = pytest.StashKey[int]()
-
-Asked = list["concurrent.futures.Future[Transcript]"]
 
 
 class Tooleval:
@@ -63,27 +61,23 @@ class Tooleval:
     ) -> CaseResult:
         """Ask the model, score its answers and return the result. Works on any asyncio loop."""
         __tracebackhide__ = True
-        resolved, spec, scorers, asked = self._ask(suite, case, model)
-        transcripts = await asyncio.gather(*map(asyncio.wrap_future, asked))
-        return self._judge(resolved, spec, scorers, transcripts)
+        resolved, spec, scorers, run = self._ask(suite, case, model)
+        if run.coming is not None:
+            came: list[Answer] = await asyncio.wrap_future(run.coming)
+            run.answers += came
+        return self._judge(resolved, spec, scorers, run.answers)
 
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
         """The same for tests that are not async."""
         __tracebackhide__ = True
-        resolved, spec, scorers, asked = self._ask(suite, case, model)
-        transcripts = []
-        for future in asked:
-            outcome = self._session.asking.wait(future)
-            if isinstance(outcome, ModelError):
-                raise outcome
-            transcripts.append(outcome)
-        return self._judge(resolved, spec, scorers, transcripts)
+        resolved, spec, scorers, run = self._ask(suite, case, model)
+        return self._judge(resolved, spec, scorers, self._session.asking.answers(run))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
-    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
+    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, CaseRun]:
         __tracebackhide__ = True
         try:
             return self._submit(suite, case, model)
@@ -93,7 +87,7 @@ class Tooleval:
 
     def _submit(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
-    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
+    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, CaseRun]:
         __tracebackhide__ = True
         if self._session.settings.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
@@ -120,7 +114,7 @@ class Tooleval:
             Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user, allowed)
             for n in range(resolved.trials)
         ]
-        return resolved, spec, registry, [self._session.asking.runner.submit(trial) for trial in trials]
+        return resolved, spec, registry, self._session.asking.begin(trials)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
@@ -147,7 +141,13 @@ class Tooleval:
         case: ResolvedCase,
         spec: ModelSpec,
         registry: ScorerRegistry,
-        transcripts: Sequence[Transcript],
+        answers: Sequence[Answer],
     ) -> CaseResult:
+        __tracebackhide__ = True
+        transcripts = []
+        for answer in answers:
+            if isinstance(answer, ModelError):
+                raise answer
+            transcripts.append(answer)
         place = Place(self._request.node.nodeid)
         return evaluate(case, spec.label, place, transcripts, registry.scorers)

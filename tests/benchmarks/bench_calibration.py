@@ -42,8 +42,8 @@ from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import ALPHA
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.gates import judge_gates
+from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
 
 # Tool, parameters and validity of an answer.

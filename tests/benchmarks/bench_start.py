@@ -262,10 +262,14 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     resolved = [resolve(suite, case, Overrides()) for case in suite.test_cases]
     spec = ModelSpec("lean", model="openai/mock", api_base=base_url)
     runner = Runner(in_flight)
-    score_transcript(resolved[0], runner.submit(Trial(resolved[0], spec)).result())
+
+    def answer(future: Any) -> Any:
+        return future.result()[0]
+
+    score_transcript(resolved[0], answer(runner.submit(Trial(resolved[0], spec))))
     begin, cpu = time.perf_counter(), time.process_time()
     futures = [runner.submit(Trial(case, spec, 0, i)) for i, case in enumerate(resolved)]
-    results = [score_transcript(c, f.result()) for c, f in zip(resolved, futures, strict=True)]
+    results = [score_transcript(c, answer(f)) for c, f in zip(resolved, futures, strict=True)]
     wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
     runner.close()
     assert all(result.passed for result in results)

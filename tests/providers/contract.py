@@ -256,8 +256,10 @@ class Contract:
         data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
         suite = Suite.model_validate(data)
         resolved = resolve(suite, suite.test_cases[0])
-        transcript = self._runner.submit(Trial(resolved, spec)).result(60)
-        return score_transcript(resolved, transcript)
+        (answer,) = self._runner.submit(Trial(resolved, spec)).result(60)
+        if isinstance(answer, ModelError):
+            raise answer
+        return score_transcript(resolved, answer)
 
     def outcome(self, target: Target, check: Check) -> Outcome:
         """What comes of one check, which is asked once."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
+from ...errors import ModelError
 from ...record.run import Role
 from ...record.transcript import Transcript
 from ..clients.base import ChatAnswer
@@ -38,22 +40,28 @@ class RecordedModels:
         return read_run(found, request, cached=True)
 
 
-def recorded(trial: Trial) -> Transcript | None:
-    """The transcript of a single-turn case if its answer is on the cassette, at once; else None.
+def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
+    """The transcripts of a single-turn case if all its answers are on the cassette, at once; else None.
 
     Thousands of these would keep an event loop and its thread busy with nothing to wait for.
     """
+    found = [each for each in map(_recorded, trials) if each is not None]
+    return [*found] if len(found) == len(trials) else None
+
+
+def _recorded(trial: Trial) -> Transcript | None:
     cassette = trial.cassette
-    if cassette is None or trial.case.goes_on or cassette.is_empty:
+    if cassette is None or trial.fresh or trial.case.goes_on:
         return None
     try:
-        # It never waits: there is one question, and its answer is here.
-        hold(trial, RecordedModels(cassette.known)).send(None)
+        if not cassette.is_empty:
+            # It never waits: there is one question, and its answer is here.
+            hold(trial, RecordedModels(cassette.known)).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
-    except NotRecorded:
-        pass
+    except ModelError:
+        pass  # it is missing, or the cassette cannot be read, which asking says
     return None
 
 

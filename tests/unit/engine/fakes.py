@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import random
 from collections.abc import Awaitable
 from collections.abc import Callable
@@ -112,6 +113,14 @@ class FakeModels:
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
     ) -> Answered:
         return await self.answer(role or "", request)
+
+
+def only(future: concurrent.futures.Future[list[Transcript | ModelError]]) -> Transcript:
+    """The transcript of the only trial. Raises its ModelError."""
+    (answer,) = future.result(60)
+    if isinstance(answer, ModelError):
+        raise answer
+    return answer
 
 
 async def held(

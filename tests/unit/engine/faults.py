@@ -12,6 +12,7 @@ from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.errors import ModelError
 
 from .fakes import case_of
 
@@ -39,12 +40,12 @@ def answers_under(faults: Mapping[str, int], count: int, api: str) -> Outcome:
         futures = [runner.submit(Trial(case, spec, priority=n)) for n, case in enumerate(cases)]
         errors, answered, choices = [], 0, set()
         for n, future in enumerate(futures):
-            error = future.exception(60)
-            if error is not None:
-                errors.append(str(error))
+            (answer,) = future.result(60)
+            if isinstance(answer, ModelError):
+                errors.append(str(answer))
                 continue
-            (call,) = future.result().calls
+            (call,) = answer.calls
             answered += call.arguments == {"city": f"Town{n}"}
-            choices.add(future.result().replies[0].tool_choice)
+            choices.add(answer.replies[0].tool_choice)
         runner.close()
         return Outcome(answered, errors, server.repeats, server.faulted, choices)

@@ -24,6 +24,7 @@ from .fakes import QUICK
 from .fakes import FakeClient
 from .fakes import call
 from .fakes import case_of
+from .fakes import only
 from .fakes import says
 from .fakes import tool
 from .fakes import use_clients
@@ -48,7 +49,7 @@ def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client
     client.latency = 0.01
     runner = Runner(concurrency=7)
     futures = [runner.submit(Trial(CASE, SPEC, number=n, priority=n)) for n in range(60)]
-    transcripts = [future.result(60) for future in futures]
+    transcripts = list(map(only, futures))
     runner.close()
     assert all(
         t.calls == (ToolCall("get_weather", {"city": "Paris"}, '{"city": "Paris"}', "call_1"),)
@@ -80,7 +81,7 @@ def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
     client.answer = lambda asked: ModelError("refused", kind="bad_request")
     runner = Runner(policy=QUICK)
     with pytest.raises(ModelError, match="refused"):
-        runner.submit(Trial(CASE, SPEC)).result(60)
+        only(runner.submit(Trial(CASE, SPEC)))
     runner.close()
 
 
@@ -92,7 +93,7 @@ def test_a_cancelled_trial_stops_asking_and_gives_its_slot_back(client: FakeClie
         time.sleep(0.01)
     first.cancel()
     client.latency = 0.0
-    assert runner.submit(Trial(CASE, SPEC)).result(60).calls
+    assert only(runner.submit(Trial(CASE, SPEC))).calls
     assert client.in_flight == 0
     runner.close()
 
@@ -147,7 +148,7 @@ def test_models_run_side_by_side() -> None:
     runner = Runner()
     specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
     futures = [runner.submit(Trial(CASE, spec)) for spec in specs]
-    assert len({str(future.result(60).calls) for future in futures}) == 1
+    assert len({str(only(future).calls) for future in futures}) == 1
     runner.close()
 
 
@@ -161,7 +162,7 @@ from pytest_tooleval.suite.model import Suite, resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
 runner = Runner(timeout_s=0.2)
 spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
-print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).exception(60)))
+print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).result(60)))
 runner.close()
 """
     begin = time.monotonic()

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
@@ -20,7 +21,6 @@ from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Trial
-from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
 
@@ -35,7 +35,7 @@ HOSTILE = {
 }
 
 
-def run(server: MockServer, count: int = 20, key: str = "") -> tuple[Runner, list[Future[Transcript]]]:
+def run(server: MockServer, count: int = 20, key: str = "") -> tuple[Runner, list[Future[Any]]]:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     cases = [{"prompt": f"How is it in Town{n}?", "expected_tool": "f"} for n in range(count)]
     suite = Suite.model_validate({"name": "s", "tools": [tool], "test_cases": cases})
@@ -51,7 +51,7 @@ def two_runs() -> None:
     with MockServer(faults={"500": 7, "429": 11, "reset": 13}) as server:
         for _ in range(2):
             runner, futures = run(server)
-            assert all(future.result(120).calls for future in futures)
+            assert all(future.result(120)[0].calls for future in futures)
             runner.close()
         assert not [t for t in threading.enumerate() if t.name.startswith("tooleval")]
         assert server.repeats == 20, server.repeats
@@ -73,7 +73,7 @@ def cancelled_in_the_middle() -> None:
 def an_echoed_key() -> None:
     with MockServer(faults={"echo-key": 1}) as server:
         runner, futures = run(server, key="MY_API_KEY")
-        print([repr(future.exception(120)) for future in futures])
+        print([repr(future.result(120)) for future in futures])
         runner.close()
         assert "Bearer sk-planted" in str(server.headers)
         assert server.requests <= 20
@@ -82,7 +82,7 @@ def an_echoed_key() -> None:
 def hostile() -> None:
     with MockServer(respond=lambda path, request: (200, HOSTILE)) as server:
         runner, (future,) = run(server, count=1, key="MY_LOGIN")
-        assert future.exception(120) is None
+        assert future.result(120)[0].replies
         runner.close()
 
 

@@ -41,6 +41,7 @@ from pytest_tooleval.errors import ModelError
 from ..fakes import WEATHER
 from ..fakes import call
 from ..fakes import case_of
+from ..fakes import only
 from .asking import KEY
 from .asking import REQUEST
 from .asking import USER
@@ -482,9 +483,9 @@ def test_a_cassette_of_one_lane_replays_for_the_other(
     with MockServer() as server:
         spec = ModelSpec("m", model="openai/gpt-4o", api=recording, api_base=server.base_url)
         runner = Runner(4, 30.0)
-        recorded = runner.submit(Trial(case, spec, cassette=Cassette(path, "new"))).result(60)
+        recorded = only(runner.submit(Trial(case, spec, cassette=Cassette(path, "new"))))
         other = dataclasses.replace(spec, api=replaying)
-        replayed = runner.submit(Trial(case, other, cassette=Cassette(path, "none"))).result(60)
+        replayed = only(runner.submit(Trial(case, other, cassette=Cassette(path, "none"))))
         runner.close()
         assert server.requests == 1
     assert replayed.replies[0].cached

@@ -26,6 +26,7 @@ from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
 
 from ..fakes import case_of
+from ..fakes import only
 from ..fakes import tool
 
 AGENT = """
@@ -259,7 +260,7 @@ def spec(folder: Path, name: str) -> ModelSpec:
 
 
 def run(runner: Runner, folder: Path, name: str, case: ResolvedCase | None = None) -> Transcript:
-    return runner.submit(Trial(case or chain(), spec(folder, name))).result(60)
+    return only(runner.submit(Trial(case or chain(), spec(folder, name))))
 
 
 def calls(transcript: Transcript) -> list[tuple[str, object]]:
@@ -331,7 +332,7 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
 
 def run_own(runner: Runner, folder: Path, name: str, allow: str, **fields: Any) -> Transcript:
     trial = Trial(chain(**fields), spec(folder, name), allowed=allow.split())
-    return runner.submit(trial).result(60)
+    return only(runner.submit(trial))
 
 
 def ran(folder: Path) -> list[str]:
@@ -458,7 +459,7 @@ def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
     runner = Runner(timeout_s=0.5)
     trial = Trial(chain(), spec(folder, "sleeps"))
     with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
-        runner.submit(trial).result(60)
+        only(runner.submit(trial))
     deadline = time.monotonic() + 60
     while not (folder / "log.txt").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -546,12 +547,12 @@ def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> No
 def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
     path = folder / "tape.jsonl"
     own = spec(folder, "books")
-    first = runner.submit(Trial(chain(), own, cassette=Cassette(path, "new"))).result(60)
-    replayed = runner.submit(Trial(chain(), own, cassette=Cassette(path, "none"))).result(60)
+    first = only(runner.submit(Trial(chain(), own, cassette=Cassette(path, "new"))))
+    replayed = only(runner.submit(Trial(chain(), own, cassette=Cassette(path, "none"))))
     assert (folder / "log.txt").read_text() == "run\n"
     assert replayed.messages == first.messages
     assert first_missing(Trial(chain(), own, cassette=Cassette(path, "none"))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
     with pytest.raises(ModelError, match=r"tools_answer: mock_responses\.search\.flight recorded"):
-        runner.submit(Trial(other, own, cassette=Cassette(path, "none"))).result(60)
+        only(runner.submit(Trial(other, own, cassette=Cassette(path, "none"))))
