@@ -1,6 +1,6 @@
 """The pytest plugin. Every pytest run imports this module, so it imports nothing heavy.
 
-The rest is imported with the first suite file, model option or result.
+The rest is imported with the first suite that is collected, model option or result.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ def eval_session(config: pytest.Config) -> EvalSession:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
     if not file_path.name.endswith(SUITE_ENDING):
         return None
-    evals = eval_session(parent.config)
     from .collection import SuiteFile
 
+    evals = partial(eval_session, parent.config)
     if file_path.is_relative_to(parent.config.rootpath):
         return SuiteFile.from_parent(parent, path=file_path, evals=evals)
     # Outside the root folder, pytest derives node ids from the command line, so two files could have

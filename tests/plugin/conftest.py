@@ -17,7 +17,7 @@ import regex  # noqa: F401
 import pytest_tooleval.engine.clients.callable_client
 import pytest_tooleval.history
 import pytest_tooleval.imports.transcripts.files
-import pytest_tooleval.plugin.collection
+import pytest_tooleval.plugin.cases
 import pytest_tooleval.plugin.fixture
 import pytest_tooleval.plugin.session
 import pytest_tooleval.plugin.terminal

@@ -181,10 +181,18 @@ def test_nothing_heavy_is_loaded_by_xdist_without_suites(tmp_path: Path) -> None
         assert not [name for name in loaded if name.startswith("pytest_tooleval.engine.asking")]
 
 
-@pytest.mark.parametrize("model", [None, "builtin/lexical"])
-def test_a_run_without_suites_loads_nothing_heavy(tmp_path: Path, model: str | None) -> None:
+@pytest.mark.parametrize(
+    ("model", "beside"), [(None, False), ("builtin/lexical", False), (None, True)], ids=str
+)
+def test_a_run_without_suites_loads_nothing_heavy(
+    tmp_path: Path, model: str | None, beside: bool
+) -> None:
+    """Nor one beside a suite, of which pytest makes a collector, too."""
     (tmp_path / "test_plain.py").write_text("def test_plain(): pass\n")
+    if beside:
+        (tmp_path / "w.tooleval.json").write_text("{}")
     arguments = ["-q", "-p", "tooleval", *([f"--tooleval-model={model}"] if model else [])]
+    arguments += ["test_plain.py"] if beside else []
     code = f"""
 import sys
 import pytest
@@ -215,7 +223,7 @@ print("loaded", *sys.modules)
         "pytest_tooleval.verdicts.presets",
     }
     if model is None:
-        assert own == plugin
+        assert own - {"pytest_tooleval.plugin.collection"} == plugin
     else:
         assert "pytest_tooleval.plugin.session" not in own
         assert "pytest_tooleval.engine.runner" not in own

@@ -1,0 +1,144 @@
+"""The items of a suite file: one per test case and model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import pytest
+
+from ..engine.models.spec import ModelSpec
+from ..errors import ConfigError
+from ..errors import McpError
+from ..errors import SuiteError
+from ..record.metrics import LIMITS
+from ..scoring.registry import ScorerRegistry
+from ..suite.fingerprints import ToolsContent
+from ..suite.fingerprints import content_of_bytes
+from ..suite.model import Overrides
+from ..suite.model import ResolvedCase
+from ..suite.model import XFail
+from ..suite.model import resolve
+from ..text import near
+from ..text import printable
+from ..verdicts.rules import PASS_RATE
+from .items import CaseFailure
+from .items import CaseItem
+from .items import Origin
+from .no_model import NO_MODEL
+from .session import EvalSession
+from .settings import Settings
+from .suites import load
+from .suites import worker_user
+
+
+class Cases:
+    """Makes the items of one file."""
+
+    def __init__(self, file: pytest.File, session: EvalSession) -> None:
+        self._file = file
+        self._session = session
+        self._tags: set[str] = set()
+
+    def items(self) -> Iterator[pytest.Item]:
+        file, session = self._file, self._session
+        registry = ScorerRegistry()
+        try:
+            file.ihook.pytest_tooleval_register_scorers(register=registry.register)
+            cassette, allowed = session.asking.cassette_for(file.path), session.settings.allowed_tools
+            suite, live = load(file.path, registry.metrics, cassette, allowed)
+        except McpError as error:
+            raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
+        except (SuiteError, ConfigError) as error:
+            # Paths as pytest shows them elsewhere: relative to the root folder.
+            raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
+        overrides = Overrides(**session.settings.overrides)
+        content = content_of_bytes(file.path.read_bytes())
+        problem = _unknown_metric(session.settings, registry.metrics)
+        if problem:
+            raise file.CollectError(problem)
+        runs = session.transcripts.of_suite(suite) if session.transcripts else None
+        models: Sequence[ModelSpec | None] = session.settings.models or (None,)
+        if runs:  # other suites may be about other models
+            told = {run.model for each in runs.values() for run in each}
+            models = [spec for spec in session.settings.models if spec.label in told]
+        session.suites[file.nodeid] = suite
+        origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
+        asks = session.transcripts is None and session.settings.models
+        for position, case in enumerate(suite.test_cases):
+            try:
+                resolved = resolve(suite, case, overrides)
+                user = worker_user(file.config, session.settings, case) if asks else None
+            except ConfigError as error:
+                raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
+            for spec in models:
+                item = self._item(origin, position, resolved, spec, user)
+                if runs is not None:
+                    of_case = runs.get(resolved.id, ())
+                    item.transcripts = [run for run in of_case if spec and run.model == spec.label]
+                yield item
+
+    def _item(
+        self,
+        origin: Origin,
+        position: int,
+        resolved: ResolvedCase,
+        spec: ModelSpec | None,
+        user: ModelSpec | None,
+    ) -> CaseItem:
+        case, config = resolved.case, self._file.config
+        name = f"{case.id}[{spec.label}]" if spec else str(case.id)
+        # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
+        # does not find again.
+        item: CaseItem = CaseItem.from_parent(
+            self._file,
+            name=name,
+            nodeid=f"{self._file.nodeid}::{name}",
+            case=resolved,
+            spec=spec,
+            user=user,
+            origin=origin,
+            position=position,
+            asks=self._session.asking,
+        )
+        model = spec.label if spec else None
+        item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))
+        for tag in case.tags:
+            # Registered, so that --strict-markers accepts a suite's own tags.
+            if tag not in self._tags:
+                self._tags.add(tag)
+                config.addinivalue_line("markers", f"{tag}: tag of a tooleval test case")
+            item.add_marker(getattr(pytest.mark, tag))
+        if config.getoption("run_eval", False) or config.getoption("run_eval_analysis", False):
+            # pytest-evals runs nothing else then, and says nothing of what it leaves out.
+            item.add_marker(pytest.mark.eval(name=origin.suite.name))
+        if spec is None:
+            item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+        if case.skip:
+            reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
+            item.add_marker(pytest.mark.skip(reason=reason))
+        if case.xfail:
+            item.add_marker(_xfail_mark(case.xfail))
+        return item
+
+
+def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
+    """What is wrong with a metric of the options, beginning with the option; empty if nothing is."""
+    derived = [PASS_RATE, "pass@K", "pass^K"]
+    asked = [("threshold", name, [*known, *LIMITS]) for name in settings.overrides["thresholds"] or ()]
+    for rule in settings.gates.fail_under:
+        if not rule.is_derived:
+            asked.append(("fail-under", rule.metric, [*known, *derived]))
+    for option, metric, names in asked:
+        if metric not in names:
+            hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"
+            return f"--tooleval-{option}: unknown metric {metric}{hint}"
+    return ""
+
+
+def _xfail_mark(xfail: bool | str | XFail) -> pytest.MarkDecorator:
+    reason = xfail.reason if isinstance(xfail, XFail) else (xfail if isinstance(xfail, str) else "")
+    strict = {"strict": xfail.strict} if isinstance(xfail, XFail) and xfail.strict is not None else {}
+    # Only the model's failure is the expected one; a missing answer stays an error.
+    return pytest.mark.xfail(reason=printable(reason), raises=CaseFailure, **strict)
