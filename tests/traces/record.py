@@ -143,15 +143,6 @@ def pydantic_ai(url: str) -> None:
     pydantic_ai_agent(url)
 
 
-def pydantic_ai_events(url: str) -> None:
-    """As pydantic-ai 1 writes by its first format: events in an attribute."""
-    from pydantic_ai import Agent
-    from pydantic_ai.models.instrumented import InstrumentationSettings
-
-    Agent.instrument_all(InstrumentationSettings(version=1))
-    pydantic_ai_agent(url)
-
-
 def openinference(url: str) -> None:
     from openinference.instrumentation.openai import OpenAIInstrumentor
 
@@ -184,10 +175,7 @@ LIBRARIES: dict[str, Callable[[str], None]] = {
     "opentelemetry": opentelemetry,
 }
 # Those of older versions, in `traces-old`.
-OLD: dict[str, Callable[[str], None]] = {
-    "openllmetry_flat": openllmetry,
-    "pydantic_ai_events": pydantic_ai_events,
-}
+OLD: dict[str, Callable[[str], None]] = {"openllmetry_flat": openllmetry}
 
 
 def record(library: str, path: Path) -> None:

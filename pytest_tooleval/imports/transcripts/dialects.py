@@ -3,8 +3,6 @@
 - OpenTelemetry's semantic conventions for GenAI, 0.1.0 (1.37 to 1.41 of the general ones):
   `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions`,
   `gen_ai.tool.definitions`, and spans of the operation `execute_tool`
-- their events before 1.37: `gen_ai.user.message`, `gen_ai.choice`, ..., as events of the span, or as the
-  list that pydantic-ai put into the attribute `events`
 - OpenInference: `llm.input_messages.N.message.role`, ...
 - OpenLLMetry's former ones: `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ...
 """
@@ -33,7 +31,6 @@ from ..openai_tools import UnusableError
 from .otlp import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
-_EVENT_ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
@@ -117,8 +114,8 @@ def call_of(span: Span) -> ModelCall | None:
     attributes = span.attributes
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
         return None
-    for read in (_conventions, _openinference, _openllmetry, _events):
-        found = read(span, attributes)
+    for read in (_conventions, _openinference, _openllmetry):
+        found = read(attributes)
         if found is not None:
             ended = _ended(attributes)
             said = [{**each, **_given(ended)} for each in found[1] if isinstance(each, dict)]
@@ -148,7 +145,7 @@ def _first(value: Any) -> Mapping[str, Any]:
 _Found = tuple[list[Any], list[Any], "list[Any] | None"]
 
 
-def _conventions(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+def _conventions(attributes: Mapping[str, Any]) -> _Found | None:
     if "gen_ai.input.messages" not in attributes:
         return None
     instructions = _list(attributes, "gen_ai.system_instructions")
@@ -160,7 +157,7 @@ def _conventions(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
     )
 
 
-def _openinference(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+def _openinference(attributes: Mapping[str, Any]) -> _Found | None:
     given = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
     said = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
@@ -190,7 +187,7 @@ def _inner(value: Any, name: str) -> Mapping[str, Any]:
     return as_mapping(as_mapping(value).get(name))
 
 
-def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+def _openllmetry(attributes: Mapping[str, Any]) -> _Found | None:
     given, said = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
@@ -202,28 +199,6 @@ def _flat(message: dict[str, Any]) -> dict[str, Any]:
     """The message with a function around the name and the arguments of each call."""
     calls = [{"id": call.get("id"), "function": call} for call in _objects(message, "tool_calls")]
     return {"role": "assistant", **message, "tool_calls": calls or None}
-
-
-def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
-    events = [(name, dict(event)) for name, event in span.events]
-    listed = objects_in(decoded(attributes.get("events")))
-    events += [(str(each.get("event.name")), each) for each in listed]
-    given: list[Any] = []
-    said: list[Any] = []
-    for name, event in events:
-        if name in _EVENT_ROLES:
-            calls = _list(event, "tool_calls") or None
-            given.append({**event, "role": _EVENT_ROLES[name], "tool_calls": calls})
-        elif name == "gen_ai.choice":
-            message = decoded(event.get("message"))
-            message = message if isinstance(message, dict) else event
-            calls = _list(message, "tool_calls") or None
-            ended = {"finish_reason": event.get("finish_reason")}
-            said.append({**message, **_given(ended), "role": "assistant", "tool_calls": calls})
-    for message in (*given, *said):
-        if message["role"] == "tool":
-            message["tool_call_id"] = message.get("id")
-    return (given, said, None) if given else None
 
 
 def _chat(messages: Iterable[Any]) -> list[Message]:

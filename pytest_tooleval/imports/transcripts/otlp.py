@@ -37,11 +37,6 @@ class _Pairs(Struct):
     values: list[_Pair] = field(default_factory=list)
 
 
-class _Event(Struct):
-    name: str = ""
-    attributes: list[_Pair] = field(default_factory=list)
-
-
 class _Status(Struct):
     code: int | str = 0
     message: str = ""
@@ -54,7 +49,6 @@ class _Span(Struct, rename="camel"):
     start_time_unix_nano: int | str = 0
     end_time_unix_nano: int | str = 0
     attributes: list[_Pair] = field(default_factory=list)
-    events: list[_Event] = field(default_factory=list)
     status: _Status = field(default_factory=_Status)
 
 
@@ -84,7 +78,6 @@ class Span:
     start: int
     end: int
     attributes: dict[str, Any]
-    events: list[tuple[str, dict[str, Any]]]
     error: str | None
 
 
@@ -106,7 +99,6 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
                     _number(span.start_time_unix_nano),
                     _number(span.end_time_unix_nano),
                     _attributes(span.attributes),
-                    [(event.name, _attributes(event.attributes)) for event in span.events],
                     (span.status.message or "it failed") if span.status.code in _FAILED else None,
                 )
 

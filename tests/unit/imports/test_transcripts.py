@@ -400,19 +400,6 @@ LLMETRY = flat("gen_ai.prompt", "gen_ai.completion")
         (INFERENCE | {"output.value": BODY}, "refused: No."),
         (LLMETRY | {"gen_ai.completion.0.finish_reason": "content_filter"}, "blocked: content_filter"),
         (
-            {
-                "events": [
-                    {"event.name": "gen_ai.user.message", "content": "Hi"},
-                    {
-                        "event.name": "gen_ai.choice",
-                        "finish_reason": "length",
-                        "content": "S",
-                    },
-                ]
-            },
-            "cut off: length",
-        ),
-        (
             asked(user("Hi"), said={**WORD, "finish_reason": "error"}),
             "spans.jsonl:1: the provider ended the answer with error",
         ),
