@@ -7,6 +7,7 @@ import functools
 from ...text import near
 from .prices import data_file
 from .prices import price_list
+from .providers import PROVIDERS
 
 
 def unserved(name: str) -> str | None:
@@ -42,7 +43,7 @@ def _litellm_accepts(name: str) -> bool:
 
 @functools.cache
 def known_providers() -> tuple[str, ...]:
-    """Most of litellm's providers, from its data files."""
+    """The providers of our table, and most of litellm's, from its data files."""
     supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
     listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
-    return tuple(dict.fromkeys([*supported, *listed]))
+    return tuple(dict.fromkeys([*PROVIDERS, *supported, *listed]))

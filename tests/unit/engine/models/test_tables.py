@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.engine.models.known import known_providers
+from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import LEXICAL
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import ModelTables
@@ -270,3 +272,7 @@ def test_a_callable_is_known_by_its_code_whatever_its_line_ends(tmp_path: Path) 
         (tmp_path / "my_agent.py").write_bytes(code)
         found.append(ModelSpec("a", callable="my_agent:answer", folder=tmp_path).identity)
     assert found[0] == found[1] != found[2]
+
+
+def test_a_row_of_the_table_of_providers_is_enough() -> None:
+    assert set(PROVIDERS) <= set(known_providers())
