@@ -1,6 +1,5 @@
 """All runs, stored in `.tooleval/history.db`."""
 
-from .git import committed
 from .git import git_state
 from .store import FILE
 from .store import History
@@ -21,7 +20,6 @@ __all__ = [
     "Trend",
     "TrendPoint",
     "Trends",
-    "committed",
     "git_state",
     "load_side",
 ]

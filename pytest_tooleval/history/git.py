@@ -28,11 +28,6 @@ def git_state(folder: Path) -> Git | None:
     return Git(commit, branch or _branch_in_ci(), None if changes is None else bool(changes))
 
 
-def committed(file: Path) -> bytes:
-    """The last committed content of a file; empty outside of a repository. Never raises."""
-    return _run(file.parent, "show", f"HEAD:./{file.name}") or b""
-
-
 def _branch_in_ci() -> str | None:
     """The branch that a CI service has checked out, as GitHub Actions and GitLab name it."""
     if os.environ.get("GITHUB_REF_TYPE") == "tag" or os.environ.get("CI_COMMIT_TAG"):
@@ -43,11 +38,6 @@ def _branch_in_ci() -> str | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
-    said = _run(folder, *arguments)
-    return None if said is None else said.decode("utf-8", "replace").strip()
-
-
-def _run(folder: Path, *arguments: str) -> bytes | None:
     # pytest may change a variable in another thread meanwhile.
     names = [name for name in list(os.environ) if name not in _OF_HOOKS]
     environment = {name: value for name in names if (value := os.environ.get(name)) is not None}
@@ -63,4 +53,4 @@ def _run(folder: Path, *arguments: str) -> bytes | None:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None

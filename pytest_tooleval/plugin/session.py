@@ -139,7 +139,7 @@ class EvalSession:
         if self.settings.shard is not None:
             from .shards import keep_shard
 
-            shard = keep_shard(config, items, self.settings, self.asking)
+            shard = keep_shard(config, items, self.settings)
             self.shard = structs.replace(shard, misnamed=tuple(self.misnamed))
         return result
 

@@ -308,7 +308,7 @@ def test_a_shard_that_was_cut_short(project: Project) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
     merged = merge("shards")
     assert merged.exit_code == 2
-    assert "shards/2.json (shard 2/2): cut short after 1 of 3 cases" in merged.stderr
+    assert "shards/2.json (shard 2/2): cut short after 2 of 4 cases" in merged.stderr
 
 
 def test_recorded_runs_that_no_case_has_fail_the_gates(project: Project) -> None:
