@@ -248,7 +248,7 @@ def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest
     ]
     suite = {"name": "Leaks", "world": "leaking:Desk", "test_cases": cases}
     project.write("leaks.tooleval.json", json.dumps(suite))
-    files = ("json=out.json", "cassette=tapes")
+    files = ("report=out.json", "cassette=tapes")
     options = [f"--tooleval-{file}" for file in files]
     result = project.run("-v", "--junitxml=out.xml", *options, model="bot")
 
