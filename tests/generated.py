@@ -16,7 +16,6 @@ import msgspec
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
-from pytest_tooleval.verdicts.options import GROUPS
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
@@ -27,6 +26,7 @@ from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.modes import DEFAULT_MODE
 from pytest_tooleval.suite.modes import MODES
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
+from pytest_tooleval.verdicts.options import GROUPS
 from pytest_tooleval.verdicts.presets import PRESETS
 from pytest_tooleval.verdicts.presets import options_text
 

@@ -41,8 +41,8 @@ class RunWords(Struct, frozen=True):
 def run_verdict(run: Run, *, is_empty: bool, failed: bool) -> tuple[Outcome, str]:
     """The outcome that marks a run, and its verdict.
 
-    `is_empty`: no case ran, so the run has not passed, whatever its exit status. `failed`: a case, a gate
-    or the baseline failed.
+    `is_empty`: no case ran, so the run has not passed, whatever its exit status.
+    `failed`: a case, a gate or the baseline failed.
     """
     if run.status == "running":
         return "skipped", "Running"

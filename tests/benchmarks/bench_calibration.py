@@ -34,7 +34,6 @@ from power import after_drop
 from power import power
 from power import typical_pass_rates
 
-from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION
@@ -43,6 +42,7 @@ from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import ALPHA
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import judge_gates
+from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
 

@@ -56,7 +56,12 @@ def test_where_and_how_often_it_is_asked_does_not(fields: dict[str, Any]) -> Non
 
 def test_what_a_turn_expects_counts() -> None:
     turn = {"prompt": "x", "max_calls": 1}
-    different = ({}, {"expected_tool": None}, {"expected_tool": "get_weather"}, {"results": True})
+    different: tuple[dict[str, Any], ...] = (
+        {},
+        {"expected_tool": None},
+        {"expected_tool": "get_weather"},
+        {"results": True},
+    )
     assert len({content(turns=[{**turn, **fields}]) for fields in different}) == len(different)
     assert content(turns=[turn], results=True) != content(turns=[turn])
     assert content(turns=[{**turn, "$comment": "x"}]) == content(turns=[turn])
