@@ -278,8 +278,9 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
         for number, index, function, status in places:
             key = _key(function)[:parts]
             for known in made if (number, index) not in found else ():
-                # What a guard of the agent stopped never came here.
-                if known.key[:parts] == key and (status not in NOT_RUN or known.status in NOT_RUN):
+                # What was held back has no answer here; a tool that the library runs itself never has.
+                unanswered = known.status is None or known.status in NOT_RUN
+                if known.key[:parts] == key and (unanswered or status not in NOT_RUN):
                     found[number, index] = known
                     made.remove(known)
                     break
