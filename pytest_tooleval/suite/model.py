@@ -661,14 +661,7 @@ def needed_of(rule: str) -> tuple[int, int] | None:
 def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
     """How often the case is asked; a rule `K/N` says it too."""
     needed = needed_of(rule)
-    if needed is None:
-        return _first(over.trials, case.trials, suite.trials) or 1
-    if over.pass_rule is None and over.trials not in (None, needed[1]):
-        raise ConfigError(
-            f'"pass": "{rule}" asks {needed[1]} times, which contradicts '
-            f"--tooleval-trials={over.trials}; leave that out, or add --tooleval-pass=K/{over.trials}"
-        )
-    return needed[1]
+    return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
 
 
 def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:

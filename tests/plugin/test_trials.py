@@ -115,6 +115,19 @@ def test_the_rule_of_the_file(trials: Project) -> None:
     assert (rows["b[agent]"]["pass_rule"], len(rows["b[agent]"]["trials"])) == ("any", 2)
 
 
+@pytest.mark.parametrize("options", [["--tooleval-trials=5"], ["--tooleval-preset=nightly"]])
+def test_a_rule_of_the_file_sets_its_trials_itself(trials: Project, options: list[str]) -> None:
+    trials.suite(right("a", **RULE), right("b"))
+    ask(trials, [P], *options)
+    assert [len(row["trials"]) for row in trials.rows().values()] == [3, 5]
+
+
+def test_a_rule_of_the_command_line_sets_the_trials_of_a_preset(trials: Project) -> None:
+    trials.suite(right("a"))
+    ask(trials, [P], "--tooleval-preset=nightly", "--tooleval-pass=1/2")
+    assert len(trials.rows()["a[agent]"]["trials"]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -164,14 +177,6 @@ def test_pass_at_k_is_by_weight_in_the_table_as_in_the_gate(project: Project) ->
     result = project.run("--tooleval-trials=2", "--tooleval-fail-under=pass^2=0.7")
     result.stdout.fnmatch_lines(["model *pass^2*", "agent *0.75"])
     result.stdout.fnmatch_lines(["agent passed: *; pass^2: 0.75 >= 0.70*"])
-
-
-def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:
-    trials.suite(right("a", **RULE))
-    result = ask(trials, [P], "--tooleval-trials=4")
-    result.stdout.fnmatch_lines(
-        ['*a: "pass": "2/3" asks 3 times*--tooleval-trials=4; leave that out, or*']
-    )
 
 
 def test_reliability_says_which_cases_it_is_of(project: Project) -> None:
