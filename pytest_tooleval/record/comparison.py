@@ -173,5 +173,13 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def dropped(self) -> bool:
-        """Whether a model's share of passes fell by more than the margin, by chance or not."""
-        return any(row.drop > self.margin for model in self.models for row in model.metrics[:1])
+        """Whether a model's share of passes fell, by chance or not: then the run is no good baseline.
+
+        Chance lets some cases get worse and others better, so a drop up to the margin counts only if no
+        case got better. Otherwise `good` would become the luckiest of many runs.
+        """
+        return any(
+            row.drop > (self.margin if model.better else self.max_drop)
+            for model in self.models
+            for row in model.metrics[:1]
+        )

@@ -150,6 +150,16 @@ def test_a_large_drop_that_may_be_chance_is_no_good_baseline(project: Project) -
         result.stdout.fnmatch_lines(["  perhaps worse than good: 5 cases newly broken*"])
 
 
+def test_a_slow_decline_does_not_become_the_good_run(project: Project) -> None:
+    gates = ("--tooleval-preset=pr", "--tooleval-fail-under=0.5")
+
+    def broken(n: int) -> int:
+        project.suite(*many(n))
+        return project.run(*gates).ret
+
+    assert [broken(n) for n in range(6)] == [0, 0, 0, 0, 0, 1]
+
+
 def test_a_drop_may_be_allowed(before: Project) -> None:
     before.suite(*many(10))
     options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=overall=0.5")
