@@ -25,6 +25,7 @@ from . import garbage
 from .options import add_options
 from .settings import LEDGER
 from .settings import STANDARD_INPUT
+from .settings import USAGE_ERROR
 from .settings import Settings
 from .settings import read_settings
 
@@ -119,9 +120,8 @@ class _Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        # What begins with an option is wrong for all suites, not an error of one.
-        problem = str(report.longrepr)
-        if report.failed and problem.startswith("--tooleval-") and not self._is_worker:
+        usage, mark, problem = str(report.longrepr).partition(USAGE_ERROR)
+        if report.failed and mark and not usage and not self._is_worker:
             raise pytest.UsageError(problem)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -26,7 +26,7 @@ from ..verdicts.rules import PASS_RATE
 from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
-from .no_model import NO_MODEL
+from .no_model import no_model
 from .session import EvalSession
 from .settings import Settings
 from .suites import load
@@ -57,7 +57,7 @@ class Cases:
         content = content_of_bytes(file.path.read_bytes())
         problem = _unknown_metric(session.settings, registry.metrics)
         if problem:
-            raise file.CollectError(problem)
+            raise pytest.UsageError(problem)
         runs = session.transcripts.of_suite(suite) if session.transcripts else None
         models: Sequence[ModelSpec | None] = session.settings.models or (None,)
         if runs:  # other suites may be about other models
@@ -114,7 +114,7 @@ class Cases:
             # pytest-evals runs nothing else then, and says nothing of what it leaves out.
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
         if spec is None:
-            item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+            item.add_marker(pytest.mark.skip(reason=no_model(config)))
         if case.skip:
             reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
             item.add_marker(pytest.mark.skip(reason=reason))
@@ -124,7 +124,7 @@ class Cases:
 
 
 def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
-    """What is wrong with a metric of the options, beginning with the option; empty if nothing is."""
+    """What is wrong with a metric of the options; empty if nothing is."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
     asked = [("threshold", name, [*known, *LIMITS]) for name in settings.overrides["thresholds"] or ()]
     for rule in settings.gates.fail_under:

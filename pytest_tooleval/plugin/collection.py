@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from .settings import USAGE_ERROR
+
 if TYPE_CHECKING:
     from .session import EvalSession
 
@@ -23,6 +25,18 @@ class SuiteFile(pytest.File):
         self._evals = evals
 
     def collect(self) -> list[pytest.Item]:
+        from ..errors import ConfigError
         from .cases import Cases
+        from .settings import config_tables
 
+        try:
+            config_tables(self.config)  # also without a model: a wrong table must not look like none
+        except ConfigError as error:
+            raise pytest.UsageError(str(error)) from None
         return list(Cases(self, self._evals()).items())
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        """Marks a usage error, with which the plugin ends the run."""
+        if isinstance(excinfo.value, pytest.UsageError):
+            return f"{USAGE_ERROR}{excinfo.value}"
+        return super().repr_failure(excinfo)

@@ -25,8 +25,8 @@ from ..suite.model import resolve
 from ..verdicts.evaluate import Place
 from ..verdicts.evaluate import evaluate
 from .asking import CaseRun
-from .no_model import NO_MODEL
 from .no_model import missing_model
+from .no_model import no_model
 from .session import EvalSession
 from .settings import config_tables
 from .suites import load
@@ -130,7 +130,7 @@ class Tooleval:
                 pytest.fail(problem, pytrace=False)
             if problem:
                 pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
-            pytest.skip(NO_MODEL)
+            pytest.skip(no_model(config))
         if len(models) > 1:
             labels = ", ".join(spec.label for spec in models)
             raise ConfigError(f"this run has several models ({labels}); choose one with model=...")

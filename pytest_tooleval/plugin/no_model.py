@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from ..suite.discovery import SUITE_ENDING
+from ..text import printable
 from .settings import Settings
+from .settings import config_tables
 
-_HOW = (
-    "use --tooleval-model=NAME, or set tooleval_model in the ini file "
-    "(builtin/lexical needs no key and no network)"
-)
-NO_MODEL = f"no model is set: {_HOW}"
+
+def no_model(config: pytest.Config, needs: str = "") -> str:
+    """That no model is set, and how to set one of those that there are."""
+    names = ", ".join(map(printable, config_tables(config).tables))
+    defined = f"your config defines {names}; " if names else ""
+    return (
+        f"no model is set{needs}: use --tooleval-model=NAME, or set tooleval_model in the ini file "
+        f"({defined}builtin/lexical needs no key and no network)"
+    )
 
 
 def missing_model(config: pytest.Config, settings: Settings) -> str:
@@ -19,7 +25,7 @@ def missing_model(config: pytest.Config, settings: Settings) -> str:
     if settings.models or settings.transcripts is not None:
         return ""
     needs = next(filter(None, _needs(config, settings)), "")
-    return f"no model is set, and {needs} needs one: {_HOW}" if needs else ""
+    return no_model(config, f", and {needs} needs one") if needs else ""
 
 
 def _needs(config: pytest.Config, settings: Settings) -> list[str]:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 # A descriptor of pytest's own input, if the run must end with it.
 STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
+# How the report of a suite file begins that met what is wrong for the whole run.
+USAGE_ERROR = "usage error: "
+_TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
 
 
 @dataclass(frozen=True)
@@ -238,7 +241,18 @@ def _transcripts(config: pytest.Config, given: Given) -> tuple[GivenTranscript, 
 
 
 def config_tables(config: pytest.Config) -> ModelTables:
-    """The config tables of the root folder, else beside the ini file, else of the current folder."""
+    """The config tables of the run, read and checked once. Raises ConfigError."""
+    from ..engine.models.tables import check_tables
+
+    if _TABLES not in config.stash:
+        tables = _read_tables(config)
+        check_tables(tables)
+        config.stash[_TABLES] = tables
+    return config.stash[_TABLES]
+
+
+def _read_tables(config: pytest.Config) -> ModelTables:
+    """Those of the root folder, else beside the ini file, else of the current folder."""
     from ..engine.models.tables import ModelTables
     from ..engine.models.tables import read_tables
 

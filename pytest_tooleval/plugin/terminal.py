@@ -29,7 +29,7 @@ from ..reports.text import render_case
 from ..text import counted
 from ..text import printable
 from .items import CaseItem
-from .no_model import NO_MODEL
+from .no_model import no_model
 
 if TYPE_CHECKING:
     from .session import EvalSession
@@ -205,7 +205,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     unnamed = sum(case.model == "" for case in document.cases)
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
-        reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
+        reason = no_model(reporter.config)
+        reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
     _write_verdicts(reporter, session)
     if session.verdict.uncompared:
         reporter.write_line(printable(session.verdict.uncompared), yellow=True)

@@ -32,6 +32,34 @@ def test_without_a_model_and_without_suites_nothing_is_said(project: Project) ->
     assert "NOT EVALUATED" not in result.stdout.str()
 
 
+def test_without_a_model_the_configured_ones_are_named(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run(model=None)
+    result.stdout.fnmatch_lines(["*NOT EVALUATED: no model is set*(your config defines agent, other; *"])
+
+
+@pytest.mark.parametrize("arguments", [(), ("weather.tooleval.json",), ("-n1",)], ids=str)
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[model.bot]\ncallable = 'bot:answer'", "*unknown key 'model', did you mean models?"),
+        (
+            "[models.bot]\ncallabl = 'bot:answer'",
+            "*:2:1: *unknown key 'callabl', did you mean*",
+        ),
+    ],
+)
+def test_a_wrong_config_is_a_usage_error_also_without_a_model(
+    project: Project, table: str, message: str, arguments: tuple[str, ...]
+) -> None:
+    project.suite(right("a"))
+    project.write("tooleval.toml", table)
+    run = project.run_subprocess if "-n1" in arguments else project.run
+    result = run(*arguments, model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
 NEEDS_MODEL = {
     "--tooleval-fail-under=0.5": "a gate",
     "--tooleval-preset=strict": "the preset strict",

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from typing import Any
@@ -61,6 +62,11 @@ class ModelTables:
         row = self.text.count("\n", 0, position) + 1
         column = position - (self.text.rfind("\n", 0, position) + 1) + 1
         return f"{self.path}:{row}:{column}"
+
+    def error(self, name: str, message: str, key: str | None = None) -> ConfigError:
+        """What is wrong with a model's table, or with a key in it."""
+        table = f"[{self.prefix}models.{_toml_key(name)}]"
+        return ConfigError(f"{self.place(name, key)}: {table}: {message}")
 
 
 def read_tables(folder: Path) -> ModelTables:
@@ -163,15 +169,16 @@ _NOT_EXTRA = frozenset(
 )
 
 
+def check_tables(tables: ModelTables) -> None:
+    """Raise ConfigError for the first wrong table, also of a model that nobody asks."""
+    for name in tables.tables:
+        spec_from_table(name, tables)
+
+
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     """The model defined by `[models.NAME]`. Raises ConfigError with the wrong key."""
     table = tables.tables[name]
-
-    def fail(message: str, key: str | None = None) -> ConfigError:
-        return ConfigError(
-            f"{tables.place(name, key)}: [{tables.prefix}models.{_toml_key(name)}]: {message}"
-        )
-
+    fail = partial(tables.error, name)
     if not isinstance(table, dict):
         raise fail(f"expected a table, got {table!r}")
     unknown = next((key for key in table if key not in _Table.__struct_fields__), None)
@@ -200,12 +207,8 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
         if key in SAMPLING:
             raise fail(f"extra: {key}: set this directly in the model's table", "extra")
-    model, api = table.get("model", ""), table.get("api")
-    if api is not None:
+    if "api" in table:
         _check_api(table, fail)
-    # A server that is asked directly may give its models any name.
-    if model and model != LEXICAL and api != "openai" and (reason := unserved(model)):
-        raise fail(f"model: {reason}", "model")
     own = {key: value for key, value in table.items() if key not in SAMPLING}
     return ModelSpec(
         label=name,
@@ -253,7 +256,7 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         if name in specs:
             continue
         if name in tables.tables:
-            specs[name] = spec_from_table(name, tables)
+            specs[name] = _served(spec_from_table(name, tables), tables)
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
         elif reason := unserved(name):
@@ -261,6 +264,15 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         else:
             specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
     return list(specs.values())
+
+
+def _served(spec: ModelSpec, tables: ModelTables) -> ModelSpec:
+    """The model, whose provider must be known, which may take seconds to find out."""
+    # A server that is asked directly may give its models any name.
+    asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
+    if asks and (reason := unserved(spec.model)):
+        raise tables.error(spec.label, f"model: {reason}", "model")
+    return spec
 
 
 def _check_label(name: str) -> None:
