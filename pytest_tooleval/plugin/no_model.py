@@ -32,6 +32,7 @@ def _needs(config: pytest.Config, settings: Settings) -> list[str]:
     paths = (name.partition("::")[0] for name in config.getoption("file_or_dir"))
     return [
         f"the preset {settings.preset}" if settings.preset else "",
+        "--tooleval-estimate" if settings.estimate else "",
         "a gate" if settings.gates or settings.judging.keys() - {"history"} else "",
         "the baseline" if config.getoption("tooleval_baseline") is not None else "",
         *(path for path in paths if path.endswith(SUITE_ENDING)),

@@ -63,6 +63,7 @@ def test_a_wrong_config_is_a_usage_error_also_without_a_model(
 NEEDS_MODEL = {
     "--tooleval-fail-under=0.5": "a gate",
     "--tooleval-preset=strict": "the preset strict",
+    "--tooleval-estimate": "--tooleval-estimate",
     "--tooleval-baseline=good.json": "the baseline",
     "weather.tooleval.json": "weather.tooleval.json",
     "weather.tooleval.json::a": "weather.tooleval.json",
