@@ -94,7 +94,7 @@ def _deciding(document: RowsDocument) -> set[str]:
     def is_below(score: float | None, needed: float) -> bool:
         return score is not None and score < needed - TOLERANCE
 
-    found = {"overall", *(gate.metric or "" for gate in document.gates)}
+    found = {"overall", *(gate.metric or "" for gate in document.gates if gate.kind == "fail_under")}
     for case in document.cases:
         limits = case.thresholds.items()
         found |= {metric for metric, needed in limits if DEFAULT_THRESHOLDS.get(metric) != needed}

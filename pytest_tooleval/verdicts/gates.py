@@ -180,6 +180,7 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
 def _judge_mean(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
 ) -> Gate:
+    confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     errors = _errors(cases)
     too_many = any(case.outcome == "error" and case.nodeid not in allowed for case in cases)
     scored = [case for case in cases if case.outcome != "error"]
@@ -199,7 +200,10 @@ def _judge_mean(
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
             further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, pairs, scored)}{_loud(verdict, scored)}"
+    text += f", over {_how_many(rule, [case for case, _ in found], scored)}{_loud(verdict, scored)}"
+    if few := sum(0 < len(case.trials) < rule.trials for case in scored):
+        verdict = "failed"
+        text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
     if rule.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
         text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
     silent = sum(len(case.trials) - case.scored for case in scored)
@@ -237,14 +241,14 @@ def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
     return f", {wrong} of which FAILED{every}" if wrong else ""
 
 
-def _how_many(rule: Rule, pairs: Sequence[object], scored: Sequence[CaseRow]) -> str:
+def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow]) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
     total = 0 if rule.scope == "tag" else sum(whole.values())
-    trials = sum(case.scored for case in scored)
-    part = f"{len(pairs)} of " if total > len(pairs) else ""
-    text = part + counted(max(total, len(pairs)), "case")
-    return f"{text} ({counted(trials, 'trial')})" if trials > len(scored) else text
+    trials = sum(case.scored for case in found)
+    part = f"{len(found)} of " if total > len(found) else ""
+    text = part + counted(max(total, len(found)), "case")
+    return f"{text} ({counted(trials, 'trial')})" if trials > len(found) else text
 
 
 def _verdict(

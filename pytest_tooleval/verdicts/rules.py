@@ -52,6 +52,12 @@ class Rule:
         """Whether the metric is made of verdicts or passes, not of scores."""
         return self.metric == PASS_RATE or RELIABILITY.fullmatch(self.metric) is not None
 
+    @property
+    def trials(self) -> int:
+        """The trials of a case that it needs: K of `pass@K` and `pass^K`, else 1."""
+        reliability = RELIABILITY.fullmatch(self.metric)
+        return int(reliability[2]) if reliability else 1
+
     def names(self, case: CaseRow) -> list[str | None]:
         """The suite or tags that it judges a case in, or None for the model; empty if it does not."""
         if self.scope == "model":

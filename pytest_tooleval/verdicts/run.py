@@ -125,7 +125,7 @@ def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]
         return []
     from .power import power_lines
 
-    return list(power_lines(cases, gates.fail_under, confidence))
+    return list(power_lines(cases, [rule for rule in gates.fail_under if rule.needed < 1], confidence))
 
 
 def _confidence(gates: Gates, looks: int) -> float | None:

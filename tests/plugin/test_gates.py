@@ -151,13 +151,31 @@ def test_a_selection_is_told(three: Project) -> None:
     result.stdout.fnmatch_lines(["agent FAILED: *; overall: 0.80 < 0.90, over 2 of 3 cases"])
 
 
+def test_a_gate_of_1_is_decided_whatever_the_confidence(three: Project) -> None:
+    gates = ("--tooleval-fail-under=tag=smoke:1", "--tooleval-confidence=0.95")
+    three.suite(right("a", tags=["smoke"]), right("b", tags=["smoke"]))
+    result = three.run(*gates, "--tooleval-fail-inconclusive")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*pass_rate, tag smoke: 1.00 >= 1.00, over 2 cases"])
+
+
+def test_a_gate_on_several_trials_is_about_all_cases(project: Project) -> None:
+    project.suite(right("a", trials=3), right("b"), right("c"))
+    result = project.run("--tooleval-fail-under=pass^3=0.9")
+    assert result.ret == 1
+    told = (
+        "*pass^3: 1.00 >= 0.90, over 1 of 3 cases (3 trials); 2 cases had fewer trials than pass^3 needs"
+    )
+    result.stdout.fnmatch_lines([told])
+
+
 def test_errors_block_a_gate(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"))
     result = project.run("--tooleval-fail-under=overall=0.5", "--tooleval-report=out.json")
     assert result.ret == 1
     result.assert_outcomes(passed=2, errors=1)
     lines = [
-        "agent FAILED: 2 of 3 cases passed, 1 without an answer",
+        "agent ERROR: 2 of 3 cases passed, 1 without an answer",
         "  overall: 1.00 >= 0.50, over 2 of 3 cases; 1 case without an answer*",
         "*2 passed, 1 error, 1 gate failed*",
     ]

@@ -74,8 +74,10 @@ def test_only_what_decides_has_a_column(
 
 
 def test_the_metric_of_a_gate_has_a_column() -> None:
-    found = structs.replace(with_metrics(MEANS), gates=(Gate(**gate(True, metric="state")),))
-    assert "state" in titles(found)
+    of_scores = Gate(**gate(True, metric="state"))
+    assert "state" in titles(structs.replace(with_metrics(MEANS), gates=(of_scores,)))
+    of_amounts = structs.replace(of_scores, kind="fail_over")
+    assert "state" not in titles(structs.replace(with_metrics(MEANS), gates=(of_amounts,)))
 
 
 def test_several_models_stand_below_each_suite() -> None:
