@@ -22,7 +22,6 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
-from ..record.gates import Verdict
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
@@ -38,6 +37,7 @@ from .confusion import notes
 from .model_lines import ModelLine
 from .model_lines import model_lines
 from .run_text import OTHER_TEST
+from .run_text import ModelVerdict
 from .run_text import fallbacks_text
 from .run_text import run_words
 from .run_text import tolerated_word
@@ -54,8 +54,9 @@ _MOST_CASES = 50
 _NAME, _LINE = 100, 300
 _OUTCOMES = {"failed": "failed", "error": "without a verdict (errors)"}
 _UNKNOWN = "-"
-_WORDS: dict[Verdict, str] = {
+_WORDS: dict[ModelVerdict, str] = {
     "failed": "**FAILED**",
+    "error": "**ERROR**",
     "inconclusive": "**inconclusive**",
     "passed": "passed",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,19 +13,20 @@ from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
-from ..record.gates import Verdict
 from ..record.results import CaseRow
 from ..record.summary import Summary
 from ..text import counted
 from ..text import printable
 from ..text import shown
 from ..verdicts.options import strict_text
+from ..verdicts.rules import ERRORS
 from .run_text import VERDICTS
+from .run_text import ModelVerdict
 from .run_text import ending
 from .run_text import tolerated_word
 
 ALL = "all models"
-_ORDER: tuple[Verdict, ...] = ("failed", "inconclusive", "passed")
+_ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")
 # A longer line has its reasons below.
 _WIDTH = 100
 # More gates than these are counted where all passed.
@@ -39,7 +41,7 @@ class ModelLine(Struct, frozen=True):
     """
 
     model: str
-    verdict: Verdict
+    verdict: ModelVerdict
     text: str
     more: tuple[str, ...] = ()
     is_loud: bool = False
@@ -50,7 +52,7 @@ class ModelLine(Struct, frozen=True):
 
 
 class _Reason(NamedTuple):
-    verdict: Verdict
+    verdict: ModelVerdict
     text: str
 
 
@@ -73,15 +75,23 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
         # A gate in doubt is no comfort for cases that never pass.
         is_open = any(gate.verdict == "inconclusive" for gate in gates)
         broken = sum(case.scored > 0 and not case.passes for case in cases) if is_open else 0
-        yield _line(row.model, _outcomes(row, cases, broken), reasons, broken, failed=row.fails_run)
+        own = {_verdict(case) for case in cases if case.fails_run}
+        yield _line(row.model, _outcomes(row, cases, broken), reasons, broken, own)
     if joint and len(models) != 1:
         yield _line(ALL, "", list(map(_gate, joint)))
+
+
+def _verdict(case: CaseRow) -> ModelVerdict:
+    return "error" if case.outcome == "error" else "failed"
 
 
 def _outcomes(row: Summary, cases: Sequence[CaseRow], broken: int) -> str:
     expected = sum(case.was_expected for case in cases)
     forbidden = sum(case.called_forbidden and not case.tolerated for case in cases)
     every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
+    run = row.cases - row.skipped
+    if row.errors == run:
+        return f"{counted(run, 'case')} without an answer"
     found = {
         f"FAILED{every}": broken,
         "without an answer": row.errors,
@@ -89,15 +99,19 @@ def _outcomes(row: Summary, cases: Sequence[CaseRow], broken: int) -> str:
         tolerated_word(None): row.tolerated - expected,
         "with a forbidden call, which no gate tolerates": forbidden,
     }
-    passed = f"{row.passed} of {counted(row.cases - row.skipped, 'case')} passed"
+    passed = f"{row.passed} of {counted(run, 'case')} passed"
     return ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
 
 
 def _line(
-    model: str, outcomes: str, reasons: Sequence[_Reason], broken: int = 0, *, failed: bool = False
+    model: str,
+    outcomes: str,
+    reasons: Sequence[_Reason],
+    broken: int = 0,
+    own: Collection[ModelVerdict] = (),
 ) -> ModelLine:
-    verdicts = {reason.verdict for reason in reasons} | ({"failed"} if failed else set())
-    verdict: Verdict = next((each for each in _ORDER if each in verdicts), "passed")
+    verdicts = {*own, *(reason.verdict for reason in reasons)}
+    verdict: ModelVerdict = next((each for each in _ORDER if each in verdicts), "passed")
     ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.verdict))
     texts = [
         reason.text.removesuffix(_NOT_FATAL)
@@ -114,7 +128,18 @@ def _gate(gate: Gate) -> _Reason:
     """With the message without the model, which is named at the start of the line."""
     name = gate.name.replace(f" of {gate.model}", "", 1)
     text = f"{name}: {gate.message.removeprefix(f'{gate.name}: ')}"
+    if gate.failed and _lacks_answers(gate):
+        return _Reason("error", text)
     return _Reason("failed" if gate.failed else gate.verdict, text)
+
+
+def _lacks_answers(gate: Gate) -> bool:
+    """Whether a gate fails for errors, which say nothing of the model."""
+    if gate.metric == ERRORS:
+        return True
+    reached = gate.value if gate.confidence is None else gate.high
+    is_low = reached is not None and gate.needed is not None and reached < gate.needed
+    return gate.kind == "fail_under" and gate.errors > 0 and not is_low
 
 
 def _compared(model: ComparedModel, found: Comparison) -> _Reason:

@@ -16,10 +16,13 @@ from ..record.summary import Fallback
 from ..text import counted
 
 Outcome = Literal["passed", "failed", "skipped"]
+# A model that lacks answers has not failed.
+ModelVerdict = Verdict | Literal["error"]
 # Words and colours of a terminal.
-VERDICTS: dict[Verdict, tuple[str, str]] = {
+VERDICTS: dict[ModelVerdict, tuple[str, str]] = {
     "passed": ("passed", "green"),
     "failed": ("FAILED", "red"),
+    "error": ("ERROR", "red"),
     "inconclusive": ("INCONCLUSIVE", "yellow"),
 }
 # pytest's own exit codes beyond passed, failed, and no test collected.

@@ -152,6 +152,19 @@ def test_one_trial_without_answer_makes_the_case_an_error(project: Project) -> N
     assert [trial["error"] is None for trial in row["trials"]] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "gates", [(), ("--tooleval-fail-under=0.9",), ("--tooleval-fail-over=errors=0",)]
+)
+def test_a_model_that_only_lacks_answers_has_not_failed(
+    project: Project, gates: tuple[str, ...]
+) -> None:
+    project.suite(raising("a"), raising("b"))
+    result = project.run(*gates, "--tooleval-report=out.md")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["agent ERROR: 2 cases without an answer*"])
+    assert "- **ERROR**: `agent`, `2 cases without an answer" in (project.path / "out.md").read_text()
+
+
 def test_the_mean_over_trials_decides(project: Project) -> None:
     project.write(
         "mixed.py",
