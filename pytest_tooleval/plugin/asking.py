@@ -25,6 +25,7 @@ from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
+from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
 from ..engine.runner import Runner
 from ..engine.runner import settled
@@ -94,15 +95,17 @@ class Asking:
         self._appender = Appender()
         self._claims = Claims(config.rootpath)
         self._agents_problems: list[str] = []
+        # Why a model cannot be asked, by its label; None for one that can.
+        self._problems: dict[str, str | None] = {}
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
-        """Raise UsageError where all that is to run lacks the key of its model.
+        """Raise UsageError where all that is to run lacks the key of its model, or its callable.
 
-        With anything else to run, each case says it. A case whose answer is recorded needs no key.
+        With anything else to run, each case says it. A case whose answer is recorded needs neither.
         """
         found: dict[str, None] = {}
         for item in items:
-            problem = self._lacks_key(item) if isinstance(item, CaseItem) else None
+            problem = self._cannot_ask(item) if isinstance(item, CaseItem) else None
             if problem is None:
                 return
             found[problem] = None
@@ -117,7 +120,7 @@ class Asking:
             if problems and all(problems):
                 pytest.exit("\n".join(filter(None, problems)), pytest.ExitCode.USAGE_ERROR)
 
-    def _lacks_key(self, item: CaseItem) -> str | None:
+    def _cannot_ask(self, item: CaseItem) -> str | None:
         if item.spec is None or is_skipped(item):
             return None
         cassette = self.cassette_for(item.path)
@@ -125,8 +128,14 @@ class Asking:
             return None
         judge = self.settings.judge if item.case.rubrics else None
         asked = [item.spec, item.user] if item.transcripts is None else []
-        problems = (missing_key(spec) for spec in (*asked, judge) if spec is not None)
+        problems = (self._problem_of(spec) for spec in (*asked, judge) if spec is not None)
         return next(filter(None, problems), None)
+
+    def _problem_of(self, spec: ModelSpec) -> str | None:
+        """Found once for each model: an import that fails would run again for every case."""
+        if spec.label not in self._problems:
+            self._problems[spec.label] = _why_not(spec)
+        return self._problems[spec.label]
 
     def ahead(self, item: pytest.Item) -> None:
         """Ask for a case unless it was asked, or may not run."""
@@ -365,6 +374,14 @@ class Asking:
         self._appender.close()
         self._claims.close()
         self._pending.clear()
+
+
+def _why_not(spec: ModelSpec) -> str | None:
+    if spec.callable is None:
+        return missing_key(spec)
+    from ..engine.clients.callable_client import missing_callable
+
+    return missing_callable(spec)
 
 
 def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from fnmatch import fnmatch
 
 import pytest
 
@@ -185,7 +186,8 @@ def test_the_mean_over_trials_decides(project: Project) -> None:
     ("table", "message"),
     [
         ('callable = "no_such_module:answer"', "*cannot import 'no_such_module'*"),
-        ('callable = "my_agent:reply"', "*'my_agent' has no*'reply'*"),
+        ('callable = "my_agent:anser"', "*'my_agent' has no 'anser', did you mean answer*"),
+        ('callable = "my_agent:reply"', "*'my_agent' has no 'reply'*"),
         ('callable = "my_agent:HERE"', "*my_agent*HERE*"),
     ],
 )
@@ -193,9 +195,19 @@ def test_a_callable_that_cannot_be_loaded(project: Project, table: str, message:
     project.suite(right("a"), right("b"))
     project.write("tooleval.toml", f"[models.agent]\n{table}\n")
     result = project.run()
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines([message])
-    assert "tooleval.toml" in result.stdout.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.stderr.lines if line.startswith("ERROR: callable")]
+    assert fnmatch(line, message)
+    assert "tooleval.toml" in line
+
+
+def test_beside_other_tests_a_callable_that_cannot_be_loaded_is_an_error_of_its_cases(
+    project: Project,
+) -> None:
+    project.suite(right("a"), right("b"))
+    project.write("test_plain.py", "def test_plain(): assert True\n")
+    project.write("tooleval.toml", '[models.agent]\ncallable = "no_such_module:answer"\n')
+    project.run().assert_outcomes(passed=1, errors=2)
 
 
 def test_skip_shows_its_reason_and_counts_apart(project: Project) -> None:

@@ -19,6 +19,7 @@ from ...errors import AgentGaveUp
 from ...errors import ModelError
 from ...errors import error_text
 from ...errors import raised_at
+from ...text import near
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
 from .base import ChatAnswer
@@ -195,29 +196,52 @@ async def _outcome(
         return None, raised
 
 
+def missing_callable(spec: ModelSpec) -> str | None:
+    """The message for a model whose `callable` cannot be imported; None for others.
+
+    No class is instantiated, which may cost something: only a question does that.
+    """
+    try:
+        _find_callable(spec)
+    except ModelError as error:
+        return error.message
+    return None
+
+
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     """Import the `callable = "module:function"` of a model; the config file's folder is searched too.
 
     A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
-    target = spec.callable or ""
-    path = target.partition(":")[2]
-
-    def fail(reason: str) -> ModelError:
-        return callable_error(spec, f"callable {target!r} of {spec.place}: {reason}", fatal=True)
-
-    try:
-        found = import_object(target, spec.folder)
-    except LookupError as error:
-        raise fail(str(error.args[0])) from None
+    found: Any = _find_callable(spec)
     if inspect.isclass(found):
         try:
             found = found()
         except (Exception, SystemExit) as error:
-            raise fail(f"{path}() raised {error_text(error)}") from None
+            raise _unusable(spec, f"{_path(spec)}() raised {error_text(error)}") from None
+    return _called(spec, found)
+
+
+def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
+    try:
+        return _called(spec, import_object(spec.callable or "", spec.folder))
+    except LookupError as error:
+        raise _unusable(spec, str(error.args[0])) from None
+
+
+def _called(spec: ModelSpec, found: Any) -> Callable[..., Any]:
     if not callable(found):
-        raise fail(f"{path!r} cannot be called; name a function, a method or a class with __call__")
+        how = "cannot be called; name a function, a method or a class with __call__"
+        raise _unusable(spec, f"{_path(spec)!r} {how}")
     return found  # type: ignore[no-any-return]
+
+
+def _path(spec: ModelSpec) -> str:
+    return (spec.callable or "").partition(":")[2]
+
+
+def _unusable(spec: ModelSpec, reason: str) -> ModelError:
+    return callable_error(spec, f"callable {spec.callable!r} of {spec.place}: {reason}", fatal=True)
 
 
 def import_object(target: str, folder: Path | None) -> Any:
@@ -231,9 +255,10 @@ def import_object(target: str, folder: Path | None) -> Any:
         more = _where(module_name, folder, error) if folder is not None else ""
         raise LookupError(f"cannot import {module_name!r}: {error_text(error)}{more}") from None
     for name in path.split("."):
-        found = getattr(found, name, None)
-    if found is None:
-        raise LookupError(f"{module_name!r} has no {path!r}")
+        parent, found = found, getattr(found, name, None)
+        if found is None:
+            public = [each for each in dir(parent) if not each.startswith("_")]
+            raise LookupError(f"{module_name!r} has no {path!r}{near(name, public)}")
     return found
 
 
