@@ -20,6 +20,7 @@ from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
+from ..text import MOST_SHOWN
 from ..text import counted
 from ..text import json_text
 from ..text import printable
@@ -62,14 +63,14 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """The diff of expected and actual, then each metric with its threshold."""
-    return "\n".join([*_diff(trial, trial.checks), _table(_score_rows(trial, result))])
+    return "\n".join([*_diff(trial, trial.checks, _TEXT), _table(_score_rows(trial, result))])
 
 
 def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     """The failed checks and scores, and the end of the conversation."""
     differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
     differing = {place: checks for place, checks in differing.items() if checks}
-    yield "\n".join(_diff(trial, differing)).rstrip()
+    yield "\n".join(_diff(trial, differing, _CELL)).rstrip()
     missed = [
         metric
         for metric, value in trial.values.items()
@@ -95,13 +96,18 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
     return rows
 
 
-def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
-    """The checks by call; those that failed have a line for expected and one for actual."""
+def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]], most: int) -> Iterator[str]:
+    """The checks by call; those that failed have a line for expected and one for actual.
+
+    Values are cut to `most` characters. A reason follows a long one without a column of its own.
+    """
     whole = WHOLE["conversation" if "conduct" in trial.scores else "answer"]
     for place, checks in by_call.items():
         if place or len(by_call) > 1:
             yield f"  {printable(place) or whole}"
-        lines = [line for check in checks for line in _check_lines(check)]
+        lines = [line for check in checks for line in _check_lines(check, most)]
+        if any(len(text) > _CELL for _, text, _ in lines):
+            lines = [[what, f"{text}  {reason}".rstrip(), ""] for what, text, reason in lines]
         yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
         yield ""
     for line in trial.not_played:
@@ -110,13 +116,13 @@ def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterato
         yield ""
 
 
-def _check_lines(check: Check) -> Iterator[list[str]]:
+def _check_lines(check: Check, most: int) -> Iterator[list[str]]:
     what = printable(check.what)
     if check.value >= 1.0:
-        yield [f"  {what}", shorten(check.actual, _CELL), ""]
+        yield [f"  {what}", shorten(check.actual, most), ""]
         return
     lines = [[EXPECTED, check.expected], [GOT, check.actual]]
-    shown = [[sign + what, shorten(text, _CELL), ""] for sign, text in lines if text not in NOTHING]
+    shown = [[sign + what, shorten(text, most), ""] for sign, text in lines if text not in NOTHING]
     if shown:
         shown[0 if check.reason == NOT_SAID else -1][2] = check.reason
     yield from shown
