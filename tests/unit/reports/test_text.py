@@ -73,7 +73,8 @@ def test_only_the_short_text_cuts_a_long_value() -> None:
     failed = result(trial(ToolCall("get_weather", {"city": city, "units": "celsius"})))
     assert f'+ city   "{city}"  different text' in render_case(failed)
     short = render_case(failed, whole=False)
-    assert city[:20] in short and f'+ city  "{city}"' not in short
+    assert city[:20] in short
+    assert f'+ city  "{city}"' not in short
 
 
 def test_what_was_expected_and_what_came_is_a_diff() -> None:
@@ -89,6 +90,15 @@ def test_what_was_expected_and_what_came_is_a_diff() -> None:
         "  surplus call",
         "  + tool  get_weather  more often than expected",
     ]
+
+
+def test_only_the_short_text_cuts_values() -> None:
+    city = "Paris, " + "by the river, " * 20
+    text = result(trial(ToolCall("get_weather", {"city": city, "units": "celsius"})))
+    assert f'"{city}"' in render_case(text)
+    assert (
+        "by the river, by the river, by the" not in render_case(text, whole=False).split("assistant")[0]
+    )
 
 
 def test_a_long_conversation_keeps_its_question() -> None:
