@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from .notes import notes
 from .run_text import VERDICTS
 from .run_text import tolerated_word
 from .tables import aligned
-from .tables import score_table
+from .tables import score_tables
 
 _RANKS = ("forbidden", "newly broken", "worse", "failed", "error", "better")
 _COLOURS = {"forbidden": "red", "newly broken": "red", "better": "green"}
@@ -39,10 +40,12 @@ class Line(NamedTuple):
 def score_lines(
     document: RowsDocument, model: str | None = None, *, whole: bool = False
 ) -> Iterator[Line]:
-    """The table of scores, then notes on the run."""
-    head, lines = score_table(document, model, whole=whole)
-    yield from (Line(line, bold=True) for line in head)
-    yield from map(Line, lines)
+    """The table of scores, as wide as the terminal, then notes on the run."""
+    width = shutil.get_terminal_size((100, 24)).columns  # a file or a pipe has 100
+    for place, (head, lines) in enumerate(score_tables(document, model, whole=whole, width=width)):
+        yield from [Line("")] if place else []
+        yield from (Line(line, bold=True) for line in head)
+        yield from map(Line, lines)
     if model is None:
         yield from (Line(line, "yellow") for line in notes(document))
 

@@ -42,13 +42,14 @@ def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
     ]
 
 
-def score_table(
-    document: RowsDocument, model: str | None = None, *, whole: bool = False
-) -> tuple[list[str], list[str]]:
+def score_tables(
+    document: RowsDocument, model: str | None = None, *, whole: bool = False, width: int = 100
+) -> Iterator[tuple[list[str], list[str]]]:
     """The lines of a header and those of each suite on each model, then of each model if there are
-    several suites; of one model or of all. Both are empty when nothing was evaluated.
+    several suites; of one model or of all. Nothing if nothing was evaluated.
 
     Only what decides has a column: pass rate, outcomes, and the metrics of `_deciding`; `whole` has all.
+    Columns beyond `width` characters make further tables.
     """
     models = [row for row in document.models if row.model and model in (None, row.model)]
     suites = told_apart([row for row in document.suites if row.model and model in (None, row.model)])
@@ -59,22 +60,34 @@ def score_table(
         groups["all suites"] = list(models)
     rows = [row for group in groups.values() for row in group]
     if not rows:
-        return [], []
+        return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
     columns = score_columns(rows, metrics=None if whole else _deciding(document))
-    cells = zip(*([*_folded(title), *cells] for title, cells in columns), strict=True)
-    first, second, *scores = [list(line) for line in cells]
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
     names = [row.model for row in rows] if by_model else list(groups)
     indent = "  " if is_grouped else ""
-    named = [[indent + printable(name), *line] for name, line in zip(names, scores, strict=True)]
-    title = "model" if by_model else "suite"
-    above, below, *lines = aligned([["", *first], [title, *second], *named], texts=(0,))
-    head = [above, below] if above else [below]
-    return head, list(_below(groups, lines)) if is_grouped else lines
+    first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
+    scores = [[*_folded(title), *cells] for title, cells in columns]
+    for part in _fitting(scores, width - max(map(len, first))):
+        above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
+        yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines
+
+
+def _fitting(columns: Iterable[list[str]], width: int) -> Iterator[list[list[str]]]:
+    """The columns in parts that are at most this wide, each at least one column."""
+    part: list[list[str]] = []
+    left = width
+    for column in columns:
+        needed = 2 + max(map(len, column))
+        if part and needed > left:
+            yield part
+            part, left = [], width
+        part.append(column)
+        left -= needed
+    yield part
 
 
 def _below(groups: Mapping[str, Sequence[object]], lines: Iterable[str]) -> Iterator[str]:

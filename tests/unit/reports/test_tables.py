@@ -10,7 +10,7 @@ from msgspec import structs
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.summary import Mean
-from pytest_tooleval.reports.tables import score_table
+from pytest_tooleval.reports.tables import score_tables
 
 from .samples import document
 from .samples import gate
@@ -29,14 +29,14 @@ def with_metrics(
 
 
 def titles(found: RowsDocument, *, whole: bool = False) -> list[str]:
-    head, lines = score_table(found, whole=whole)
+    ((head, lines),) = score_tables(found, whole=whole)
     assert lines
     return [word for line in head for word in line.split()]
 
 
 def test_a_metric_has_its_own_name_over_two_lines() -> None:
     found = with_metrics({"overall": 0.75, "parameter_accuracy": 0.5, "state": 0.25})
-    (above, below), lines = score_table(found, whole=True)
+    (((above, below), lines),) = score_tables(found, whole=True)
     assert above.split() == ["pass", "parameter_"]
     end = above.index("parameter_") + len("parameter_")
     assert below[:end].endswith(" accuracy")
@@ -80,11 +80,21 @@ def test_the_metric_of_a_gate_has_a_column() -> None:
     assert "state" not in titles(structs.replace(with_metrics(MEANS), gates=(of_amounts,)))
 
 
+def test_columns_beyond_the_width_make_further_tables() -> None:
+    tables = list(score_tables(with_metrics(MEANS), whole=True, width=40))
+    shown = [line for head, lines in tables for line in (*head, *lines)]
+    assert len(tables) > 1
+    assert max(map(len, shown)) <= 40
+    assert [head[-1].split()[0] for head, _ in tables] == ["model"] * len(tables)
+    words = [word for head, _ in tables for line in head for word in line.split()]
+    assert sorted({*words}) == sorted({*titles(with_metrics(MEANS), whole=True)})
+
+
 def test_several_models_stand_below_each_suite() -> None:
     rows = [
         row(suite=suite, file=suite, model=model) for suite in ("One", "Two") for model in ("a", "b")
     ]
-    head, lines = score_table(document(*rows).rows())
+    ((head, lines),) = score_tables(document(*rows).rows())
     assert head[-1].startswith("model ")
     assert [line.split("  1.00")[0].rstrip() for line in lines] == [
         *("One", "  a", "  b"),
