@@ -117,12 +117,15 @@ class _Results:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
+        self._problem = ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        usage, mark, problem = str(report.longrepr).partition(USAGE_ERROR)
-        if report.failed and mark and not usage and not self._is_worker:
-            raise pytest.UsageError(problem)
+        text = str(report.longrepr) if report.failed and not self._is_worker else ""
+        if text.startswith(USAGE_ERROR):
+            self._problem = text.removeprefix(USAGE_ERROR)
+        if self._problem:  # also at pytest's own report, which has caught this where a case is named
+            raise pytest.UsageError(self._problem)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:

@@ -27,13 +27,18 @@ class SuiteFile(pytest.File):
     def collect(self) -> list[pytest.Item]:
         from ..errors import ConfigError
         from .cases import Cases
+        from .nodeids import not_asked
         from .settings import config_tables
 
         try:
             config_tables(self.config)  # also without a model: a wrong table must not look like none
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from None
-        return list(Cases(self, self._evals()).items())
+        items = list(Cases(self, self._evals()).items())
+        problem = not_asked(self.config, self.path, [item.nodeid for item in items])
+        if problem:
+            raise pytest.UsageError(problem)
+        return items
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Marks a usage error, with which the plugin ends the run."""

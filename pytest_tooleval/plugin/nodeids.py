@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 from ..suite.discovery import SUITE_ENDING
 
@@ -26,3 +31,19 @@ def split_nodeid(nodeid: str) -> CaseId:
     file, _, name = nodeid.partition("::")
     case, _, model = name.removesuffix("]").partition("[")
     return CaseId(file, case, model)
+
+
+def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
+    """What is wrong with a model in `FILE::CASE[MODEL]` on the command line; empty if nothing is.
+
+    pytest would only say that it finds no such case.
+    """
+    found = list(map(split_nodeid, nodeids))
+    models = dict.fromkeys(each.model for each in found)
+    for argument in config.args:
+        file, case, model = split_nodeid(argument)
+        is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
+        if is_here and model not in ("", *models) and any(case == each.case for each in found):
+            asked = ", ".join(filter(None, models)) or "no model"
+            return f"{argument}: this run asks {asked}, not {model}; use --tooleval-model={model}"
+    return ""

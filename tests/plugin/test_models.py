@@ -38,7 +38,7 @@ def test_without_a_model_the_configured_ones_are_named(project: Project) -> None
     result.stdout.fnmatch_lines(["*NOT EVALUATED: no model is set*(your config defines agent, other; *"])
 
 
-@pytest.mark.parametrize("arguments", [(), ("weather.tooleval.json",), ("-n1",)], ids=str)
+@pytest.mark.parametrize("arguments", [(), ("weather.tooleval.json::a",), ("-n1",)], ids=str)
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -58,6 +58,19 @@ def test_a_wrong_config_is_a_usage_error_also_without_a_model(
     result = run(*arguments, model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+@pytest.mark.parametrize(("model", "asked"), [("agent,other", "agent, other"), (None, "no model")])
+def test_a_case_of_a_model_that_is_not_asked_is_a_usage_error(
+    project: Project, model: str | None, asked: str
+) -> None:
+    project.suite(right("a"))
+    named = "weather.tooleval.json::a[wrong]"
+    result = project.run(named, model=model)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = f"ERROR: {named}: this run asks {asked}, not wrong; use --tooleval-model=wrong"
+    assert message in result.stderr.lines
+    assert project.calls == []
 
 
 NEEDS_MODEL = {
