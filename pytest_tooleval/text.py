@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 
 ELLIPSIS = "…"
+# Of a value that is shown whole: what a model answers can have megabytes.
+MOST_SHOWN = 2000
 # In a log, GitHub's runner obeys `::command::` at the start of a line and `##[command]` anywhere, Azure
 # Pipelines `##vso[command]`, and TeamCity `##teamcity[command]`.
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)

@@ -63,7 +63,7 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """The diff of expected and actual, then each metric with its threshold."""
-    return "\n".join([*_diff(trial, trial.checks, _TEXT), _table(_score_rows(trial, result))])
+    return "\n".join([*_diff(trial, trial.checks, MOST_SHOWN), _table(_score_rows(trial, result))])
 
 
 def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:

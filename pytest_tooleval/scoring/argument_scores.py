@@ -18,6 +18,7 @@ from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.modes import ParamScoring
+from ..text import MOST_SHOWN
 from ..text import folded
 from ..text import json_text
 from ..text import printable
@@ -110,7 +111,7 @@ def checks(
     """One row per expected argument, and under `bfcl` one per unexpected argument."""
 
     def row(name: str, got: str, why: str, right: bool = False) -> Check:
-        wanted = json_text(expected[name]) if name in expected else ABSENT
+        wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
         return Check(printable(shorten(name, 60)), wanted, got, float(right), why, place)
 
     if call is None:
@@ -131,14 +132,14 @@ def checks(
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
-            rows.append(row(name, json_text(arguments[name]), why, right))
+            rows.append(row(name, json_text(arguments[name], MOST_SHOWN), why, right))
         elif is_optional(value):
             rows.append(row(name, ABSENT, "is absent, and may be", True))
         else:
             rows.append(row(name, ABSENT, _missing(unexpected.get(folded(name)))))
     if rules.mode == "bfcl":
         others = [name for name in arguments if name not in expected]
-        rows += [row(name, json_text(arguments[name]), "is not expected") for name in others]
+        rows += [row(name, json_text(arguments[name], MOST_SHOWN), "is not expected") for name in others]
     return rows
 
 
