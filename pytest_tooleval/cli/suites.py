@@ -76,7 +76,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
-    counts = [counted(len(files), "suite"), counted(cases, "case")]
+    counts = [counted(len(files), "suite"), *([counted(cases, "case")] if cases else [])]
     click.echo(f"{', '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)

@@ -211,7 +211,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         is_first, session.selected = not session.selected, selected
         problem = missing_model(node.config, session.settings)
         if problem:
-            pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
+            raise pytest.UsageError(problem)
         if is_first:
             session.foresee(list(filter(is_case, ids)))
         if selected == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own

@@ -118,7 +118,7 @@ class Asking:
         if settings.cassette is None and settings.transcripts is None and not settings.resume:
             problems = list(map(missing_key, settings.models))
             if problems and all(problems):
-                pytest.exit("\n".join(filter(None, problems)), pytest.ExitCode.USAGE_ERROR)
+                raise pytest.UsageError("\n".join(filter(None, problems)))
 
     def _cannot_ask(self, item: CaseItem) -> str | None:
         if item.spec is None or is_skipped(item):

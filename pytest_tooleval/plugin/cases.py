@@ -126,10 +126,13 @@ class Cases:
 def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
     """What is wrong with a metric of the options; empty if nothing is."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
-    asked = [("threshold", name, [*known, *LIMITS]) for name in settings.overrides["thresholds"] or ()]
+    asked = [
+        (f"threshold={name}={'null' if value is None else f'{value:g}'}", name, [*known, *LIMITS])
+        for name, value in (settings.overrides["thresholds"] or {}).items()
+    ]
     for rule in settings.gates.fail_under:
         if not rule.is_derived:
-            asked.append(("fail-under", rule.metric, [*known, *derived]))
+            asked.append((f"fail-under={rule.metric}={rule.needed:g}", rule.metric, [*known, *derived]))
     for option, metric, names in asked:
         if metric not in names:
             hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"

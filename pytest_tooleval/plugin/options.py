@@ -68,4 +68,11 @@ def _check_keys(config: pytest.Config) -> None:
             hint = f"; use --tooleval-{OPTIONS[key].name}, on the command line or in addopts"
         else:
             hint = near(key, known, _PREFIX) or f"; expected one of {_PREFIX}{', '.join(known)}"
-        raise pytest.UsageError(f"{config.inipath}: unknown key {unknown[0]}{hint}")
+        raise pytest.UsageError(f"{_ini_place(config, unknown[0])}: unknown key {unknown[0]}{hint}")
+
+
+def _ini_place(config: pytest.Config, key: str) -> str:
+    from ..engine.models.tables import key_place
+
+    path = config.inipath
+    return key_place(path, path.read_text(encoding="utf-8-sig"), key) if path is not None else "-o"

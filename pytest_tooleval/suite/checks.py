@@ -288,6 +288,9 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
         yield from mock_findings(answer, at)
 
 
+_OWN = "a metric of your own needs its scorer, in conftest.py"
+
+
 def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Findings:
     for metric, value in as_mapping(thresholds).items():
         if metric in LIMITS:
@@ -301,7 +304,7 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Find
         else:
             names = (*(known or METRICS), *LIMITS)
             near = nearest(metric, names)
-            hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}"
+            hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}; {_OWN}"
             message = f"unknown metric{hint}"
         yield Finding((*at, metric), message, at_key=True)
 

@@ -293,13 +293,10 @@ def expected_at(loc: Loc) -> str:
     return "something else"
 
 
-def suggestion(kind: Kind, name: str, taken: Iterable[str]) -> str | None:
+def suggestion(kind: Kind, name: str, taken: Collection[str]) -> str | None:
     """The field that an unknown one probably means, unless the object has it already."""
-    known = [field for field in field_names(kind) if field not in taken]
-    alias = _ALIASES.get(kind, {}).get(name)
-    if alias is not None:
-        return alias if alias in known else None
-    return nearest(name, known)
+    meant = _ALIASES.get(kind, {}).get(name) or nearest(name, field_names(kind))
+    return None if meant in taken else meant
 
 
 def misspells(kind: Kind, field: str, found: Mapping[str, Any]) -> bool:

@@ -38,6 +38,7 @@ from ..record.names import meant
 from ..secrets import scrub_json
 from ..secrets import secret_values
 from ..secrets import without_key_values
+from ..text import near
 from ..text import printable
 from ..text import shorten
 from ..text import shown
@@ -263,10 +264,11 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
     except BaseException as error:
         hint = _beside(spec) if isinstance(error, ModuleNotFoundError) else ""
         raise WorldError(f"cannot import {module_name!r}: {named(error)}{hint}") from None
+    public = [each for each in dir(found) if not each.startswith("_")]
     for name in path.split("."):
         found = getattr(found, name, None)
     if not callable(found):
-        raise WorldError(f"{module_name!r} has no class or function {path!r}")
+        raise WorldError(f"{module_name!r} has no class or function {path!r}{near(path, public)}")
     return found  # type: ignore[no-any-return]
 
 

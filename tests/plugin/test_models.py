@@ -110,7 +110,7 @@ def test_a_verdict_without_a_model_is_a_usage_error_in_workers(project: Project)
     project.suite(right("a"), right("b"))
     result = project.run_subprocess("-n2", "--tooleval-preset=pr", model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*no model is set, and the preset pr needs one: use*"])
+    result.stderr.fnmatch_lines(["ERROR: no model is set, and the preset pr needs one: use*"])
 
 
 def test_a_test_that_asks_for_a_case_needs_a_model(project: Project) -> None:

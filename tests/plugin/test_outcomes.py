@@ -188,6 +188,7 @@ def test_the_mean_over_trials_decides(project: Project) -> None:
         ('callable = "no_such_module:answer"', "*cannot import 'no_such_module'*"),
         ('callable = "my_agent:anser"', "*'my_agent' has no 'anser', did you mean answer*"),
         ('callable = "my_agent:reply"', "*'my_agent' has no 'reply'*"),
+        ('callable = "json:loads"', "*: loads takes (s, *, cls=*, expected (messages, tools)*"),
         ('callable = "my_agent:HERE"', "*my_agent*HERE*"),
     ],
 )

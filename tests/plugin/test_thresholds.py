@@ -156,7 +156,7 @@ def test_an_unknown_metric_is_one_usage_error(
     project.suite(right("b"), file="other.tooleval.json", name="Other")
     result = project.run_subprocess(f"--tooleval-{option}=overal=0.8", *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    message = f"ERROR: --tooleval-{option}: unknown metric overal, did you mean overall*"
+    message = f"ERROR: --tooleval-{option}=overal=0.8: unknown metric overal, did you mean overall*"
     result.stderr.fnmatch_lines([message])
     assert result.stderr.str().count("unknown metric") == 1
     assert "unknown metric" not in result.stdout.str()

@@ -224,9 +224,24 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
 
 def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
     try:
-        return _called(spec, import_object(spec.callable or "", spec.folder))
+        found = _called(spec, import_object(spec.callable or "", spec.folder))
     except LookupError as error:
         raise _unusable(spec, str(error.args[0])) from None
+    if not inspect.isclass(found):
+        _check_parameters(spec, found)
+    return found
+
+
+def _check_parameters(spec: ModelSpec, found: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):
+        return  # of C
+    try:
+        signature.bind_partial([], [])
+    except TypeError:
+        expected = "expected (messages, tools)"
+        raise _unusable(spec, f"{_path(spec)} takes {signature}, {expected}") from None
 
 
 def _called(spec: ModelSpec, found: Any) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -59,14 +60,27 @@ class ModelTables:
             line = re.compile(rf"^[ \t]*(?=[\"']?{re.escape(key)}[\"']?\s*=)", re.MULTILINE)
             at = line.search(self.text, found.end(), limit)
             position = at.end() if at else position
-        row = self.text.count("\n", 0, position) + 1
-        column = position - (self.text.rfind("\n", 0, position) + 1) + 1
-        return f"{self.path}:{row}:{column}"
+        return _place(self.path, self.text, position)
 
     def error(self, name: str, message: str, key: str | None = None) -> ConfigError:
         """What is wrong with a model's table, or with a key in it."""
         table = f"[{self.prefix}models.{_toml_key(name)}]"
         return ConfigError(f"{self.place(name, key)}: {table}: {message}")
+
+
+def key_place(path: Path, text: str, *keys: str) -> str:
+    """`file:line:column` of the first of these keys, or headers of tables; else the file alone."""
+    for key in keys:
+        start = rf"^[ \t]*(?=\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]:])"
+        if (found := re.search(start, text, re.MULTILINE)) is not None:
+            return _place(path, text, found.end())
+    return str(path)
+
+
+def _place(path: Path, text: str, position: int) -> str:
+    row = text.count("\n", 0, position) + 1
+    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    return f"{path}:{row}:{column}"
 
 
 def read_tables(folder: Path) -> ModelTables:
@@ -98,6 +112,9 @@ def _tables(path: Path, prefix: str) -> ModelTables:
         raise ConfigError(f"{path}: {os_reason(error)}") from None
     where = f"{path}: [{prefix}models]" if prefix else f"{path}: [models]"
     if prefix:
+        if "tooleval" in data:
+            place = key_place(path, text, "tooleval")
+            raise ConfigError(f"{place}: unknown table [tooleval], did you mean [tool.tooleval]?")
         tool = data.get("tool")
         data = tool.get("tooleval", {}) if isinstance(tool, dict) else {}
         if not isinstance(data, dict):
@@ -108,7 +125,8 @@ def _tables(path: Path, prefix: str) -> ModelTables:
                 f"; expected only tables [{prefix}models.NAME]; pytest's ini file has the options, as "
                 "tooleval_NAME"
             )
-            raise ConfigError(f"{path}: unknown key '{prefix}{key}'{hint}")
+            place = key_place(path, text, prefix + key, "tool.tooleval")
+            raise ConfigError(f"{place}: unknown key '{prefix}{key}'{hint}")
     tables = data.get("models", {})
     if not isinstance(tables, dict):
         raise ConfigError(
@@ -284,8 +302,9 @@ def _check_label(name: str) -> None:
 
 
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
-    _, slash, rest = name.partition("/")
-    spelled = [f"{known}/{rest}" for known in known_providers()] if slash else []
+    provider, slash, rest = name.partition("/")
+    alike_providers = get_close_matches(provider, known_providers()) if slash else []
+    spelled = [f"{known}/{rest}" for known in alike_providers]
     alike = near(name, [*tables.tables, LEXICAL, *spelled, *price_list()])
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])

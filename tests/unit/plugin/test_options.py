@@ -23,6 +23,7 @@ class FakeConfig:
         self.invocation_params = type("Params", (), {"dir": root / "started-here", "args": ()})
         self.option = SimpleNamespace(collectonly=False, **options)
         self.pluginmanager = SimpleNamespace(hasplugin=lambda name: False)
+        self.stash = pytest.Stash()
         self._ini = ini
 
     def getoption(self, name: str, default: Any = None) -> Any:
@@ -152,13 +153,14 @@ def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("tooleval_models", "pytest.ini: unknown key tooleval_models, did you mean tooleval_model?"),
+        ("tooleval_models", "pytest.ini:2:1: unknown key tooleval_models, did you mean tooleval_model?"),
         ("tooleval_fail_undr", "did you mean tooleval_fail_under or tooleval_fail_over?"),
         ("tooleval_threshold", "use --tooleval-threshold, on the command line or in addopts"),
         ("tooleval_colour", "expected one of tooleval_model, "),
     ],
 )
 def test_a_key_that_the_ini_file_does_not_have(tmp_path: Path, key: str, message: str) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{key} = x\n")
     with pytest.raises(pytest.UsageError, match=re.escape(message)):
         settings(tmp_path, {key: "x"})
 

@@ -332,6 +332,12 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"tool_choice": "requird"}, "tool_choice", 'did you mean "required"?'),
     ({"metadata": []}, "metadata", "expected an object, got an empty list"),
     ({"expected_parms": {}}, "expected_parms", "unknown field, did you mean expected_params?"),
+    (
+        {"expected_parms": {}, "expected_params": {}},
+        "expected_parms",
+        "unknown field; expected one of",
+    ),
+    ({"thresholds": {"mine": 1}}, "thresholds.mine", "a metric of your own needs its scorer"),
     ({"expectedParams": {}}, "expectedParams", "unknown field, did you mean expected_params?"),
     ({"arguments": {}}, "arguments", "unknown field, did you mean expected_params?"),
     ({"name": "x"}, "name", "unknown field, did you mean id?"),

@@ -124,7 +124,7 @@ def test_a_world_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
         parse(tmp_path, {}, world="desk:Dask")
     (problem,) = caught.value.problems
     assert (problem.field, problem.line) == ("world", 1)
-    assert problem.message == "'desk' has no class or function 'Dask'"
+    assert problem.message == "'desk' has no class or function 'Dask', did you mean Desk?"
 
 
 def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_several_objects(tmp_path: Path) -> None:
     ("code", "message"),
     [
         ("import nowhere_at_all", "cannot import 'things': ModuleNotFoundError"),
-        ("Thing = 1", "'things' has no class or function 'Things'"),
+        ("Thing = 1", "'things' has no class or function 'Things', did you mean Thing?"),
         ("class Things: pass", "made Things, which has no public methods"),
         (
             "class Things:\n  def __init__(self): self.x = 1 / 0\n  def go(self): ...",

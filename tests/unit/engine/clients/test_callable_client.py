@@ -216,7 +216,6 @@ async def test_an_exception_names_the_line(folder: Path) -> None:
         ("exits_later", "SystemExit: 3"),
         ("stops", "StopIteration"),
         ("cancels", "CancelledError"),
-        ("wrong_arguments", "TypeError: wrong_arguments() takes 1 positional argument"),
     ],
 )
 async def test_no_exception_ends_the_engine(folder: Path, name: str, exception: str) -> None:
@@ -251,6 +250,7 @@ async def test_cancelling_the_question_cancels_the_function(folder: Path) -> Non
         ("exiting_agent", "f", "cannot import 'exiting_agent': SystemExit: 2"),
         ("my_agent", "nothing", "'my_agent' has no 'nothing'"),
         ("my_agent", "agent.nothing.more", "'my_agent' has no 'agent.nothing.more'"),
+        ("my_agent", "wrong_arguments", "wrong_arguments takes (question), expected (messages, tools)"),
         ("my_agent", "not_callable", "cannot be called"),
         ("my_agent", "Lonely", "cannot be called"),
         ("my_agent", "Broken", "Broken() raised RuntimeError: no config"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,7 +91,7 @@ def test_a_pyproject_without_us_is_fine(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[models.a", "tooleval.toml: "),
-        ("[model.a]", "unknown key 'model', did you mean models?"),
+        ("[model.a]", "tooleval.toml:1:1: unknown key 'model', did you mean models?"),
         ("fail_under = 1", "pytest's ini file has the options, as tooleval_NAME"),
         ("models = 5", "expected tables [models.NAME], got 5; to choose models, set tooleval_model"),
     ],
@@ -100,6 +101,22 @@ def test_a_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None
         tables_of(tmp_path, text)
     assert str(tmp_path / "tooleval.toml") in str(raised.value)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n[tooleval.models.a]", ":2:1: unknown table [tooleval], did you mean [tool.tooleval]?"),
+        ("[tool.tooleval.model.a]", ":1:1: unknown key 'tool.tooleval.model', did you mean models?"),
+        (
+            "[project]\nx = 1\n[tool.tooleval]\nx = 1",
+            ":3:1: unknown key 'tool.tooleval.x'; expected only",
+        ),
+    ],
+)
+def test_a_wrong_table_of_a_pyproject_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        tables_of(tmp_path, text, "pyproject.toml")
 
 
 def test_a_file_that_is_no_utf_8_is_named(tmp_path: Path) -> None:
