@@ -76,7 +76,7 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
         is_open = any(gate.verdict == "inconclusive" for gate in gates)
         broken = sum(case.scored > 0 and not case.passes for case in cases) if is_open else 0
         own = {_verdict(case) for case in cases if case.fails_run}
-        yield _line(row.model, _outcomes(row, cases, broken), reasons, broken, own)
+        yield _line(row.model, _outcomes(row, cases, gates, broken), reasons, broken, own)
     if joint and len(models) != 1:
         yield _line(ALL, "", list(map(_gate, joint)))
 
@@ -85,7 +85,7 @@ def _verdict(case: CaseRow) -> ModelVerdict:
     return "error" if case.outcome == "error" else "failed"
 
 
-def _outcomes(row: Summary, cases: Sequence[CaseRow], broken: int) -> str:
+def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], broken: int) -> str:
     expected = sum(case.was_expected for case in cases)
     forbidden = sum(case.called_forbidden and not case.tolerated for case in cases)
     every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
@@ -96,8 +96,8 @@ def _outcomes(row: Summary, cases: Sequence[CaseRow], broken: int) -> str:
         f"FAILED{every}": broken,
         "without an answer": row.errors,
         "expected to fail": expected,
-        tolerated_word(None): row.tolerated - expected,
-        "with a forbidden call, which no gate tolerates": forbidden,
+        tolerated_word(None): 0 if any(gate.failed for gate in gates) else row.tolerated - expected,
+        f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
     }
     passed = f"{row.passed} of {counted(run, 'case')} passed"
     return ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
