@@ -804,6 +804,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.50 · 1/2 passed")
     expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("⊘ 2 skipped")
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
+    expect(rows.filter(has_text="weather.tooleval.json")).not_to_contain_text("partial")
     seeded.go("history")
     expect(rows.first).to_contain_text("⊘ Nothing was evaluated2 skipped")
     started = page.locator("tbody time").first.inner_text()

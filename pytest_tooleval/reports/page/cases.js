@@ -1,7 +1,7 @@
 // @ts-check
 // The cases of a run: which are shown, in which order, and as a query in the address.
 
-import { OUTCOMES, shortened } from "./dom.js";
+import { OUTCOMES, shortened, toneOf } from "./dom.js";
 import { isBelow, isKnown } from "./numbers.js";
 
 /** @import { Trial } from "./trial.js" */
@@ -167,7 +167,7 @@ export function writeState(state) {
 
 // ---- filtering and sorting ----
 
-const FAILED_FIRST = ["failed", "error", "passed", "skipped"];
+const FAILED_FIRST = ["failed", "error", "tolerated", "passed", "skipped"];
 
 /** The searchable text of a case, in lower case. @param {Case} each */
 function textOf(each) {
@@ -225,7 +225,7 @@ function ordered(cases, index, sort, model) {
   /** @type {((each: Case) => number) | null} */
   const measure =
     by === "failed"
-      ? (each) => Math.min(...rowsShown(each, model).map((row) => (row ? FAILED_FIRST.indexOf(row.outcome) : 9)))
+      ? (each) => Math.min(...rowsShown(each, model).map((row) => (row ? FAILED_FIRST.indexOf(toneOf(row)) : 9)))
       : by === "worst" ? (each) => Math.min(...rowsShown(each, model).map(rank)) : by === "differ" ? (each) => -disagreement(each) : column >= 0 ? (each) => rank(each.rows[column]) : null;
   if (by === "name") {
     const collator = new Intl.Collator("en", { numeric: true });

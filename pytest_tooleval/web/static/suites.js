@@ -76,9 +76,11 @@ async function fillResults(rows, results, isGone) {
       if (!run) continue;
       const hasRun = run.cases > run.skipped;
       // The suite's own outcome: the run may have failed by another suite or test.
-      const isFailed = run.failed + run.errors > run.tolerated || run.gates_failed > 0;
+      const wrong = run.failed + run.errors;
+      const isFailed = wrong > (run.gates_failed > 0 ? 0 : run.tolerated);
+      const isPartial = run.cases < row.cases * run.models.length;
       const outcome = isFailed ? "failed" : hasRun ? "passed" : "skipped";
-      const words = (hasRun ? `${scoreText(run.pass_rate)} · ` : "") + countsText(run);
+      const words = (hasRun ? `${scoreText(run.pass_rate)} · ` : "") + countsText(run) + (isPartial ? " · partial" : "");
       results.get(row)?.replaceChildren(
         link(runHash(run.id), run.ending ? outcomeText("error", `${words} · ${run.ending}`) : outcomeText(outcome, words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? ", …" : ""),
