@@ -22,8 +22,8 @@ RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 _SCOPES = ("model", "suite", "tag")
 _SCOPED = "a scope is model, suite or tag, with a name or without (each of them)"
 _UNDER = (
-    "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, tool_selection=0.95, "
-    f"suite:overall=0.8 or tag=smoke:1; {_SCOPED}"
+    "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, 90%, "
+    f"tool_selection=0.95, suite:overall=0.8 or tag=smoke:1; {_SCOPED}"
 )
 _OVER = (
     "expected [SCOPE:]NAME=VALUE, such as cost_usd=0.01, errors=2%, errors=3 or suite:latency_s=5; "
@@ -78,7 +78,7 @@ def read_rule(text: str, *, over: bool) -> Rule:
     problem = _over_problem(metric) if over else _under_problem(metric)
     if problem:
         raise ValueError(problem)
-    needed, share = _most(metric, number) if over else (read_number(number), False)
+    needed, share = _most(metric, number) if over else (_number(number), False)
     fits = 0.0 <= needed <= (sys.float_info.max if over else 1.0)
     if not fits or scope not in _SCOPES or (equals and not name):
         raise ValueError(_OVER if over else _UNDER)
@@ -105,9 +105,13 @@ def _most(metric: str, text: str) -> tuple[float, bool]:
     """The value, -1 if it is invalid, and whether it is a share."""
     if metric != ERRORS:
         return read_number(text), False
-    percent = text.endswith("%")
-    value = read_number(text.removesuffix("%"))
-    if percent or 0 < value < 1:
-        share = value / 100 if percent else value
-        return share if share <= 1 else -1.0, True
+    value = _number(text)
+    if text.endswith("%") or 0 < value < 1:
+        return value if value <= 1 else -1.0, True
     return value if value.is_integer() else -1.0, False
+
+
+def _number(text: str) -> float:
+    """A number, or a percentage as a share."""
+    value = read_number(text.removesuffix("%"))
+    return value / 100 if text.endswith("%") else value

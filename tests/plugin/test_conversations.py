@@ -97,7 +97,7 @@ def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> No
     desk.write("refunds.tooleval.json", json.dumps(suite))
     result = desk.run(model="right")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["refunds.tooleval.json:1: *'desk' has no class or function 'Desc'"])
+    result.stdout.fnmatch_lines(["*json:1: *'desk' has no class or function 'Desc', did you mean Desk?"])
 
 
 def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Project) -> None:

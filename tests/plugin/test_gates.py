@@ -290,9 +290,7 @@ def test_the_gate_of_the_ini_file(three: Project) -> None:
     three.write("pytest.ini", "[pytest]\ntooleval_fail_under = overall=0.9 tool_selection=1\n")
     result = three.run()
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["agent FAILED: 2 of 3 cases passed; overall: 0.87 < 0.90*"]
-    )
+    result.stdout.fnmatch_lines(["agent FAILED: 2 of 3 cases passed; overall: 0.87 < 0.90*"])
     assert three.run("--tooleval-fail-under=overall=0.5").ret == 0
 
 

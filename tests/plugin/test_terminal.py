@@ -288,9 +288,7 @@ def test_a_run_with_a_failed_gate_ends_in_red(project: Project) -> None:
 def test_very_quiet_a_failed_gate_is_still_said(project: Project) -> None:
     project.suite(right("a"), wrong("b"))
     lines = project.run("-qq", "--tooleval-fail-under=0.9").outlines
-    assert (
-        "agent FAILED: 1 of 2 cases passed; pass_rate: 0.50 < 0.90, over 2 cases" in lines
-    )
+    assert "agent FAILED: 1 of 2 cases passed; pass_rate: 0.50 < 0.90, over 2 cases" in lines
     assert "agent" not in project.run("-qq", "--tooleval-fail-under=0.5").stdout.str().replace(
         "[agent]", ""
     )
