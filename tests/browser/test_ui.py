@@ -665,7 +665,7 @@ def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
     site.go("history")
     expect(page.locator("tbody tr")).to_contain_text("✗ Incomplete (interrupted)1/1 passed")
     site.go("suites")
-    expect(page.locator("tbody .tone-error")).to_contain_text("1/1 passed · interrupted")
+    expect(page.locator("tbody .tone-error")).to_contain_text("1/1 passed · partial · interrupted")
     site.go("trend?name=Counted")
     expect(page.locator("tbody .tone-error")).to_contain_text("interrupted")
 

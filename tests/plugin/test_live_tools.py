@@ -112,7 +112,7 @@ def test_a_record_of_other_scoring_rules_is_scored_again_with_the_servers_tools(
     # Outside of pytest nobody asks the server.
     done = CliRunner().invoke(main, ["compare", "old.json", "new.json"])
     assert done.exit_code == 0
-    assert "S :: chain  its tools are on a server, which only a run of pytest asks" in done.output
+    assert "its tools are on a server, which only a run of pytest asks" in done.output
 
 
 def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:

@@ -33,6 +33,8 @@ from .returned import in_order
 
 # The answer of `call_tool`; of `before_tool` the refusal, or None.
 _Waiting = concurrent.futures.Future["str | None"]
+# How long a call of another thread may take to come that was made at the same time.
+_AT_ONCE_S = 0.05
 
 
 class _Call(NamedTuple):
@@ -211,6 +213,7 @@ class OwnLoop:
 
     async def _stop_at_forbidden(self) -> None:
         """Judge a forbidden call that was made at the same time as one that is an error."""
+        await asyncio.sleep(_AT_ONCE_S)  # it may come from another thread
         for asked in list(self._waiting):
             if await self._toolbox.forbids([self._read(asked, "")]):
                 self._waiting.remove(asked)
