@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 8
+VERSION = 9
 
 _TABLES = (
     """

@@ -18,13 +18,13 @@ from .run import SummedRun
 from .summary import ModelSummary
 from .summary import SuiteSummary
 
-VERSION: Literal[4] = 4
+VERSION: Literal[5] = 5
 
 
 class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     """The results of one run without explanations and transcripts."""
 
-    version: Annotated[Literal[4], doc("The version of this format.")] = VERSION
+    version: Annotated[Literal[5], doc("The version of this format.")] = VERSION
     run: Annotated[SummedRun, doc("The run as a whole.")]
     models: Annotated[
         tuple[ModelSummary, ...], doc("Sums over all cases of a model, in the order of the run.")

@@ -26,7 +26,7 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. The first line."""
 
-    version: Annotated[Literal[4], doc("The version of this format and of the result document.")] = (
+    version: Annotated[Literal[5], doc("The version of this format and of the result document.")] = (
         VERSION
     )
     root: Annotated[str, doc("pytest's root folder, to which files are relative.")]
