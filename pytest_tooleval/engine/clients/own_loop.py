@@ -270,6 +270,7 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
     """The calls of returned replies, by their places, that are in `made`, from which they are taken.
 
     They are those with equal arguments, else of the same name: a library may add default arguments.
+    A call that was held back is not the one that was answered here, unless no other is left.
     """
     places = [
         (number, index, call["function"], each.status[index] if each.status else None)
@@ -277,13 +278,14 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
         for index, call in enumerate(each.message.get("tool_calls") or ())
     ]
     found: dict[tuple[int, int], _Made] = {}
-    for parts in (2, 1):
+    for parts, also_held_back in ((2, False), (1, False), (2, True)):
         for number, index, function, status in places:
             key = _key(function)[:parts]
             for known in made if (number, index) not in found else ():
-                # What was held back has no answer here; a tool that the library runs itself never has.
+                # The library runs some tools itself, so that they have no answer here.
                 unanswered = known.status is None or known.status in NOT_RUN
-                if known.key[:parts] == key and (unanswered or status not in NOT_RUN):
+                fits = also_held_back or unanswered or status not in NOT_RUN
+                if fits and known.key[:parts] == key:
                     found[number, index] = known
                     made.remove(known)
                     break

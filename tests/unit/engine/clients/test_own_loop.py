@@ -190,6 +190,12 @@ async def tries_again_after_its_guard(messages, tools, call_tool):
         {"role": "assistant", "content": "Found."},
     ]
 
+async def refuses_what_it_ran(messages, tools, call_tool):
+    call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    await call_tool("search", {})
+    withheld = {"role": "tool", "tool_call_id": "a", "content": "withheld", "status": "refused"}
+    return [{"role": "assistant", "tool_calls": [call]}, withheld, "Sorry."]
+
 async def deep_text(messages, tools, call_tool):
     await call_tool("search", "[" * 100000)
     return "Done."
@@ -395,6 +401,14 @@ def test_what_a_guard_stopped_is_not_what_the_suite_answered(runner: Runner, fol
     transcript = run(runner, folder, "tries_again_after_its_guard")
     assert contents(transcript) == ["blocked", '{"flight": "OS1"}']
     assert [each.status for each in transcript.replies] == [("refused",), ("executed",), ()]
+
+
+def test_what_the_suite_answered_has_run_once_also_if_a_guard_withheld_it(
+    runner: Runner, folder: Path
+) -> None:
+    transcript = run(runner, folder, "refuses_what_it_ran")
+    assert contents(transcript) == ['{"flight": "OS1"}']
+    assert [each.status for each in transcript.replies] == [("executed",), ()]
 
 
 def test_arguments_that_are_nested_endlessly_are_the_models_mistake(
