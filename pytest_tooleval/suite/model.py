@@ -561,7 +561,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """Apply defaults: the command line wins over the case, the case over the suite.
 
     Thresholds merge metric by metric over the default ones; null removes one. Raises ConfigError if none
-    is left that `judges`, or if the command line asks for another number of trials than a rule `K/N`.
+    is left that `judges`.
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
