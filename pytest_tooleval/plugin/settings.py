@@ -290,9 +290,9 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
     trials, most = given["trials"] or (None, None)
     typed, rule = "trials" in given.typed, given["pass"] or ""
     of_rule = int(rule.partition("/")[2] or 0)
+    if of_rule and not typed:  # a preset and the ini file are about all other runs
+        return None, None
     if most is None:
-        if of_rule and not typed:  # a preset and the ini file are about all other runs
-            return None, None
         if trials and of_rule not in (0, trials):
             raise ConfigError(
                 f"--tooleval-pass={rule} asks each case {of_rule} times, which contradicts "

@@ -659,8 +659,9 @@ def needed_of(rule: str) -> tuple[int, int] | None:
 
 
 def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
-    """How often the case is asked; a rule `K/N` says it too."""
-    needed = needed_of(rule)
+    """How often the case is asked: N of a rule `K/N`, also of that of the file under a rule of words."""
+    own = _first(case.pass_rule, suite.pass_rule) or ""
+    needed = needed_of(rule) or (needed_of(own) if over.trials is None else None)
     return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
 
 

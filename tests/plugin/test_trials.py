@@ -122,9 +122,26 @@ def test_a_rule_of_the_file_sets_its_trials_itself(trials: Project, options: lis
     assert [len(row["trials"]) for row in trials.rows().values()] == [3, 5]
 
 
-def test_a_rule_of_the_command_line_sets_the_trials_of_a_preset(trials: Project) -> None:
+@pytest.mark.parametrize("options", [["--tooleval-preset=strict"], ["--tooleval-pass=all"]])
+def test_a_stricter_rule_keeps_the_trials_of_the_file(trials: Project, options: list[str]) -> None:
+    trials.suite(right("a", **RULE), right("b"))
+    ask(trials, [P, P, F, P], *options)
+    rows = trials.rows()
+    assert (rows["a[agent]"]["outcome"], rows["a[agent]"]["scored"]) == ("failed", 3)
+    assert len(rows["b[agent]"]["trials"]) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--tooleval-preset=nightly"],
+        ["-otooleval_trials=5"],
+        ["-otooleval_trials=auto", "--tooleval-fail-under=pass^1=0.5", "--tooleval-confidence=0.9"],
+    ],
+)
+def test_a_rule_of_the_command_line_sets_the_trials(trials: Project, options: list[str]) -> None:
     trials.suite(right("a"))
-    ask(trials, [P], "--tooleval-preset=nightly", "--tooleval-pass=1/2")
+    ask(trials, [P], "--tooleval-pass=1/2", *options)
     assert len(trials.rows()["a[agent]"]["trials"]) == 2
 
 
