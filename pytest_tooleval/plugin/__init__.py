@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .collection import SuiteFile
     from .fixture import Tooleval
     from .session import EvalSession
+    from .state import RunState
 
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path]()
@@ -74,15 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # to ask again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.run is not None
-    if settings.reports or settings.estimate or settings.gates.asked or compares:
-        eval_session(config)
-    if settings.events is not None and not hasattr(config, "workerinput"):
-        from .events import EventStream
-
-        state = eval_session(config)
-        state.events = EventStream(config, state.about)
-        config.pluginmanager.register(state.events, "tooleval-events")
-    if STANDARD_INPUT in config.stash:
+    told = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
+    if told or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
 
 
@@ -158,14 +152,11 @@ def eval_session(config: pytest.Config) -> EvalSession:
     session = config.stash.get(_session_key, None)
     if session is None:
         garbage.collect_seldom(True)  # there is none in what is imported now
+        from .observers import register
         from .session import EvalSession
-        from .signals import OrderlyEnd
-        from .terminal import Terminal
 
         session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
-        config.pluginmanager.register(session, "tooleval-session")
-        config.pluginmanager.register(Terminal(config, session), "tooleval-terminal")
-        config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
+        register(config, session)
     return session
 
 
@@ -174,12 +165,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
         return None
     from .collection import SuiteFile
 
-    evals = partial(eval_session, parent.config)
+    def state() -> RunState:
+        return eval_session(parent.config).state
+
     if file_path.is_relative_to(parent.config.rootpath):
-        return SuiteFile.from_parent(parent, path=file_path, evals=evals)
+        return SuiteFile.from_parent(parent, path=file_path, state=state)
     # Outside the root folder, pytest derives node ids from the command line, so two files could have
     # the same id.
-    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), evals=evals)
+    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), state=state)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -208,21 +201,21 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     selected = sum(map(is_case, ids))
     if selected:
         session = eval_session(node.config)
-        is_first, session.selected = not session.selected, selected
-        problem = missing_model(node.config, session.settings)
+        is_first, session.state.selected = not session.state.selected, selected
+        problem = missing_model(node.config, session.state.settings)
         if problem:
             raise pytest.UsageError(problem)
         if is_first:
             session.foresee(list(filter(is_case, ids)))
         if selected == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
-            session.asking.require_some_key()
+            session.state.asking.require_some_key()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    told = getattr(node, "workeroutput", {}).get("tooleval")
-    if told is not None:
-        eval_session(node.config).take_over(told)
+    summary = getattr(node, "workeroutput", {}).get("tooleval")
+    if summary is not None:
+        eval_session(node.config).state.take_over(summary)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -254,4 +247,4 @@ def tooleval(request: pytest.FixtureRequest) -> Tooleval:
     """Run a test case of a suite from a Python test: `result = await tooleval.run(suite, case)`."""
     from .fixture import Tooleval
 
-    return Tooleval(eval_session(request.config), request)
+    return Tooleval(eval_session(request.config).state, request)

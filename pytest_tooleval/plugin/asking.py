@@ -77,15 +77,22 @@ class CaseRun:
 class Asking:
     """The questions of one process: asked ahead, taken in order. Each worker of xdist has its own."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        waited: Callable[[float], None],
+        undecided: Callable[[Sequence[CaseRow]], Collection[str]],
+    ) -> None:
+        """Calls `waited` with the seconds that one answer has been waited for so far, and `undecided`
+        after each step of --tooleval-trials=auto: which cases to ask again, by node id.
+        """
         self._config = config
+        self._waited = waited
+        self._undecided = undecided
         self._is_worker = hasattr(config, "workerinput")
         # A worker has its part of the limits of the whole run.
         self.settings = worker_settings(config, settings) if self._is_worker else settings
-        # Called with the seconds that one answer has been waited for.
-        self.on_wait: list[Callable[[float], None]] = []
-        # Called after each step of --tooleval-trials=auto: which cases to ask again, by node id.
-        self.undecided: Callable[[Sequence[CaseRow]], Collection[str]] = lambda rows: ()
         self._in_steps: list[CaseItem] = []
         self._asked = 0
         self._known: list[pytest.Item] = []
@@ -224,7 +231,7 @@ class Asking:
             if any(spent):
                 return
             rows = [item.row(answers[item]) for item in runs]
-            found = set(self.undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
+            found = set(self._undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
             again = [i for i in again if i.nodeid in found and len(answers[i]) < self._most(i)]
             for item in again:
                 more = self.begin([self._trial(item, len(answers[item]))])
@@ -253,8 +260,7 @@ class Asking:
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
             if self._known:
                 self._ask_queued()
-            for tell in self.on_wait:
-                tell(time.monotonic() - begin)
+            self._waited(time.monotonic() - begin)
         return settled(future)
 
     @property

@@ -27,8 +27,8 @@ from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
 from .no_model import no_model
-from .session import EvalSession
 from .settings import Settings
+from .state import RunState
 from .suites import load
 from .suites import worker_user
 
@@ -36,40 +36,40 @@ from .suites import worker_user
 class Cases:
     """Makes the items of one file."""
 
-    def __init__(self, file: pytest.File, session: EvalSession) -> None:
+    def __init__(self, file: pytest.File, state: RunState) -> None:
         self._file = file
-        self._session = session
+        self._state = state
         self._tags: set[str] = set()
 
     def items(self) -> Iterator[pytest.Item]:
-        file, session = self._file, self._session
+        file, state = self._file, self._state
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = session.asking.cassette_for(file.path), session.settings.allowed_tools
+            cassette, allowed = state.asking.cassette_for(file.path), state.settings.allowed_tools
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
         except (SuiteError, ConfigError) as error:
             # Paths as pytest shows them elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
-        overrides = Overrides(**session.settings.overrides)
+        overrides = Overrides(**state.settings.overrides)
         content = content_of_bytes(file.path.read_bytes())
-        problem = _unknown_metric(session.settings, registry.metrics)
+        problem = _unknown_metric(state.settings, registry.metrics)
         if problem:
             raise pytest.UsageError(problem)
-        runs = session.transcripts.of_suite(suite) if session.transcripts else None
-        models: Sequence[ModelSpec | None] = session.settings.models or (None,)
+        runs = state.transcripts.of_suite(suite) if state.transcripts else None
+        models: Sequence[ModelSpec | None] = state.settings.models or (None,)
         if runs:  # other suites may be about other models
             told = {run.model for each in runs.values() for run in each}
-            models = [spec for spec in session.settings.models if spec.label in told]
-        session.suites[file.nodeid] = suite
+            models = [spec for spec in state.settings.models if spec.label in told]
+        state.suites[file.nodeid] = suite
         origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
-        asks = session.transcripts is None and session.settings.models
+        asks = state.transcripts is None and state.settings.models
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
-                user = worker_user(file.config, session.settings, case) if asks else None
+                user = worker_user(file.config, state.settings, case) if asks else None
             except ConfigError as error:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             for spec in models:
@@ -100,7 +100,7 @@ class Cases:
             user=user,
             origin=origin,
             position=position,
-            asks=self._session.asking,
+            asks=self._state.asking,
         )
         model = spec.label if spec else None
         item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))

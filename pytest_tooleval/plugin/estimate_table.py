@@ -1,21 +1,45 @@
-"""The output of `--tooleval-estimate`."""
+"""`--tooleval-estimate`: what the selected cases would ask and cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pytest
 
+from ..engine.estimate import Estimate
+from ..engine.estimate import estimate
 from ..reports.tables import aligned
 from ..text import printable
+from .asking import is_skipped
+from .items import CaseItem
+from .state import RunState
+from .state import will_run
 
-if TYPE_CHECKING:
-    from ..engine.estimate import Estimate
+
+class EstimateOnly:
+    """Shows the estimate in place of running anything."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not will_run(session):
+            return None
+        settings, asking = self._state.settings, self._state.asking
+        chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
+        cases = ((i.case, i.spec, asking.cassette_for(i.path), i.user) for i in chosen if i.spec)
+        rows = estimate(cases, settings.judge)
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            _write(reporter, rows)
+            if settings.most_trials is not None:
+                most = settings.most_trials
+                reporter.write_line(f"a first step of --tooleval-trials=auto; up to {most} trials each")
+        return True
 
 
-def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
-    """Write the table."""
+def _write(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
     cells = [["model", "cases", "replayed", "calls", "prompt tokens", "reasoning", "cost"]]
     for row in rows:
         calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"

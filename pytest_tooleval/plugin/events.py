@@ -7,17 +7,14 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import BinaryIO
 
 import pytest
 from msgspec import structs
 
 from ..errors import os_reason
-from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.events import CaseStarted
 from ..record.events import Collected
@@ -27,40 +24,35 @@ from ..record.events import Judged
 from ..record.events import Progress
 from ..record.events import RunEnded
 from ..record.events import RunStarted
-from ..record.gates import Gate
-from ..record.run import Run
+from ..record.results import KeptCase
 from ..secrets import scrub
 from ..secrets import secret_values
 from ..text import printable
 from .nodeids import is_case
 from .nodeids import split_nodeid
-
-if TYPE_CHECKING:
-    from ..reports.outputs import Report
+from .state import Observer
+from .state import RunState
 
 _OPTION = "--tooleval-events"
 
 
-class EventStream:
+class EventStream(Observer):
     """Writes the events, except in workers of xdist.
 
     If it cannot be written, because the reader is gone or the disk is full, the stream ends, but not
     the run.
     """
 
-    def __init__(self, config: pytest.Config, about: Callable[[], Run]) -> None:
+    def __init__(self, state: RunState) -> None:
         """UsageError if the stream cannot be opened."""
-        self._config = config
-        self._about = about
-        self._given: str = config.getoption("tooleval_events")
-        self._file: BinaryIO | None = _open(config, self._given)
+        self._state = state
+        self._given: str = state.config.getoption("tooleval_events")
+        self._file: BinaryIO | None = _open(state.config, self._given)
         self._session: pytest.Session | None = None
         self._is_collected = False
         self._told = 0
         self._reason = ""
         self._problem = ""
-        self._reports: Sequence[Report] = ()
-        self._unwritten: Sequence[str] = ()
         if sys.platform == "win32":
             # The only signal that a program can send to its child: like Ctrl-C.
             signal.signal(signal.SIGBREAK, signal.default_int_handler)
@@ -87,8 +79,8 @@ class EventStream:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        run = structs.replace(self._about(), status="running")
-        self._tell(RunStarted(root=str(self._config.rootpath), run=run))
+        run = structs.replace(self._state.about(), status="running")
+        self._tell(RunStarted(root=str(self._state.config.rootpath), run=run))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -114,21 +106,18 @@ class EventStream:
         if is_case(nodeid):
             self._tell(CaseStarted(nodeid=nodeid))
 
-    def case_done(self, case: bytes) -> None:
-        """A `CaseResult`, as JSON on one line."""
-        self._write(b'{"event":"case_done","case":%b}' % case)
+    def case_done(self, case: KeptCase) -> None:
+        self._write(b'{"event":"case_done","case":%b}' % case.json)
 
-    def waited(self, done: int, answered: int) -> None:
-        """Called while waiting for an answer, with the numbers of finished and answered cases."""
+    def waited(self, seconds: float) -> None:
+        done, answered = len(self._state.cases), self._state.asking.answered
         if done + answered > self._told:
             self._told = done + answered
             self._tell(Progress(done=done, answered=self._told))
 
-    def judged(self, gates: Sequence[Gate], baseline: Comparison | None) -> None:
-        self._tell(Judged(gates=tuple(gates), baseline=baseline))
-
-    def reports_written(self, reports: Sequence[Report], unwritten: Sequence[str]) -> None:
-        self._reports, self._unwritten = reports, unwritten
+    def judged(self) -> None:
+        verdict = self._state.verdict
+        self._tell(Judged(gates=tuple(verdict.gates), baseline=verdict.comparison))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._reason = str(excinfo.value) or excinfo.typename
@@ -145,12 +134,12 @@ class EventStream:
         session = self._session
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
-            run = self._about()
+            run = self._state.about()
             ended = RunEnded(
                 run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),
-                reports=tuple(str(report.path) for report in self._reports),
-                unwritten=tuple(self._unwritten),
+                reports=tuple(str(report.path) for report in self._state.reports),
+                unwritten=tuple(self._state.unwritten),
             )
             self._tell(ended)
         self._close()

@@ -27,8 +27,8 @@ from ..verdicts.evaluate import evaluate
 from .asking import CaseRun
 from .no_model import missing_model
 from .no_model import no_model
-from .session import EvalSession
 from .settings import config_tables
+from .state import RunState
 from .suites import load
 from .suites import worker_user
 from .workers import worker_model
@@ -48,8 +48,8 @@ class Tooleval:
     the model cannot be used.
     """
 
-    def __init__(self, session: EvalSession, request: pytest.FixtureRequest) -> None:
-        self._session = session
+    def __init__(self, state: RunState, request: pytest.FixtureRequest) -> None:
+        self._state = state
         self._request = request
         # A rerun of the test needs new answers, not recorded ones.
         runs = request.node.stash.get(_runs_key, 0)
@@ -73,7 +73,7 @@ class Tooleval:
         """The same for tests that are not async."""
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
-        return self._judge(resolved, spec, scorers, self._session.asking.answers(run))
+        return self._judge(resolved, spec, scorers, self._state.asking.answers(run))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
@@ -89,15 +89,15 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, CaseRun]:
         __tracebackhide__ = True
-        if self._session.settings.transcripts is not None:
+        if self._state.settings.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None
-        allowed = self._session.settings.allowed_tools
+        allowed = self._state.settings.allowed_tools
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._session.asking.cassette_for(path)
+            cassette = self._state.asking.cassette_for(path)
             suite, live = load(path, registry.metrics, cassette, allowed)
         elif suite.tools_from is not None:
             raise ConfigError(
@@ -107,25 +107,25 @@ class Tooleval:
         if isinstance(case, str):
             case = suite.case(case)
         spec = self._spec(model)
-        resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
-        judge = self._session.asking.settings.judge
-        user = worker_user(self._request.config, self._session.settings, case)
+        resolved = resolve(suite, case, Overrides(**self._state.settings.overrides))
+        judge = self._state.asking.settings.judge
+        user = worker_user(self._request.config, self._state.settings, case)
         trials = [
             Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user, allowed)
             for n in range(resolved.trials)
         ]
-        return resolved, spec, registry, self._session.asking.begin(trials)
+        return resolved, spec, registry, self._state.asking.begin(trials)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
         if name is not None:
             config = self._request.config
             spec = resolve_models([name], config_tables(config))[0]
-            return worker_model(config, self._session.settings, spec)
-        models = self._session.asking.settings.models
+            return worker_model(config, self._state.settings, spec)
+        models = self._state.asking.settings.models
         if not models:
             config = self._request.config
-            problem = missing_model(config, self._session.settings)
+            problem = missing_model(config, self._state.settings)
             if problem and hasattr(config, "workerinput"):  # where exit() would be a crash
                 pytest.fail(problem, pytrace=False)
             if problem:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from collections.abc import Sequence
-from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError
 from ..errors import os_reason
-from ..record.comparison import Comparison
 from ..record.document import Document
-from ..record.gates import Gate
 from ..record.results import KeptCase
-from ..record.run import Run
+from .state import Observer
+from .state import RunState
 
 if TYPE_CHECKING:
     from ..history import RunWriter
@@ -25,37 +21,31 @@ if TYPE_CHECKING:
 _EVERY_S = 5.0
 
 
-class Keeper:
+class Keeper(Observer):
     """Collects cases and writes them every few seconds. A history that fails never fails the run.
 
     A thread of its own writes: packing and the disk must not hold up the tests, and a case that takes
     minutes must not hold back those before it.
     """
 
-    def __init__(self, root: Path, about: Callable[[], Run]) -> None:
-        self._root = root
-        self._about = about
+    def __init__(self, state: RunState) -> None:
+        self._state = state
         self._cases: SimpleQueue[KeptCase] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
         self._writing = threading.Lock()
         self._writer: RunWriter | None = None
-        self.problem = ""
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is something to keep, and nothing kept it from being written."""
-        return self._thread is not None and not self.problem
-
-    def prepare(self) -> None:
+    def waited(self, seconds: float) -> None:
         """Load SQLite and look at git, while nothing else is to be done."""
-        from .. import history  # noqa: F401
+        if not self._state.cases:
+            from .. import history  # noqa: F401
 
-        self._about()
+            self._state.about()
 
-    def add(self, case: KeptCase) -> None:
+    def case_done(self, case: KeptCase) -> None:
         """Keep a case. Cases without a model were not evaluated and are not kept."""
-        if not case.row.model or self.problem:
+        if not case.row.model or self._state.unsaved:
             return
         self._cases.put(case)
         if self._thread is None:
@@ -77,25 +67,29 @@ class Keeper:
             cases = []
             while not self._cases.empty():
                 cases.append(self._cases.get())
-            if not cases or self.problem:
+            if not cases or self._state.unsaved:
                 return
             try:
                 if self._writer is None:
-                    self._writer = History(work_folder(self._root)).begin(self._about())
+                    self._writer = History(work_folder(self._state.config.rootpath)).begin(
+                        self._state.about()
+                    )
                 self._writer.add(cases)
             except (ToolevalError, OSError) as error:
                 self._fail(error)
 
-    def finish(self, about: Run, gates: Sequence[Gate], comparison: Comparison | None) -> None:
+    def finished(self) -> None:
         """Write what is left, and how the run ended."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
         self._write()
-        if self._writer is None or self.problem:
+        state = self._state
+        if self._writer is None or state.unsaved:
             return
         try:
-            self._writer.finish(about, gates, comparison)
+            self._writer.finish(state.about(), state.verdict.gates, state.verdict.comparison)
+            state.is_saved = True
         except (ToolevalError, OSError) as error:
             self._fail(error)
 
@@ -105,9 +99,9 @@ class Keeper:
 
         self._write()
         try:
-            return History(work_folder(self._root)).trends_for(document)
+            return History(work_folder(self._state.config.rootpath)).trends_for(document)
         except (ToolevalError, OSError):
             return None
 
     def _fail(self, error: Exception) -> None:
-        self.problem = f"the run was not saved in the history: {os_reason(error)}"
+        self._state.unsaved = f"the run was not saved in the history: {os_reason(error)}"

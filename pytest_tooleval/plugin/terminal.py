@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import Any
 
 import msgspec
@@ -30,9 +29,8 @@ from ..text import counted
 from ..text import printable
 from .items import CaseItem
 from .no_model import no_model
-
-if TYPE_CHECKING:
-    from .session import EvalSession
+from .state import Observer
+from .state import RunState
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.
@@ -43,20 +41,17 @@ _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 
 
-class Terminal:
+class Terminal(Observer):
     """Registered in every process; workers of xdist have no terminal."""
 
-    def __init__(self, config: pytest.Config, session: EvalSession) -> None:
-        self._config = config
-        self._session = session
-        self._tolerated = tolerated_word(session.settings.shard)
-        self._is_worker = hasattr(config, "workerinput")
+    def __init__(self, state: RunState) -> None:
+        self._config = state.config
+        self._state = state
+        self._tolerated = tolerated_word(state.settings.shard)
+        self._is_worker = hasattr(state.config, "workerinput")
         self._summarising = False
         self._steps = 0
         self._last_sign = time.monotonic()
-        session.asking.on_wait.append(self._heartbeat)
-        session.on_step.append(self._step)
-        session.on_plan.append(self._plan)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
@@ -66,7 +61,7 @@ class Terminal:
         if report.nodeid.startswith(f"{GATE_FILE}::") and getattr(report, "when", "") == "call":
             # Counted apart from cases, and shown in the summary alone.
             return _GATES[report.outcome], "", ""
-        row = self._session.row_of(report)
+        row = self._state.row_of(report)
         # The short summary calls this, too, and people search for the plain word there.
         if row is None or self._summarising:
             return status
@@ -91,20 +86,18 @@ class Terminal:
     ) -> pytest.TestReport | None:
         return item.report_unanswered(call) if isinstance(item, CaseItem) else None
 
-    def _heartbeat(self, waited_s: float) -> None:
+    def waited(self, seconds: float) -> None:
         """A line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = f"{self._session.asking.waiting} more cases are being asked"
-            self._say(f"waiting for an answer for {waited_s:.0f} s; {more}")
+            more = f"{self._state.asking.waiting} more cases are being asked"
+            self._say(f"waiting for an answer for {seconds:.0f} s; {more}")
 
-    def _step(self, undecided: int) -> None:
-        """A line for each step of --tooleval-trials=auto."""
+    def stepped(self, undecided: int) -> None:
         self._steps += 1
         verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all decided"
         self._say(f"step {self._steps}: {verdict}")
 
-    def _plan(self, lines: list[str]) -> None:
-        """What the gates can decide, before anything is asked."""
+    def planned(self, lines: Sequence[str]) -> None:
         for line in () if self._silent else lines:
             self._say(line)
 
@@ -132,27 +125,27 @@ class Terminal:
                 report.longrepr = _Coloured(report.longrepr, whole=number < bodies)
         if not self._silent:
             title = f"FAILURES ({self._tolerated})"
-            _write_tolerated(terminalreporter, title, self._session.tolerated)
+            _write_tolerated(terminalreporter, title, self._state.tolerated)
         result = yield
-        spent = self._session.spent
+        spent = self._state.spent
         # The fixture asks, too: its answers are worth a word if they have cost something.
-        paid = spent and (self._session.selected or any(each.usd for each in spent.values()))
-        judged = bool(self._session.verdict.findings)
-        if (self._session.cases or paid or judged) and not self._silent:
-            write_summary(terminalreporter, self._session)
+        paid = spent and (self._state.selected or any(each.usd for each in spent.values()))
+        judged = bool(self._state.verdict.findings)
+        if (self._state.cases or paid or judged) and not self._silent:
+            write_summary(terminalreporter, self._state)
         elif judged and not self._config.option.no_summary:
             # With -qq pytest says what failed, and nothing more.
-            _write_verdicts(terminalreporter, self._session)
-        shard = self._session.shard
+            _write_verdicts(terminalreporter, self._state)
+        shard = self._state.shard
         if shard is not None:
-            what = f"{self._session.selected} of {counted(shard.cases, 'case')}, not judged"
+            what = f"{self._state.selected} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
-        for problem in self._session.unwritten:
+        for problem in self._state.unwritten:
             terminalreporter.write_line(problem, red=True, bold=True)
-        for command in self._session.annotations:
+        for command in self._state.annotations:
             terminalreporter.write_line(command)
-        resumable = self._session.cases and self._session.settings.cassette is None
+        resumable = self._state.cases and self._state.settings.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
@@ -162,9 +155,9 @@ class Terminal:
         result = yield
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
-        if lacks and not self._is_worker and not self._silent and self._session.cases:
+        if lacks and not self._is_worker and not self._silent and self._state.cases:
             # Another plugin has replaced pytest's reporter by one without summaries.
-            write_summary(pytest.TerminalReporter(self._config), self._session)
+            write_summary(pytest.TerminalReporter(self._config), self._state)
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -194,43 +187,43 @@ def _count_gates(reporter: Any) -> None:
     reporter._main_color = None  # else kept from before
 
 
-def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
+def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
     """The table of models and suites, the verdict on each model, and what the reader must not miss."""
-    document = session.document()
+    document = state.document()
     whole = reporter.config.option.verbose > 0
     reporter.write_sep("=", "tool calling")
     _write(reporter, score_lines(document, whole=whole))
-    for problem in (*session.problems, *session.unclaimed):
+    for problem in (*state.problems, *state.unclaimed):
         reporter.write_line(printable(problem), yellow=True)
     unnamed = sum(case.model == "" for case in document.cases)
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reason = no_model(reporter.config)
         reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
-    _write_verdicts(reporter, session)
-    if session.verdict.uncompared:
-        reporter.write_line(printable(session.verdict.uncompared), yellow=True)
-    if session.unjudged:
+    _write_verdicts(reporter, state)
+    if state.verdict.uncompared:
+        reporter.write_line(printable(state.verdict.uncompared), yellow=True)
+    if state.is_unjudged:
         reporter.write_line(
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
-    if session.answers_recorded and session.settings.cassette is not None:
-        answers = counted(session.answers_recorded, "answer")
-        reporter.write_line(f"{answers} recorded in {_near(reporter.config, session.settings.cassette)}")
-    if session.keeper is not None and session.keeper.problem:
-        reporter.write_line(printable(session.keeper.problem), yellow=True)
-    if session.keeper is not None and session.keeper.is_kept:
+    if state.answers_recorded and state.settings.cassette is not None:
+        answers = counted(state.answers_recorded, "answer")
+        reporter.write_line(f"{answers} recorded in {_near(reporter.config, state.settings.cassette)}")
+    if state.unsaved:
+        reporter.write_line(printable(state.unsaved), yellow=True)
+    if state.is_saved:
         where = _folder_option(reporter.config)
-        reporter.write_line(f"saved as {session.id}; view: tooleval show{where}")
-    if not session.unwritten:
-        for report in session.settings.reports:
+        reporter.write_line(f"saved as {state.id}; view: tooleval show{where}")
+    if not state.unwritten:
+        for report in state.settings.reports:
             reporter.write_line(f"{_FILES[report.format]}: {report.path}")
 
 
-def _write_verdicts(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
+def _write_verdicts(reporter: pytest.TerminalReporter, state: RunState) -> None:
     whole = reporter.config.option.verbose > 0
-    _write(reporter, verdict_lines(session.document(), whole=whole, listed=_is_tolerated))
-    for problem in session.verdict.problems:
+    _write(reporter, verdict_lines(state.document(), whole=whole, listed=_is_tolerated))
+    for problem in state.verdict.problems:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
 
