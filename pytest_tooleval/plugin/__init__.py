@@ -151,7 +151,6 @@ def eval_session(config: pytest.Config) -> EvalSession:
     """The plugin's state in this run, created when first needed."""
     session = config.stash.get(_session_key, None)
     if session is None:
-        garbage.collect_seldom(True)  # there is none in what is imported now
         from .observers import register
         from .session import EvalSession
 

@@ -1,8 +1,8 @@
 """Lets Python load this package's other modules from its normal bytecode.
 
 pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode.
-Without that, as after an installation or with PYTHONDONTWRITEBYTECODE, a run compiles all of them, which
-takes half a second. None of our assertions need rewriting.
+Where it cannot, as with PYTHONDONTWRITEBYTECODE, it compiles all of them in each run. Without this module,
+a short run takes 1.5 times as long there, and 1.1 times elsewhere (docs/reference/benchmarks.md). None of our assertions need rewriting.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from ..verdicts.sides import FindSuite
 from ..verdicts.sides import suites_in
 from .asking import Asking
 from .asking import is_skipped
-from .garbage import collect_seldom
 from .garbage import leave_memory_at_exit
 from .garbage import leave_out_what_is_there
 from .items import CaseItem
@@ -116,8 +115,6 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        # Other tests may look at the collector.
-        collect_seldom(isinstance(item, CaseItem))
         self._running = item
         if self._is_worker:
             self.state.asking.next(item, nextitem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import stat
 import sys
@@ -334,17 +333,3 @@ def test_our_modules_are_not_rewritten_as_tests_are(project: Project) -> None:
         "    assert len(loaders) > 10 and rewritten <= {'pytest_tooleval.plugin.bytecode'}\n",
     )
     project.run_subprocess("-W", "error").assert_outcomes(passed=2)
-
-
-def test_other_tests_find_the_garbage_collector_as_it_was(project: Project) -> None:
-    project.suite(right("a"), right("b"), right("skipped", skip=True))
-    code = """
-        import gc
-
-        def test_it():
-            assert gc.get_threshold() == before
-        """
-    project.write("test_before.py", code.replace("before", str(gc.get_threshold())))
-    project.write("zz/test_after.py", code.replace("before", str(gc.get_threshold())))
-    for options in ((), ("-n2",)):
-        project.run_subprocess(*options).assert_outcomes(passed=4, skipped=1)

@@ -1,49 +1,14 @@
-"""The garbage collector is slowed down only while it should be, and never against the user."""
+"""What is kept out of garbage collections, and put back."""
 
 from __future__ import annotations
 
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from pytest_tooleval.plugin.garbage import as_before
-from pytest_tooleval.plugin.garbage import collect_seldom
 from pytest_tooleval.plugin.garbage import leave_out_what_is_there
-
-
-@pytest.fixture(autouse=True)
-def _collector() -> Iterator[None]:
-    enabled, threshold = gc.isenabled(), gc.get_threshold()
-    yield
-    gc.set_threshold(*threshold)
-    (gc.enable if enabled else gc.disable)()
-
-
-def test_collection_is_slowed_down_and_put_back() -> None:
-    gc.set_threshold(700, 10, 10)
-    for on, least in ((True, 10_000), (True, 10_000), (False, 700), (False, 700)):
-        collect_seldom(on)
-        assert gc.get_threshold() == (least, 10, 10)
-
-
-@pytest.mark.parametrize("threshold", [(0, 10, 10), (50_000, 5, 5)])
-def test_what_the_user_has_set_is_left_alone(threshold: tuple[int, int, int]) -> None:
-    gc.set_threshold(*threshold)
-    for on in (True, False):
-        collect_seldom(on)
-        assert gc.get_threshold()[0] == threshold[0]
-
-
-def test_what_the_user_sets_meanwhile_stays() -> None:
-    gc.set_threshold(700, 10, 10)
-    collect_seldom(True)
-    gc.set_threshold(5, 5, 5)
-    collect_seldom(False)
-    assert gc.get_threshold()[0] == 5
 
 
 def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:
