@@ -11,32 +11,44 @@ from typing import Any
 from typing import TextIO
 
 _here = threading.local()
+_lock = threading.Lock()
+_captures = 0
 
 
 class _Shared:
     """A stream of the process. A thread can capture what it writes itself."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.own = stream
 
     def write(self, text: str) -> int:
         captured: io.StringIO | None = getattr(_here, "captured", None)
-        return self._stream.write(text) if captured is None else captured.write(text)
+        return self.own.write(text) if captured is None else captured.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.own, name)
 
 
 @contextmanager
 def captured_in(output: io.StringIO) -> Iterator[None]:
     """Capture what this thread prints to standard output and standard error."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        # pytest keeps replacing the streams.
-        if not isinstance(stream, _Shared):
-            setattr(sys, name, _Shared(stream))
     _here.captured = output
+    _count(1)
     try:
         yield
     finally:
         _here.captured = None
+        _count(-1)
+
+
+def _count(change: int) -> None:
+    """Share the streams while any thread captures; between tests, pytest replaces them itself."""
+    global _captures  # noqa: PLW0603
+    with _lock:
+        _captures += change
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if _captures and not isinstance(stream, _Shared):
+                setattr(sys, name, _Shared(stream))
+            elif not _captures and isinstance(stream, _Shared):
+                setattr(sys, name, stream.own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -255,13 +256,14 @@ def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> No
         def nan(self): return float("nan")
         def odd(self): print("odd"); return Odd()
     """
-    world = spec(tmp_path, code)
+    world, stdout = spec(tmp_path, code), sys.stdout
     for name in ("go", "nan", "odd"):
         with pytest.raises(
             WorldError, match=rf"^Things\.{name} returned something that is not JSON: "
         ) as raised:
             answer(world, name)
     assert str(raised.value).endswith(" (it printed: odd)")
+    assert sys.stdout is stdout
 
 
 def test_whatever_is_raised_is_an_answer(tmp_path: Path) -> None:
