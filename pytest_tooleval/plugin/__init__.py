@@ -123,9 +123,6 @@ class _Results:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        session = self._config.stash.get(_session_key, None)
-        if session is not None:
-            session.complete(report)
         if self._is_worker:  # which sends it on as it is
             return (yield)
         result: str | None = getattr(report, "tooleval", None)

@@ -97,8 +97,6 @@ class CaseItem(pytest.Item):
         self._position = position
         self._asks = asks
         self.runs = 0
-        # By a plugin that changes the report of the first run.
-        self.is_retried = False
         # Those to judge in place of answers, if nothing is asked.
         self.transcripts: Sequence[GivenTranscript] | None = None
         self._result: CaseResult | None = None
@@ -114,7 +112,6 @@ class CaseItem(pytest.Item):
     def _initrequest(self) -> None:
         """What pytest-retry and pytest-flakefinder call, as of functions, to run an item once more."""
         self.runs += 1
-        self.is_retried = True
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.line - 1, 0), self.name
@@ -222,26 +219,14 @@ class CaseItem(pytest.Item):
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         # Only what the model or its endpoint did is tolerated, and no broken hook.
         own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
-        self._attach(report, result, may_tolerate=own or unanswered)
-        if report.when == "setup" and report.passed:
-            report.user_properties = []  # JUnit's file takes them from the reports that come later
-
-    def attach_again(self, report: pytest.TestReport) -> None:
-        """The same after a plugin ran the case once more, and wrote its end on the first report."""
-        self.is_retried = False
-        report.user_properties = list(self.user_properties)
-        result = self._result_of(report)
-        self._attach(report, result, may_tolerate=result is not None and result.outcome != "passed")
-
-    def _attach(
-        self, report: pytest.TestReport, result: CaseResult | None, *, may_tolerate: bool
-    ) -> None:
-        if result is None:
-            return
-        if may_tolerate and tolerate(report, result, self._asks.settings):
-            result = structs.replace(result, tolerated=True)
-        # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
-        report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+        if result is not None:
+            if (own or unanswered) and tolerate(report, result, self._asks.settings):
+                result = structs.replace(result, tolerated=True)
+            # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
+            report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+        # JUnit's file takes them from the reports that come later; those of a rerun are new.
+        passed = report.when == "setup" and report.passed
+        report.user_properties = [] if passed else list(self.user_properties)
 
     def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):

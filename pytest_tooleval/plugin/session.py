@@ -56,7 +56,6 @@ class EvalSession:
         self.state = RunState(config, settings, asking)
         self.observers: Sequence[Observer] = ()
         self._warnings = SuiteWarnings()
-        self._running: pytest.Item | None = None
 
     # Outside of --lf, and of all others that select.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -115,7 +114,6 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        self._running = item
         if self._is_worker:
             self.state.asking.next(item, nextitem)
         if isinstance(item, VerdictItem):
@@ -135,7 +133,8 @@ class EvalSession:
         # Only now, when there are answers to wait for.
         self._warnings.before(item.path, item.origin.suite, item.case.id)
 
-    @pytest.hookimpl(wrapper=True)
+    # Outside of plugins that run a case again here, and write its end on the first report.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -148,12 +147,6 @@ class EvalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         clean_warning(warning_message)
-
-    def complete(self, report: pytest.TestReport) -> None:
-        """Put the result on a report that a plugin has changed, before others take it from there."""
-        item = self._running
-        if isinstance(item, CaseItem) and item.is_retried and report.when == "call":
-            item.attach_again(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.state.asking.drop(nodeid)
