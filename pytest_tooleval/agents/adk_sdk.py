@@ -49,19 +49,13 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
 
         system, rest = without_system(messages)
         before, prompt = split_prompt(rest)
-        change: dict[str, Any] = {}
-        if suite.tools is not None:
-            change["tools"] = _replaced(agent, suite.tools, suite)
-        if system:
-            callbacks = agent.canonical_before_model_callbacks
-            change["before_model_callback"] = [_instructing(system), *callbacks]
         sessions = InMemorySessionService()
         session = await sessions.create_session(app_name=_APP, user_id=_USER)
         for author, content in _history(before, agent.name):
             await sessions.append_event(session, Event(author=author, content=content))
         runner = Runner(
             app_name=_APP,
-            agent=agent.clone(update=change),
+            agent=agent.clone(update=_changes(agent, system, suite)),
             session_service=sessions,
             plugins=[_plugin(suite)],
         )
@@ -82,6 +76,17 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
         return suite.marked(_transcript(events))
 
     return as_model(run, run_tools)
+
+
+def _changes(agent: Any, system: str, suite: Suite) -> dict[str, Any]:
+    """What the agent has for a case instead of its own."""
+    change: dict[str, Any] = {}
+    if suite.tools is not None:
+        change["tools"] = _replaced(agent, suite.tools, suite)
+    if system:
+        callbacks = agent.canonical_before_model_callbacks
+        change["before_model_callback"] = [_instructing(system), *callbacks]
+    return change
 
 
 def _check(agent: Any) -> None:

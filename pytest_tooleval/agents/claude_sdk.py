@@ -133,15 +133,13 @@ async def tools_of(options: Any) -> list[Message]:
     offered = []
     for name, server in _own_servers(options.mcp_servers).items():
         async with _transport(server) as transport, Client(transport) as client:
-            cursor = None
-            while True:
-                page = await client.list_tools(cursor=cursor)
-                for tool in page.tools:
-                    shown = _UNUSUAL.sub("_", f"mcp__{name}__{tool.name}")
-                    function = {"name": shown, "description": tool.description}
-                    offered.append({**function, "parameters": tool.input_schema})
-                if not (cursor := page.next_cursor):
-                    break
+            pages = [await client.list_tools()]
+            while pages[-1].next_cursor:
+                pages.append(await client.list_tools(cursor=pages[-1].next_cursor))
+        for tool in (tool for page in pages for tool in page.tools):
+            shown = _UNUSUAL.sub("_", f"mcp__{name}__{tool.name}")
+            function = {"name": shown, "description": tool.description}
+            offered.append({**function, "parameters": tool.input_schema})
     return offered
 
 
@@ -260,22 +258,21 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     # An answer comes in parts, and a tool may finish before the last part. Events of subagents have a
     # parent.
     for event in events:
-        if isinstance(event, sdk.AssistantMessage):
-            if event.message_id != spoken or not replies:
-                replies.append({"text": "", "calls": [], "results": []})
+        is_reply = isinstance(event, sdk.AssistantMessage)
+        if is_reply and (event.message_id != spoken or not replies):
+            replies.append({"text": "", "calls": [], "results": []})
             spoken = event.message_id
-            for block in event.content:
-                if isinstance(block, sdk.TextBlock):
-                    replies[-1]["text"] += block.text
-                elif isinstance(block, sdk.ToolUseBlock):
-                    name = names.get(block.name, block.name)
-                    replies[-1]["calls"].append((block.id, name, block.input))
-        elif isinstance(event, sdk.UserMessage) and replies and not isinstance(event.content, str):
-            for block in event.content:
-                if isinstance(block, sdk.ToolResultBlock):
-                    answer = tool_answer(block.tool_use_id, text_of({"content": block.content}))
-                    failed = {"status": "failed"} if block.is_error else {}
-                    replies[-1]["results"].append(answer | failed)
+        content = getattr(event, "content", ())
+        for block in content if replies and not isinstance(content, str) else ():
+            if is_reply and isinstance(block, sdk.TextBlock):
+                replies[-1]["text"] += block.text
+            elif isinstance(block, sdk.ToolUseBlock):
+                name = names.get(block.name, block.name)
+                replies[-1]["calls"].append((block.id, name, block.input))
+            elif isinstance(block, sdk.ToolResultBlock):
+                answer = tool_answer(block.tool_use_id, text_of({"content": block.content}))
+                failed = {"status": "failed"} if block.is_error else {}
+                replies[-1]["results"].append(answer | failed)
     messages: list[Message] = []
     for each in replies:
         messages += [assistant(each["text"], each["calls"]), *each["results"]]

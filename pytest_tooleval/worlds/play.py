@@ -120,18 +120,27 @@ def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) ->
     played = Played([], [], left_out)
     try:
         world.begin()
-        for number, (calls, offered, failed) in enumerate(turns):
-            answers: list[str] = []
-            for index, call in enumerate(calls):
-                if (number, index) not in left_out:
-                    answers.append(world.call(call.name, call.arguments, offered))
-                    if index in failed and not reports_error(answers[-1]):
-                        return number, index
+        for number, turn in enumerate(turns):
+            indexes = [index for index in range(len(turn.calls)) if (number, index) not in left_out]
+            answers = _answers(world, turn, indexes)
+            if isinstance(answers, int):
+                return number, answers
             played.answers.append(answers)
             played.states.append(world.state())
     finally:
         world.close()
     return played
+
+
+def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | int:
+    """The answers to these calls of a turn; or the index of the first to leave out."""
+    answers = []
+    for index in indexes:
+        call = turn.calls[index]
+        answers.append(world.call(call.name, call.arguments, turn.offered))
+        if index in turn.failed and not reports_error(answers[-1]):
+            return index
+    return answers
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ...errors import raised_at
 from ...text import near
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
+from ..toolbox import Toolbox
 from .base import ChatAnswer
 from .base import ChatRequest
 from .own_loop import OwnLoop
@@ -32,8 +34,6 @@ from .shares import BLOCKS
 from .shares import BLOCKS_S
 from .shares import LoopClock
 from .shares import Share
-
-_LEAST_S = 0.01
 
 
 class CallableClient:
@@ -78,32 +78,15 @@ class CallableClient:
         function = await self._loaded()
         offered = {"tool_choice": request.tool_choice, "trial": request.trial, **request.sampling}
         keywords = _accepted(function, offered)
+        own, doors = _doors(function, request.toolbox)
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
-        own = None
-        if request.toolbox is not None:
-            doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
-            if doors:
-                own = OwnLoop(request.toolbox)
-                keywords |= {door: getattr(own, door) for door in doors}
-            if _takes(function, "approvals"):
-                keywords["approvals"] = dict(request.toolbox.approvals)
-        outcome = _outcome(function, messages, tools, keywords)
+        outcome = _outcome(function, messages, tools, keywords | doors)
         clock = self._own_loop()
         with Share(clock) as share:
             call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, clock.loop))
-
-            def left() -> float:
-                seconds = timeout_s - share.seconds
-                # Time stands still while others block, so the rest could be tiny.
-                return 0.0 if share.stuck(timeout_s) or seconds < _LEAST_S else seconds
-
             try:
-                if own is not None:
-                    await own.serve(call, left)
-                # Not `wait_for`, which waits for a function that swallows cancellation.
-                while own is None and not call.done() and left() > 0:
-                    await asyncio.wait([call], timeout=left())
+                await _served(call, own, partial(share.left, timeout_s))
                 finished, blocked = call.done(), share.stuck(BLOCKS_S)
             finally:
                 if own is not None:
@@ -124,18 +107,24 @@ class CallableClient:
         if isinstance(error, ModelError):
             # Its calls may have changed what the tools answer.
             error.retryable = error.retryable and not (own and own.replies)
-            raise error
-        if isinstance(error, AgentGaveUp):
-            answer = read_giving_up(self._spec, error, request.messages, latency_s)
-            return answer if own is None else own.run_of(answer)
-        if error is not None:
-            text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
-            raise callable_error(self._spec, text)
-        answer = read_result(self._spec, result, request.messages, latency_s)
+        answer = self._read(result, error, request, latency_s)
         answer = answer if own is None else own.run_of(answer)
         if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
             return structs.replace(answer, fallbacks={"reasoning_effort": None})
         return answer
+
+    def _read(
+        self, result: object, error: BaseException | None, request: ChatRequest, latency_s: float
+    ) -> ChatAnswer:
+        """The answer in what the function returned, or in how it gave up. Raises ModelError."""
+        if isinstance(error, ModelError):
+            raise error
+        if isinstance(error, AgentGaveUp):
+            return read_giving_up(self._spec, error, request.messages, latency_s)
+        if error is not None:
+            text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
+            raise callable_error(self._spec, text)
+        return read_result(self._spec, result, request.messages, latency_s)
 
     def _own_loop(self) -> LoopClock:
         if self._clock is None:
@@ -154,6 +143,27 @@ class CallableClient:
             ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=0.5)
             loop.call_soon_threadsafe(loop.stop)
+
+
+def _doors(
+    function: Callable[..., Any], toolbox: Toolbox | None
+) -> tuple[OwnLoop | None, dict[str, Any]]:
+    """What a function that runs its own loop gets to call tools with, by parameter."""
+    if toolbox is None:
+        return None, {}
+    doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
+    own = OwnLoop(toolbox) if doors else None
+    approvals = {"approvals": dict(toolbox.approvals)} if _takes(function, "approvals") else {}
+    return own, {door: getattr(own, door) for door in doors} | approvals
+
+
+async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable[[], float]) -> None:
+    """Wait for a call, and answer those that it makes, until it ends or has no time left."""
+    if own is not None:
+        await own.serve(call, left)
+    # Not `wait_for`, which waits for a function that swallows cancellation.
+    while own is None and not call.done() and left() > 0:
+        await asyncio.wait([call], timeout=left())
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

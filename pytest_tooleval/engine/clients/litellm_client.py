@@ -57,31 +57,34 @@ def load_litellm() -> Any:
     """Import and configure litellm, which takes seconds the first time."""
     global _loaded  # noqa: PLW0603
     with _load_lock:
-        if _loaded is None:
-            # Without this, litellm downloads its price list during the import.
-            os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-            try:
-                with _no_collections():
-                    import litellm
-            except Exception as error:
-                raise ModelError(
-                    f"litellm cannot be imported ({type(error).__name__}: {error}); "
-                    "reinstall it: pip install --force-reinstall litellm",
-                    kind="bad_request",
-                    fatal=True,
-                ) from None
-            litellm.suppress_debug_info = True
-            litellm.telemetry = False
-            # Dropping parameters silently would make models incomparable.
-            litellm.drop_params = False
-            litellm.num_retries = 0
-            # Imports httpx, which a run without litellm does not need.
-            from .litellm_connections import guard_connections
-
-            guard_connections(litellm)
-            guard_logs()
-            _loaded = litellm
+        _loaded = _loaded or _load()
     return _loaded
+
+
+def _load() -> Any:
+    # Without this, litellm downloads its price list during the import.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        with _no_collections():
+            import litellm
+    except Exception as error:
+        raise ModelError(
+            f"litellm cannot be imported ({type(error).__name__}: {error}); "
+            "reinstall it: pip install --force-reinstall litellm",
+            kind="bad_request",
+            fatal=True,
+        ) from None
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    # Dropping parameters silently would make models incomparable.
+    litellm.drop_params = False
+    litellm.num_retries = 0
+    # Imports httpx, which a run without litellm does not need.
+    from .litellm_connections import guard_connections
+
+    guard_connections(litellm)
+    guard_logs()
+    return litellm
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ BLOCKS = "blocks the event loop; use a plain def, or max_concurrency = 1"
 # A longer step blocks the loop. A few calls may do that, for instance to import something.
 BLOCKS_S = 0.1
 _TOLD_AFTER = 3
+_LEAST_S = 0.01
 
 _share: ContextVar[Share | None] = ContextVar("_share", default=None)
 
@@ -115,6 +116,11 @@ class Share:
         if step is not None and step[0] is not self:
             others += now - max(step[1], self._begin)
         return now - self._begin - others
+
+    def left(self, timeout_s: float) -> float:
+        """How much of its time is left. Time stands still while others block, so it could be tiny."""
+        seconds = timeout_s - self.seconds
+        return 0.0 if self.stuck(timeout_s) or seconds < _LEAST_S else seconds
 
     def stuck(self, seconds: float) -> bool:
         """Whether a step has blocked the loop for longer than this."""

@@ -38,16 +38,15 @@ class Spending:
         return add_up(self._shared, self.apart)
 
     def _read_ledger(self) -> None:
-        if self._ledger is not None and self._ledger.exists():
-            with self._ledger.open("rb") as file:
-                file.seek(self._read)
-                new = file.read()
-            whole, _, _ = new.rpartition(b"\n")
-            if whole:
-                self._read += len(whole) + 1
-                for line in whole.splitlines():
-                    with contextlib.suppress(ValueError):  # a line that a full disk cut
-                        _count(self._shared, *json.loads(line))
+        if self._ledger is None or not self._ledger.exists():
+            return
+        with self._ledger.open("rb") as file:
+            file.seek(self._read)
+            whole, end, _ = file.read().rpartition(b"\n")
+        self._read += len(whole + end)
+        for line in whole.splitlines():
+            with contextlib.suppress(ValueError):  # a line that a full disk cut
+                _count(self._shared, *json.loads(line))
 
     def check(self) -> None:
         """Raise ModelError when nothing more may be asked."""

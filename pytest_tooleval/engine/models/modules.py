@@ -92,13 +92,13 @@ def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
         parts = waiting.pop().split(".")
         for end in range(1, len(parts) + 1):
             name = ".".join(parts[:end])
-            if name not in seen:
-                seen.add(name)
-                found = (_file(name, place) for place in places)
-                if (file := next(filter(None, found), None)) is not None:
-                    yield file
-                    is_package = file.name == "__init__.py"
-                    waiting += _imports(file, parts[: end if is_package else end - 1])
+            found = (_file(name, place) for place in places if name not in seen)
+            file = next(filter(None, found), None)
+            seen.add(name)
+            if file is not None:
+                yield file
+                is_package = file.name == "__init__.py"
+                waiting += _imports(file, parts[: end if is_package else end - 1])
 
 
 def _file(name: str, place: Path) -> Path | None:

@@ -216,15 +216,8 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             raise fail(f"{key}: expected a JSON value ({error})", key) from None
     if ("model" in table) == ("callable" in table):
         raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
-    extra = table.get("extra", {})
-    for key in _keys_within(extra):
-        if _SECRETS.search(key):
-            raise fail(f"extra: {key}: do not put secrets in a file; use api_key_env", "extra")
-    for key in extra:
-        if key in _NOT_EXTRA:
-            raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
-        if key in SAMPLING:
-            raise fail(f"extra: {key}: set this directly in the model's table", "extra")
+    if problem := _wrong_extra(table.get("extra", {})):
+        raise fail(f"extra: {problem}", "extra")
     if "api" in table:
         _check_api(table, fail)
     own = {key: value for key, value in table.items() if key not in SAMPLING}
@@ -235,6 +228,19 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
+
+
+def _wrong_extra(extra: Mapping[str, Any]) -> str:
+    """What is wrong with the first wrong key; empty if none is."""
+    for key in _keys_within(extra):
+        if _SECRETS.search(key):
+            return f"{key}: do not put secrets in a file; use api_key_env"
+    for key in extra:
+        if key in _NOT_EXTRA:
+            return f"{key}: this parameter cannot be set here"
+        if key in SAMPLING:
+            return f"{key}: set this directly in the model's table"
+    return ""
 
 
 def _unknown_key(key: str) -> str:

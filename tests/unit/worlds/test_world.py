@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -256,14 +257,27 @@ def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> No
         def nan(self): return float("nan")
         def odd(self): print("odd"); return Odd()
     """
-    world, stdout = spec(tmp_path, code), sys.stdout
+    world = spec(tmp_path, code)
     for name in ("go", "nan", "odd"):
         with pytest.raises(
             WorldError, match=rf"^Things\.{name} returned something that is not JSON: "
         ) as raised:
             answer(world, name)
     assert str(raised.value).endswith(" (it printed: odd)")
-    assert sys.stdout is stdout
+
+
+def test_standard_output_is_given_back() -> None:
+    """In a process of its own: elsewhere a world that hangs may still have it."""
+    code = """
+import io, sys
+from pytest_tooleval.worlds.output import captured_in
+before, output = sys.stdout, io.StringIO()
+with captured_in(output):
+    print("captured")
+    assert sys.stdout is not before
+assert sys.stdout is before and output.getvalue() == "captured\\n"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_whatever_is_raised_is_an_answer(tmp_path: Path) -> None:
