@@ -148,11 +148,10 @@ def eval_session(config: pytest.Config) -> EvalSession:
     """The plugin's state in this run, created when first needed."""
     session = config.stash.get(_session_key, None)
     if session is None:
-        from .observers import register
         from .session import EvalSession
 
         session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
-        register(config, session)
+        session.register()
     return session
 
 

@@ -30,11 +30,13 @@ from .no_model import missing_model
 from .output import clean_sections
 from .output import clean_warning
 from .settings import Settings
+from .signals import OrderlyEnd
 from .state import Observer
 from .state import RunState
 from .state import evaluates
 from .state import will_run
 from .suites import SuiteWarnings
+from .terminal import Terminal
 from .verdicts import VerdictItem
 from .verdicts import remember_tolerated
 from .verdicts import report_finding
@@ -54,8 +56,20 @@ class EvalSession:
         self._settings = settings
         asking = Asking(config, settings, waited=self._waited, undecided=self._undecided)
         self.state = RunState(config, settings, asking)
-        self.observers: Sequence[Observer] = ()
+        self._observers = list(_observers(config, self.state))
         self._warnings = SuiteWarnings()
+
+    def register(self) -> None:
+        """Make this, and those who follow the run, plugins."""
+        manager = self._config.pluginmanager
+        manager.register(self, "tooleval-session")
+        manager.register(OrderlyEnd(self._config), "tooleval-signals")
+        for each in self._observers:
+            manager.register(each, f"tooleval-{type(each).__name__.lower()}")
+        if self._settings.estimate:
+            from .estimate_table import EstimateOnly
+
+            manager.register(EstimateOnly(self.state), "tooleval-estimate")
 
     # Outside of --lf, and of all others that select.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -109,7 +123,7 @@ class EvalSession:
 
         rows = planned(nodeids, self._suites, settings.overrides)
         lines = foresee(rows, settings.gates, settings.looks)
-        for each in self.observers:
+        for each in self._observers:
             each.planned(lines)
 
     @pytest.hookimpl(tryfirst=True)
@@ -152,14 +166,14 @@ class EvalSession:
         self.state.asking.drop(nodeid)
 
     def _waited(self, seconds: float) -> None:
-        for each in self.observers:
+        for each in self._observers:
             each.waited(seconds)
 
     def add(self, json: bytes) -> None:
         """Keep a case by the JSON of its result; the last one of a case that was run again holds."""
         case = KeptCase(_ROW.decode(json), json)
         self.state.add(case)
-        for each in self.observers:
+        for each in self._observers:
             each.case_done(case)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -189,7 +203,7 @@ class EvalSession:
     def _finish(self) -> None:
         """Tell each observer, even if Ctrl-C interrupts another one."""
         with ExitStack() as stack:
-            for each in reversed(self.observers):
+            for each in reversed(self._observers):
                 stack.callback(each.finished)
 
     def judge(self, session: pytest.Session) -> None:
@@ -210,14 +224,14 @@ class EvalSession:
             report_finding(session, finding)
         if settings.shard or any(gate.failed for gate in verdict.gates):
             remember_tolerated(session, [kept.row.nodeid for kept in state.tolerated])
-        for each in self.observers:
+        for each in self._observers:
             each.judged()
 
     def _undecided(self, rows: Sequence[CaseRow]) -> set[str]:
         """With --tooleval-trials=auto: the cases whose verdict more trials may decide."""
         verdict = self._verdict_on(rows)
         found = undecided(rows, verdict.gates, verdict.comparison)
-        for each in self.observers:
+        for each in self._observers:
             each.stepped(len(found))
         return found
 
@@ -237,3 +251,25 @@ class EvalSession:
     @property
     def _suites(self) -> FindSuite:
         return suites_in(self._config.rootpath, self.state.suites)
+
+
+def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
+    """Reports before the history: one that cannot be written changes the exit code, which it keeps."""
+    settings, keeper = state.settings, None
+    yield Terminal(state)
+    if hasattr(config, "workerinput"):
+        return  # the controller of xdist hears of all cases
+    if settings.history and evaluates(config):
+        from .history import Keeper
+
+        keeper = Keeper(state)
+    if state.is_reported and evaluates(config):
+        from .report_files import ReportFiles
+
+        yield ReportFiles(state, keeper)
+    if settings.events is not None:
+        from .events import EventStream
+
+        yield EventStream(state)
+    if keeper is not None:
+        yield keeper

@@ -91,6 +91,18 @@ class Settings:
     def writes(self, format: str) -> bool:
         return any(report.format == format for report in self.reports)
 
+    def part(self, of: int, number: int) -> Settings:
+        """With one part of the limits, counted from 0."""
+        from ..engine.models.spec import share
+
+        return dataclasses.replace(
+            self,
+            models=tuple(spec.part(of, number) for spec in self.models),
+            judge=self.judge and self.judge.part(of, number),
+            user=self.user and self.user.part(of, number),
+            concurrency=share(self.concurrency, of, number),
+        )
+
     @property
     def explains(self) -> bool:
         """Whether to explain the scores of cases that passed."""
@@ -125,18 +137,9 @@ def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     """Settings for a shard: its share of limits, and no history or GitHub, which get the merged run."""
-    from ..engine.models.spec import share
-
-    cut = shard.of, shard.number - 1
-    return dataclasses.replace(
-        settings,
-        models=tuple(spec.part(*cut) for spec in settings.models),
-        judge=settings.judge and settings.judge.part(*cut),
-        user=settings.user and settings.user.part(*cut),
-        concurrency=share(settings.concurrency, *cut),
-        history=False,
-        github="never" if settings.github == "auto" else settings.github,
-    )
+    github = "never" if settings.github == "auto" else settings.github
+    part = settings.part(shard.of, shard.number - 1)
+    return dataclasses.replace(part, history=False, github=github)
 
 
 def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ..engine.models.spec import ModelSpec
-from ..engine.models.spec import share
 from .settings import LEDGER
 from .settings import Settings
 
@@ -59,13 +57,7 @@ def active_workers(settings: Settings, count: int) -> int:
 
 def worker_settings(config: pytest.Config, settings: Settings) -> Settings:
     """This worker's part of the limits of the whole run."""
-    return dataclasses.replace(
-        settings,
-        models=tuple(worker_model(config, settings, spec) for spec in settings.models),
-        judge=settings.judge and worker_model(config, settings, settings.judge),
-        user=settings.user and worker_model(config, settings, settings.user),
-        concurrency=share(settings.concurrency, *_part(config, settings)),
-    )
+    return settings.part(*_part(config, settings))
 
 
 def worker_model(config: pytest.Config, settings: Settings, spec: ModelSpec) -> ModelSpec:

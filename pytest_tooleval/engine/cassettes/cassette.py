@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from typing import Literal
-from typing import get_args
 
 import msgspec
 from msgspec import structs
@@ -42,7 +41,6 @@ from .why_missing import recorded_questions
 from .why_missing import summary
 
 RecordMode = Literal["none", "new", "all"]
-RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 VERSION = 3
 _EXPLAINED = 10
 
