@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
+from pytest_tooleval.suite import fingerprints
 from pytest_tooleval.suite.fingerprints import content_of_case
 from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import TestCase as Case
 
 CASE: dict[str, Any] = {"id": "a", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "Weather of a city"}}
@@ -75,3 +78,13 @@ def test_tools_and_the_system_prompt_are_what_runs_are_compared_for() -> None:
 
 def test_defaults_of_the_suite_count_like_those_of_the_case() -> None:
     assert content({"param_scoring": "bfcl"}) == content(param_scoring="bfcl") != content()
+
+
+def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
+    """A new one would else be the same case whatever it holds."""
+    limits = {"max_tokens", "temperature", "thresholds", "trials", "pass_rule", "tool_choice", "weight"}
+    others = {"comment", "tags", "skip", "xfail", "cluster", "metadata", "live_tools"}
+    by_world_of = {"world_args"}
+    code = inspect.getsource(fingerprints)
+    uncounted = {name for name in Case.model_fields if f".{name}" not in code}
+    assert uncounted == limits | others | by_world_of
