@@ -14,6 +14,7 @@ from ..errors import McpError
 from ..errors import SuiteError
 from ..record.metrics import LIMITS
 from ..scoring.registry import ScorerRegistry
+from ..suite.explain import listing
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Overrides
@@ -137,6 +138,22 @@ def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
         if metric not in names:
             hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"
             return f"--tooleval-{option}: unknown metric {metric}{hint}"
+    return ""
+
+
+def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
+    """What is wrong with a model, suite or tag of a gate; empty if nothing is."""
+    names = {
+        "model": {case.spec.label for case in cases if case.spec},
+        "suite": {case.origin.suite.name for case in cases},
+        "tag": {tag for case in cases for tag in case.case.case.tags},
+    }
+    for rule in settings.gates.rules:
+        known = names[rule.scope]
+        if rule.name is not None and rule.name not in known:
+            hint = near(rule.name, known) or f"; there is {listing(sorted(known)) or 'none'}"
+            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={rule.scope}={rule.name}"
+            return f"{gate}: no case has this {rule.scope}{hint}"
     return ""
 
 

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from ..record.results import CaseRow
 from ..record.results import KeptCase
+from ..text import printable
 from ..verdicts.run import RunVerdict
 from ..verdicts.run import foresee
 from ..verdicts.run import judge
@@ -22,6 +23,7 @@ from ..verdicts.sides import FindSuite
 from ..verdicts.sides import suites_in
 from .asking import Asking
 from .asking import is_skipped
+from .cases import unknown_scope
 from .garbage import leave_memory_at_exit
 from .garbage import leave_out_what_is_there
 from .items import CaseItem
@@ -29,6 +31,7 @@ from .logs import keep_keys_out_of_logs
 from .no_model import missing_model
 from .output import clean_sections
 from .output import clean_warning
+from .settings import USAGE_ERROR
 from .settings import Settings
 from .signals import OrderlyEnd
 from .state import Observer
@@ -76,6 +79,14 @@ class EvalSession:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
+        cases = [item for item in items if isinstance(item, CaseItem)]
+        # Other tests may evaluate cases of suites that nobody collects.
+        problem = unknown_scope(self._settings, cases) if 0 < len(cases) == len(items) else ""
+        if problem:
+            items.clear()
+            # A report, as that is what a worker of xdist sends on; elsewhere it ends the run here.
+            text = f"{USAGE_ERROR}{printable(problem)}"
+            config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
         result = yield
         state, transcripts = self.state, self.state.transcripts
         if transcripts is not None:

@@ -131,8 +131,6 @@ FAILED = {
     "pass@1=0.7": "pass@1 of agent",
     "suite:overall=0.9": "overall of agent, suite Weather",
     "model=agent:overall=0.9": "overall of agent",
-    "model=other:overall=0.1": "overall",
-    "tag=nowhere:overall=0.1": "overall",
 }
 
 
@@ -305,6 +303,26 @@ def test_a_gate_asked_for_does_not_pass_without_a_case(three: Project) -> None:
     result = three.run("test_other.py", "--tooleval-fail-under=overall=0.9")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
+
+
+@pytest.mark.parametrize(
+    ("scope", "message"),
+    [
+        ("tag=smok", "no case has this tag, did you mean smoke?"),
+        ("model=agnt", "no case has this model, did you mean agent?"),
+        ("suite=zzz", "no case has this suite; there is *"),
+    ],
+)
+@pytest.mark.parametrize("gate", ["under={}:0.9", "over={}:errors=1"])
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_scope_that_no_case_has_is_told_before_asking(
+    three: Project, scope: str, message: str, gate: str, workers: Sequence[str]
+) -> None:
+    three.suite(right("smoky", tags=["smoke"]))
+    result = three.run(f"--tooleval-fail-{gate.format(scope)}", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{scope}: {message}"])
+    assert three.calls == []
 
 
 def test_collecting_judges_nothing(three: Project) -> None:
