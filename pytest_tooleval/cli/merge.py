@@ -248,4 +248,6 @@ def _leave(
     for command in left.annotations:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)
+    failed = "\n".join(unwritten)
+    print_lines(f"wrote {each.path}" for each in reports if each.option not in failed)
     return unwritten

@@ -114,7 +114,7 @@ def tolerated_word(shard: object | None) -> str:
 
 def option_text(name: str, value: object) -> str:
     """`trials=5`, `fail-under=0.9,tag=smoke:1`."""
-    return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+    return f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
 
 
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:

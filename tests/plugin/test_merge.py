@@ -182,10 +182,17 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     assert "::error file=weather.tooleval.json" in result.stdout
     why = "2 results failed or without an answer"
     assert result.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if "wrote " in line] == [
+        "out.html",
+        "out.csv",
+        "out.md",
+        "out.json",
+    ]
     (project.path / "shards" / ".old").mkdir()
     shutil.copy(project.path / "shards" / "1.json", project.path / "shards" / ".old")
     judged = merge("shards", "--fail-under=0.6", "--history=off")
     why = "gate pass_rate of agent; 1 result failed or without an answer, tolerated by no gate"
+    assert "fail-under=0.6" in judged.stdout
     assert judged.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     document = project.document()
     assert f"saved as {document['run']['id']}; view: tooleval show" in result.stdout
