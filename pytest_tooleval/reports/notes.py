@@ -25,8 +25,11 @@ _SOURCES = {
 }
 
 
-def notes(document: RowsDocument) -> list[str]:
-    """Lines about each model, then about the run; safe for a terminal."""
+def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
+    """Lines about each model, then about the run; safe for a terminal.
+
+    Without `whole`, nothing about columns that only the whole table has.
+    """
     first_errors: dict[str, str] = {}
     for case in document.cases:
         if case.outcome == "error":
@@ -34,7 +37,10 @@ def notes(document: RowsDocument) -> list[str]:
     lines = [
         f"{printable(row.model)}: {note}"
         for row in document.models
-        for note in _of_model(row, document.run, first_errors.get(row.model, ""))
+        for note in (
+            *_of_model(row, document.run, first_errors.get(row.model, "")),
+            *(_reliability(row) if whole else ()),
+        )
     ]
     lines += _too_cold(document)
     lines += _not_played(document)
@@ -102,10 +108,7 @@ def _not_played(document: RowsDocument) -> Iterator[str]:
         yield f"{calls} answered with an error and not played on the world; the first: {found[0]}"
 
 
-def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
-    if row.errors:
-        errors = counted(row.errors, "error")
-        yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
+def _reliability(row: ModelSummary) -> Iterator[str]:
     if row.reliability is not None:
         k = row.reliability.trials
         enough, answered = row.reliability.cases[str(k)], row.reliability.cases["1"]
@@ -114,6 +117,12 @@ def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
                 f"pass@{k} and pass^{k} are over {enough} of {answered} cases; "
                 "the others had fewer trials with an answer"
             )
+
+
+def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
+    if row.errors:
+        errors = counted(row.errors, "error")
+        yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
     if row.recovered:

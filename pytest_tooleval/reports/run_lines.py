@@ -47,7 +47,7 @@ def score_lines(
         yield from (Line(line, bold=True) for line in head)
         yield from map(Line, lines)
     if model is None:
-        yield from (Line(line, "yellow") for line in notes(document))
+        yield from (Line(line, "yellow") for line in notes(document, whole=whole))
 
 
 def verdict_lines(
