@@ -280,15 +280,14 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
     found: dict[tuple[int, int], _Made] = {}
     for parts, also_held_back in ((2, False), (1, False), (2, True)):
         for number, index, function, status in places:
+            # The library runs some tools itself, so that they have no answer here.
+            any_fits = also_held_back or status not in NOT_RUN
+            fitting = (each for each in made if any_fits or each.status in (None, *NOT_RUN))
             key = _key(function)[:parts]
-            for known in made if (number, index) not in found else ():
-                # The library runs some tools itself, so that they have no answer here.
-                unanswered = known.status is None or known.status in NOT_RUN
-                fits = also_held_back or unanswered or status not in NOT_RUN
-                if fits and known.key[:parts] == key:
-                    found[number, index] = known
-                    made.remove(known)
-                    break
+            known = next((each for each in fitting if each.key[:parts] == key), None)
+            if known is not None and (number, index) not in found:
+                found[number, index] = known
+                made.remove(known)
     return found
 
 
