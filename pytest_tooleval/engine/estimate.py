@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -20,15 +18,17 @@ from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question
 from .clients.base import ChatRequest
-from .judge import VERDICT
 from .judge import judge_messages
+from .judge import judge_request
 from .limits.spending import price
 from .models.prices import listed
 from .models.spec import EFFORT_TOKENS
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
+from .players import player_request
 from .toolbox import Toolbox
 from .users import opening
+from .users import user_request
 
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it is not set.
 _SHORT_ANSWER = 20
@@ -78,34 +78,23 @@ def estimate(
     for case, spec, cassette, player in asked:
         replayed = _replayed(case, spec, cassette, player)
         row = row_of(spec.label, sums, replayed)
-        tools = [tool.wire for tool in case.tools]
         user = case.case.user
         turns = user.max_turns if user else len(case.turns) or 1
         fewest = 1 if user else (case.case.optimal_hops or 1) if case.case.multi_turn else turns
         longest = max(fewest, turns * case.max_rounds)
         replies = fewest, longest
-        question = _Question(case.messages, tools, sampling_for(spec, case))
-        _add(row, spec, case.trials - replayed, replies, question)
+        first = player_request(case, sampling_for(spec, case), case.messages, Toolbox(case))
+        _add(row, spec, case.trials - replayed, replies, first)
         if user is not None and player is not None:
             row = row_of(payer(player.label, "user"), others, replayed)
-            question = _Question(opening(user), (), sampling_for(player))
-            _add(row, player, case.trials - replayed, (2, turns + 1), question)
+            first = user_request(player, opening(user))
+            _add(row, player, case.trials - replayed, (2, turns + 1), first)
         if judge is not None and case.rubrics:
             row = row_of(payer(judge.label, "judge"), others, replayed)
             for rubric in case.rubrics:
-                messages = judge_messages(rubric, Transcript(case.messages))
-                question = _Question(messages, [VERDICT], sampling_for(judge), replies)
-                _add(row, judge, case.trials - replayed, (1, 1), question)
+                first = judge_request(judge, judge_messages(rubric, Transcript(case.messages)))
+                _add(row, judge, case.trials - replayed, (1, 1), first, quoted=replies)
     return [*sums.values(), *others.values()]
-
-
-class _Question(NamedTuple):
-    """The first question. `quoted`: the fewest and most replies of another model that it quotes."""
-
-    messages: Sequence[Mapping[str, Any]]
-    tools: Sequence[Mapping[str, Any]]
-    sampling: Mapping[str, Any]
-    quoted: tuple[int, int] = (0, 0)
 
 
 def _replayed(
@@ -115,18 +104,22 @@ def _replayed(
     if cassette is None or (case.case.user and player is None):
         return 0
     if case.case.user and player:
-        spec, first = player, ChatRequest(opening(case.case.user), (), "none", sampling_for(player))
+        spec, first = player, user_request(player, opening(case.case.user))
     else:
-        toolbox, sampling = Toolbox(case), sampling_for(spec, case)
-        tools = [tool.wire for tool in toolbox.tools]
-        first = ChatRequest(case.messages, tools, case.tool_choice, sampling, 0, toolbox)
+        first = player_request(case, sampling_for(spec, case), case.messages, Toolbox(case))
     requests = (structs.replace(first, trial=trial) for trial in range(case.trials))
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 
 
 def _add(
-    row: Estimate, spec: ModelSpec, trials: int, replies: tuple[int, int], asked: _Question
+    row: Estimate,
+    spec: ModelSpec,
+    trials: int,
+    replies: tuple[int, int],
+    first: ChatRequest,
+    quoted: tuple[int, int] = (0, 0),
 ) -> None:
+    """Add trials. `quoted`: the fewest and most replies of another model in the first request."""
     fewest, longest = replies
     row.calls += trials * fewest
     row.most_calls += trials * longest
@@ -136,8 +129,8 @@ def _add(
         row.least_usd = row.most_usd = None
         row.has_price = spec.input_price is not None and spec.output_price is not None
         return
-    prompt, sampling = count_tokens(asked), asked.sampling
-    shortest, longer = (prompt + replies * _REPLY_TOKENS for replies in asked.quoted)
+    prompt, sampling = count_tokens(first), first.sampling
+    shortest, longer = (prompt + replies * _REPLY_TOKENS for replies in quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
     if sampling.get("max_tokens"):  # reasoning and answer together
@@ -179,9 +172,9 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
     return None if total is None or cost is None else total + trials * cost
 
 
-def count_tokens(asked: _Question) -> int:
-    """Tokens of the first question, tools included."""
-    text = json.dumps([*asked.messages, *asked.tools], ensure_ascii=False)
+def count_tokens(first: ChatRequest) -> int:
+    """Tokens of the first request, tools included."""
+    text = json.dumps([*first.messages, *first.tools], ensure_ascii=False)
     return len(text) // CHARACTERS_PER_TOKEN
 
 

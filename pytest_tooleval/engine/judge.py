@@ -88,9 +88,14 @@ async def judge_one(
     """Ask the judge about one rubric, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)
     # Always as the first trial, so that equal conversations are judged, and paid for, once.
-    request = ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
+    request = judge_request(judge, messages)
     reply, (passed, reason) = await ask_other("judge", models, judge, request, read_verdict)
     return Judged(rubric, turn, passed, reason, judge.label, reply.cost_usd)
+
+
+def judge_request(judge: ModelSpec, messages: list[Message]) -> ChatRequest:
+    """What the judge is asked."""
+    return ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
 
 
 def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[Message]:

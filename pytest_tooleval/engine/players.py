@@ -26,6 +26,18 @@ from .toolbox import ends_chain
 _REFUSED: CallStatus = "refused"
 
 
+def player_request(
+    case: ResolvedCase,
+    sampling: Mapping[str, Any],
+    messages: Sequence[Message],
+    toolbox: Toolbox,
+    trial: int = 0,
+) -> ChatRequest:
+    """What the model under test is asked."""
+    tools = [tool.wire for tool in toolbox.tools]
+    return ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial, toolbox)
+
+
 class Player:
     """The model or agent of one trial."""
 
@@ -41,11 +53,8 @@ class Player:
     async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
         """The replies of a turn, whose messages are added to `messages`. Raises ModelError."""
         case, replies = self._case, list[Reply]()
-        tools = [tool.wire for tool in toolbox.tools]
         while True:
-            request = ChatRequest(
-                tuple(messages), tools, case.tool_choice, self._sampling, self._trial, toolbox
-            )
+            request = player_request(case, self._sampling, messages, toolbox, self._trial)
             answer = await self._models.ask(self._spec, request)
             if not isinstance(answer, Reply):
                 replies += answer

@@ -100,6 +100,11 @@ def opening(user: User) -> list[Message]:
     return [{"role": "system", "content": goal}, {"role": "user", "content": _FIRST}]
 
 
+def user_request(spec: ModelSpec, messages: Sequence[Message], trial: int = 0) -> ChatRequest:
+    """What the model that plays the user is asked."""
+    return ChatRequest(tuple(messages), (), "none", sampling_for(spec), trial)
+
+
 class SimulatedUser:
     """A user that a model plays, in one conversation."""
 
@@ -122,8 +127,7 @@ class SimulatedUser:
             heard = _NEXT.format(said="\n\n".join(said) or _SILENT)
             self._messages.append({"role": "user", "content": heard})
             self._heard = len(replies)
-        sampling = sampling_for(self._spec)
-        request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
+        request = user_request(self._spec, self._messages, self._trial)
         reply, text = await ask_other("user", self._models, self._spec, request, self._read)
         self._replies.append(reply)
         if text is None:
