@@ -866,6 +866,30 @@ def test_several_calls_are_accepted(seeded: Site, in_order: bool) -> None:
     assert found == ([{"city": {"$contains": "Rome"}}, params[1]] if in_order else given[::-1])
 
 
+def test_a_forbidden_call_is_not_accepted_and_no_matcher_is_emptied(seeded: Site) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    first = suite["test_cases"][0]
+    first["expected_params"] = {"city": {"$contains": "Paris"}}
+    suite["test_cases"] = [first, {**first, "id": "no", "forbidden_calls": ["get_weather"]}]
+    del suite["test_cases"][1]["expected_tool"], suite["test_cases"][1]["expected_params"]
+    suite["test_cases"][1]["expected_tool"] = None
+    seeded.write("weather.tooleval.json", suite)
+    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": ""}]]})
+    run = seeded.run("agent")
+    accept = page.get_by_role("button", name="Accept this answer")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Ano")
+    accept.click()
+    page.locator("dialog", has_text="it makes a forbidden call").wait_for()
+    page.locator("dialog").get_by_role("button", name="Close").last.click()
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    accept.click()
+    page.get_by_role("button", name="Update suite").click()
+    expect(page.locator("dialog", has_text="Accept this answer")).to_have_count(0)
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {"city": ""}
+
+
 def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
     played = {"id": "played", "user": {"goal": "Get it.", "model": "ada"}, "expected_calls": []}
     look = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}

@@ -7,6 +7,7 @@ import { read, removeAt, setRaw } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
 import { button, el, isolated, shown } from "./page/dom.js";
 import { exactJson, prettyJson } from "./page/json.js";
+import { causeOf } from "./page/cases.js";
 import { ABSENT } from "./page/words.js";
 
 /** @import { Path } from "./json-text.js" */
@@ -69,6 +70,8 @@ function accepted(text, place, item, trial) {
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);
   if (broken) throw new Error(`the arguments of ${shown(broken.name)} are not a JSON object`);
+  const forbidden = causeOf(trial) === "forbidden_call";
+  if (forbidden) throw new Error("it makes a forbidden call; if that is right, change forbidden_calls in the suite editor");
   const checks = trial.scores.parameter_accuracy?.checks ?? [];
   const own = ["test_cases", place];
   const set = (/** @type {string} */ key, /** @type {unknown} */ value) => {
@@ -122,10 +125,11 @@ function isOf({ what, actual }, call) {
 const OPERANDS = {
   $any_of: (values, actual) => [...values, actual],
   $approx: (operand, actual) => (typeof actual === "number" ? { ...operand, value: actual } : undefined),
-  $contains: (_, actual) => ofType("string", actual),
+  // Every text contains the empty one.
+  $contains: (_, actual) => ofType("string", actual) || undefined,
   $date: (_, actual) => ofType("string", actual),
   $exact: (_, actual) => actual,
-  $fuzzy: (_, actual) => ofType("string", actual),
+  $fuzzy: (_, actual) => ofType("string", actual) || undefined,
   $gte: (_, actual) => ofType("number", actual),
   $lte: (_, actual) => ofType("number", actual),
   $unordered: (_, actual) => (Array.isArray(actual) ? actual : undefined),

@@ -80,8 +80,9 @@ function row(use, name, value) {
     const fixed = matchers?.[menu.value]?.schema.const;
     if (fixed !== undefined) raw = JSON.stringify(fixed);
     else if (matchers?.[kind]?.schema.const !== undefined) raw = "";
-    // A single value becomes a list of one if the matcher needs a list.
-    if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
+    // A single value becomes a list of one if the matcher needs a list; an empty text was not typed.
+    if (matchers?.[menu.value]?.schema.type === "array" && raw === '""') raw = "";
+    else if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
     kind = menu.value;
     const control = fill();
     const isMissing = control !== null && raw === "";
