@@ -103,7 +103,8 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
         int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
     ]
     trials_in_both: Annotated[
-        int | None, doc("If none, as the baseline has too few: about how many in both runs decide.")
+        int | None,
+        doc("If that takes fewer: about how many trials of each case in both runs decide; null: none."),
     ]
     metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
     newly_broken_p: Annotated[

@@ -245,12 +245,14 @@ def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[C
         if model.newly_broken_p is not None:
             tests[number, None] = model.newly_broken_p
     adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
+    # After several trials, newly broken cases are tested in each model.
+    most_tests = len(tests) + sum(model.newly_broken_p is None for model in models)
     return [
         _result(
             model,
             [adjusted.get((number, each.direction), 1.0) for each in model.metrics],
             adjusted.get((number, None)),
-            len(tests),
+            most_tests,
             limits,
             "inconclusive" if model.incomparable else empty,
         )
@@ -288,9 +290,8 @@ def _result(
         passes, counts = model.metrics[0], [case.counts for case in model.cases]
         more, in_both = trials_to_compare(
             counts,
-            passes.row.drop,
-            passes.error,
-            passes.step,
+            [case.cluster for case in model.cases],
+            (passes.row.drop, passes.error, passes.step),
             limits=limits[1:],
             alpha=limits.alpha,
             tests=tests,

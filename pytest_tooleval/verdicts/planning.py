@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..scoring.thresholds import TOLERANCE
+from .statistics import dealt_variance
 from .statistics import effective_cases
+from .statistics import is_newly_broken
 from .statistics import largest_drop
 from .statistics import mean_interval
 from .statistics import newly_broken_test
@@ -128,46 +130,57 @@ def more_cases(
 
 def trials_to_compare(
     cases: Sequence[tuple[int, int, int, int]],
-    drop: float,
-    error: float,
-    step: float,
+    clusters: Sequence[int],
+    metric: tuple[float, float, float],
     *,
     limits: tuple[float, float],
     alpha: float,
     tests: int,
 ) -> tuple[int | None, int | None]:
-    """How many more new trials of each case would decide a comparison; if none would, how many in both.
+    """How many more new trials of each case would decide a comparison, and how many in both runs.
 
-    `cases` are old trials, old passes, new trials, new passes. `limits` are the allowed drop and the
-    margin. The drop and the passes of each case stay the same; standard error and step shrink. It is
-    decided if a drop above the margin is ruled out, or if the drop is above the allowed one and
-    significant by the normal approximation of the test of signs, or by the test of newly
-    broken cases.
+    The second is None unless it takes fewer new trials. `cases` are old trials, old passes, new trials,
+    new passes; `metric` the drop, its standard error and its step; `limits` the allowed drop and the
+    margin. The passes of each case stay as they are; of the standard error, only noise shrinks. It is
+    decided if a drop above the margin is ruled out, if the drop is above the allowed one and significant
+    by the normal approximation of the test of signs, or by the test of newly broken cases.
     """
+    drop, error, step = metric
     allowed, margin = limits
     differ = sum(c * m != d * n for n, c, m, d in cases)
-    before = math.fsum(1 / n + 1 / m for n, _, m, _ in cases)
+    noise = _noise(cases)
+    before = [math.fsum(1 / n + 1 / m for n, _, m, _ in cases), math.fsum(1 / m for _, _, m, _ in cases)]
 
     def decided(old: int | None, new: Callable[[int], int]) -> bool:
         """Whether these numbers of trials decide it; `old` None keeps the old trials."""
         counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
-        less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before
-        smaller = (
-            step
-            * math.fsum(1 / new(m) for _, _, m, _ in cases)
-            / math.fsum(1 / m for _, _, m, _ in cases)
-        )
-        if largest_drop(drop, error * math.sqrt(less), smaller, alpha) <= margin:
+        less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before[0]
+        smaller = step * math.fsum(1 / m for _, _, m, _ in counts) / before[1]
+        left = error * math.sqrt(1 - noise + noise * less)
+        if largest_drop(drop, left, smaller, alpha) <= margin:
             return True
-        if drop <= allowed:
-            return False
-        z = drop / (error * math.sqrt(less)) if error else 0.0
-        signs = max(math.erfc(z / math.sqrt(2)) / 2, 0.5**differ)
-        broken = newly_broken_test(counts)
+        signs = max(math.erfc(drop / left / math.sqrt(2)) / 2, 0.5**differ) if drop > allowed else 1.0
+        broken = newly_broken_test(counts, clusters)
         return min(signs, 1.0 if broken is None else broken) * tests < alpha
 
     more = _least(lambda number: decided(None, lambda m: m + number))
-    return more, None if more else _least(lambda number: decided(number, lambda m: number))
+    in_both = _least(lambda number: decided(number, lambda m: number))
+    fewest = min(m for _, _, m, _ in cases)
+    is_less = in_both is not None and (more is None or in_both < fewest + more)
+    return more, in_both if is_less else None
+
+
+def _noise(cases: Sequence[tuple[int, int, int, int]]) -> float:
+    """The share of the squared differences that dealing each case's trials to the runs by chance makes.
+
+    A newly broken case is taken to stay broken.
+    """
+    squares = [(c / n - d / m) ** 2 for n, c, m, d in cases]
+    dealt = [
+        0.0 if is_newly_broken((n, c, m, d)) else min(square, dealt_variance(c / n, n, d / m, m))
+        for square, (n, c, m, d) in zip(squares, cases, strict=True)
+    ]
+    return math.fsum(dealt) / math.fsum(squares) if any(squares) else 0.0
 
 
 def _least(decides: Callable[[int], bool]) -> int | None:

@@ -49,7 +49,9 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
   const [passing] = model.metrics;
   const change = passing && `: passing trials ${scoreText(passing.old)} → ${scoreText(passing.new)} (${signedText(passing.new - passing.old)})`;
-  const more = model.more_trials ? `; about ${plural(model.more_trials, "more trial")} of each case would decide` : model.trials_in_both ? `; about ${plural(model.trials_in_both, "trial")} of each case in both runs would decide` : "";
+  const { more_trials: further, trials_in_both: both } = model;
+  const orBoth = both ? `, or about ${both} in both runs` : "";
+  const more = further ? `; about ${plural(further, "more trial")} of each case would decide${orBoth}` : both ? `; about ${plural(both, "trial")} of each case in both runs would decide` : "";
   const rule = `Failed: a drop above ${allowed}, with an adjusted p (Holm) below ${alpha}. Passed: a drop above ${margin} is ruled out. Otherwise inconclusive.`;
   const columns = ["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "Adjusted p", "Test", "Result"];
   return [

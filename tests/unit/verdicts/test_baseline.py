@@ -344,9 +344,14 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     assert not comparison["failed"]
     assert comparison["models"][0]["worse"][0]["newly_broken"]
     assert comparison["message"] == (
-        "perhaps worse than baseline: case-0 newly broken; drops up to 0.15 not ruled out; about 2 more "
-        "trials of each case would decide (not fatal; --tooleval-fail-inconclusive makes it so)"
+        "perhaps worse than baseline: case-0 newly broken; drops up to 0.15 not ruled out; about 4 more "
+        "trials of each case would decide, or about 4 in both runs (not fatal; "
+        "--tooleval-fail-inconclusive makes it so)"
     )
+    decided = [compare(runs([1] * 30, 1), runs([0] + [n] * 29, n))["verdict"] for n in (4, 5)]
+    assert decided == ["inconclusive", "passed"]
+    decided = [compare(runs([n] * 30, n), runs([0] + [n] * 29, n))["verdict"] for n in (3, 4)]
+    assert decided == ["inconclusive", "failed"]
 
 
 def test_two_trials_may_break_by_chance() -> None:
