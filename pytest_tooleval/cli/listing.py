@@ -27,7 +27,6 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def _run_cells(run: RunSummary) -> dict[str, str]:
-    judged = run.gates_passed + run.gates_failed
     return {
         "id": printable(run.id),
         "when": local_time(run.started),
@@ -36,15 +35,14 @@ def _run_cells(run: RunSummary) -> dict[str, str]:
         "branch": branch_text(run.git),
         "models": short(", ".join(run.models)),
         "pass rate": score_text(run.pass_rate),
-        "cases": cases_text(run.cases, run.selected),
-        "passed": str(run.passed),
-        "failed": str(run.failed),
-        "errors": str(run.errors),
+        "passed": f"{run.passed}/{cases_text(run.cases, run.selected)}",
+        "failed": str(run.failed or ""),
+        "errors": str(run.errors or ""),
         "tolerated": str(run.tolerated or ""),
         "skipped": str(run.skipped or ""),
         "overall": score_text(run.overall),
-        "cost": "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
-        "gates failed": f"{run.gates_failed} of {judged}" if judged else "",
+        "cost": "" if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        "gates failed": str(run.gates_failed or ""),
         "tags": " ".join(run.tags),
     }
 

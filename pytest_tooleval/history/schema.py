@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 9
+VERSION = 10
 
 _TABLES = (
     """
@@ -25,6 +25,7 @@ _TABLES = (
         exitstatus INTEGER,
         partial INTEGER NOT NULL DEFAULT 0,
         dropped INTEGER NOT NULL DEFAULT 0,  -- lower than the baseline, which may be chance
+        unsure INTEGER NOT NULL DEFAULT 0,  -- a gate or the comparison is inconclusive
         gates_passed INTEGER NOT NULL DEFAULT 0,
         gates_failed INTEGER NOT NULL DEFAULT 0,
         run BLOB NOT NULL,          -- JSON: Run

@@ -119,8 +119,9 @@ def list_runs(
     )
     tags = _by_run(connection, "SELECT run, name FROM tags ORDER BY name", {})
     summaries = []
-    for number, gates_passed, gates_failed, is_good, *columns in connection.execute(
-        f"SELECT number, gates_passed, gates_failed, {WHICH['good']}, {RUN_COLUMNS} {newest}", bound
+    for number, gates_passed, gates_failed, unsure, is_good, *columns in connection.execute(
+        f"SELECT number, gates_passed, gates_failed, unsure, {WHICH['good']}, {RUN_COLUMNS} {newest}",
+        bound,
     ):
         run = stored_run(columns, dead)
         found = figures.get(number, {"cases": 0, "skipped": 0, "failed": 0, "errors": 0, "tolerated": 0})
@@ -128,6 +129,7 @@ def list_runs(
             run,
             is_empty=found["cases"] == found["skipped"],
             failed=gates_failed > 0 or found["failed"] + found["errors"] > found["tolerated"],
+            unsure=bool(unsure),
         )
         summary = RunSummary(
             **facts_of(run),

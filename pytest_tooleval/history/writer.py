@@ -15,6 +15,7 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..record.run import Run
+from ..reports.run_text import is_inconclusive
 from .database import Database
 from .running import Running
 from .running import this_host
@@ -31,7 +32,7 @@ _PUT_RUN = """
     INSERT INTO runs (id, started, updated, host, branch, run) VALUES (?, ?, ?, ?, ?, ?)
 """
 _FINISH_RUN = """
-    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, dropped = ?,
+    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, dropped = ?, unsure = ?,
                     gates_passed = ?, gates_failed = ?, run = ?, gates = ?, baseline = ?
     WHERE number = ?
 """
@@ -104,6 +105,7 @@ class RunWriter:
                     run.exitstatus,
                     run.partial,
                     comparison is not None and comparison.dropped,
+                    is_inconclusive(gates, comparison),
                     verdicts.count(True),
                     verdicts.count(False),
                     *map(to_json, (run, gates, comparison)),

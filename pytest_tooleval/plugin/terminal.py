@@ -117,6 +117,7 @@ class Terminal(Observer):
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
+        self._count_tolerated(terminalreporter)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
@@ -169,6 +170,15 @@ class Terminal(Observer):
         moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
         for category, known in moved.items() if reporter is not None else ():
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
+
+    def _count_tolerated(self, reporter: Any) -> None:
+        """Name tolerated cases anew in pytest's last line if a gate failed, still before the gates."""
+        before = self._tolerated
+        self._tolerated = tolerated_word(self._state.settings.shard, self._state.verdict.gates)
+        names = {f"{outcome} ({before})": f"{outcome} ({self._tolerated})" for outcome in _COLOURS}
+        for name in (*names, *_GATES.values()) if before != self._tolerated else ():
+            if name in reporter.stats:
+                reporter.stats[names.get(name, name)] = reporter.stats.pop(name)
 
     @property
     def _silent(self) -> bool:

@@ -13,7 +13,6 @@ from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
-from ..record.run import Shard
 from ..text import printable
 from ..text import shorten
 from .run_text import tolerated_word
@@ -52,7 +51,7 @@ def annotations(
             if case.outcome == outcome and told and not case.was_expected:
                 level = "warning" if case.tolerated else "error"
                 place = _file(case.file, rootpath, workspace)
-                found[level].append(_case(level, case, place, document.run.shard))
+                found[level].append(_case(level, case, place, tolerated_word(document.run.shard, gates)))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
@@ -64,12 +63,12 @@ def _tell(found: dict[str, list[str]], title: str, judged: Gate | Comparison) ->
         found[level].append(_command(level, {"title": title}, judged.message))
 
 
-def _case(level: str, case: CaseRow, file: str, shard: Shard | None) -> str:
+def _case(level: str, case: CaseRow, file: str, word: str) -> str:
     properties = {"file": file}
     if case.line > 0:
         properties["line"] = str(case.line)
     model = f"[{case.model}]" if case.model else ""
-    tolerated = f", {tolerated_word(shard)}" if case.tolerated else ""
+    tolerated = f", {word}" if case.tolerated else ""
     properties["title"] = f"{case.case}{model} {case.outcome}{tolerated}"
     return _command(level, properties, case.reason)
 

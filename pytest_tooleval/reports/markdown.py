@@ -159,7 +159,7 @@ def _verdict(document: RowsDocument) -> str:
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
     if total.tolerated:
-        parts.append(f"{total.tolerated:,} of these {tolerated_word(run.shard)}")
+        parts.append(f"{total.tolerated:,} of these {tolerated_word(run.shard, gates)}")
     if total.forbidden:
         parts.append(f"**{counted(total.forbidden, 'result')} with a forbidden call**")
     if total.errors:
@@ -215,7 +215,7 @@ def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     groups: dict[str, list[tuple[CaseRow, Moved | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
-    allowed = tolerated_word(document.run.shard)
+    allowed = tolerated_word(document.run.shard, document.gates)
     for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
         word, move = moved.get(case_key(case), ("", None))
         if word in ("", "better") and case.outcome in ("failed", "error"):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from ..engine.fallbacks import fallback_text
+from ..record.comparison import Comparison
 from ..record.document import RowsDocument
+from ..record.gates import Gate
 from ..record.gates import Verdict
 from ..record.run import Run
 from ..record.run import Status
 from ..record.summary import Fallback
 from ..text import counted
 
-Outcome = Literal["passed", "failed", "skipped"]
+Outcome = Literal["passed", "failed", "inconclusive", "skipped"]
 # A model that lacks answers has not failed.
 ModelVerdict = Verdict | Literal["error"]
 # Words and colours of a terminal.
@@ -41,11 +44,12 @@ class RunWords(Struct, frozen=True):
     details: list[str]
 
 
-def run_verdict(run: Run, *, is_empty: bool, failed: bool) -> tuple[Outcome, str]:
+def run_verdict(run: Run, *, is_empty: bool, failed: bool, unsure: bool) -> tuple[Outcome, str]:
     """The outcome that marks a run, and its verdict.
 
     `is_empty`: no case ran, so the run has not passed, whatever its exit status.
     `failed`: a case, a gate or the baseline failed.
+    `unsure`: `is_inconclusive` says so of its gates and comparison.
     """
     if run.status == "running":
         return "skipped", "Running"
@@ -57,7 +61,13 @@ def run_verdict(run: Run, *, is_empty: bool, failed: bool) -> tuple[Outcome, str
         return "skipped", _EMPTY
     if run.shard is not None:
         return "skipped", f"Shard {run.shard.number}/{run.shard.of}, not judged"
-    return "passed", "Passed"
+    return ("inconclusive", "Inconclusive") if unsure else ("passed", "Passed")
+
+
+def is_inconclusive(gates: Iterable[Gate], baseline: Comparison | None) -> bool:
+    """Whether a gate, or a baseline against which something got worse, could not decide."""
+    unsure = baseline is not None and baseline.verdict == "inconclusive" and not baseline.is_only_unsure
+    return unsure or any(gate.verdict == "inconclusive" for gate in gates)
 
 
 def run_words(document: RowsDocument) -> RunWords:
@@ -65,9 +75,13 @@ def run_words(document: RowsDocument) -> RunWords:
     run, total, baseline = document.run, document.run.total, document.baseline
     failed = total.fails_run or any(gate.failed for gate in document.gates)
     failed = failed or bool(baseline and baseline.failed)
-    outcome, words = run_verdict(run, is_empty=total.cases == total.skipped, failed=failed)
+    unsure = is_inconclusive(document.gates, baseline)
+    is_empty = total.cases == total.skipped
+    outcome, words = run_verdict(run, is_empty=is_empty, failed=failed, unsure=unsure)
     details = _problems(document)
-    tolerated = [f"{total.tolerated} {tolerated_word(run.shard)}"] if total.tolerated else []
+    tolerated = (
+        [f"{total.tolerated} {tolerated_word(run.shard, document.gates)}"] if total.tolerated else []
+    )
     if words == "Failed":
         details = details or [OTHER_TEST]
     elif outcome == "skipped" and words == _EMPTY:
@@ -107,9 +121,11 @@ def cases_text(cases: int, selected: int) -> str:
     return f"{cases} of {selected}" if cases < selected else str(cases)
 
 
-def tolerated_word(shard: object | None) -> str:
-    """The word for a failure that does not fail the run; `tooleval merge` judges those of shards."""
-    return "tolerated" if shard is None else "not judged yet"
+def tolerated_word(shard: object | None, gates: Iterable[Gate] = ()) -> str:
+    """The word for a failure that a gate judges; `tooleval merge` judges those of shards."""
+    if shard is not None:
+        return "not judged yet"
+    return "counted by a failed gate" if any(gate.failed for gate in gates) else "tolerated"
 
 
 def option_text(name: str, value: object) -> str:

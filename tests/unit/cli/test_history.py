@@ -100,11 +100,11 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
     assert done.exit_code == 0
     header, *rows = [line.split() for line in done.output.splitlines()]
     assert header[:6] == ["id", "when", "verdict", "commit", "branch", "models"]
-    assert rows[0] == "2026-03 2026-11-03 10:00 running 5bf4c1d0a main - 0 0 0 0 - -".split()
+    assert rows[0] == "2026-03 2026-11-03 10:00 running 5bf4c1d0a main - 0/0 -".split()
     assert rows[1][:7] == "2026-02 2026-11-02 10:00 failed ababababa+ new claude-3".split()
-    assert rows[1][7:] == "1.00 1 1 0 0 1.00 $0.2500 1 of 1".split()
+    assert rows[1][7:] == "1.00 1/1 1.00 $0.2500 1".split()
     assert rows[2][6:8] == ["claude-3,", "gpt-4o"]
-    assert rows[2][8:] == "0.50 2 1 1 0 0.75 $0.2500".split()
+    assert rows[2][8:] == "0.50 1/2 1 0.75 $0.2500".split()
     writer.running.end()
 
 
@@ -114,8 +114,10 @@ def test_the_list_tells_which_runs_are_good(history: History, invoke: Invoke) ->
     keep(history, 3, partial=True)
     keep(history, 4, exitstatus=2)
     keep(history, 5, exitstatus=1)  # by another test
+    keep(history, 6, gates=[structs.replace(gate(True), verdict="inconclusive")])
     rows = [re.split("  +", line) for line in invoke("history").output.splitlines()[1:]]
     assert [row[2] for row in rows] == [
+        "inconclusive, good",
         "failed, good",
         "incomplete (interrupted)",
         "passed",

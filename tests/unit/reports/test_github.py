@@ -62,7 +62,7 @@ def test_gates_come_first_and_misses_are_warnings() -> None:
         ("error", "baseline"),
         ("error", "paris[gpt-4o] failed"),
         ("error", "rome[gpt-4o] error"),
-        ("warning", "oslo[gpt-4o] failed, tolerated"),
+        ("warning", "oslo[gpt-4o] failed, counted by a failed gate"),
     ]
     assert "file" not in parsed[0][1]
     assert parsed[0][2] == "0.80 < 0.90, too low"
@@ -76,7 +76,7 @@ def test_errors_that_a_gate_allows_are_warnings() -> None:
 def test_another_plugin_may_annotate_the_failures() -> None:
     found = document(FAILED, ERROR, TOLERATED, gates=(gate(False),))
     titles = [parse(command)[1]["title"] for command in github.annotations(found, failures=False)]
-    assert titles == ["rome[gpt-4o] error", "oslo[gpt-4o] failed, tolerated"]
+    assert titles == ["rome[gpt-4o] error", "oslo[gpt-4o] failed, counted by a failed gate"]
 
 
 def test_nothing_to_say() -> None:

@@ -33,6 +33,11 @@ ERROR = row("error", no_answer(), tolerated=True)
         ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
         (
             [PASSED],
+            {"exitstatus": 0, "gates": ({**gate(False), "verdict": "inconclusive", "failed": False},)},
+            "inconclusive Inconclusive: 1 of 1 result passed · 1 of 1 gate inconclusive",
+        ),
+        (
+            [PASSED],
             {"exitstatus": 1, "gates": (gate(False), gate(True)), "baseline": comparison()},
             "failed Failed: 1 of 2 gates failed · worse than the baseline",
         ),
