@@ -13,6 +13,7 @@ from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import SuiteError
 from ..record.metrics import LIMITS
+from ..record.results import CaseRow
 from ..scoring.registry import ScorerRegistry
 from ..suite.explain import listing
 from ..suite.fingerprints import ToolsContent
@@ -143,18 +144,26 @@ def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
 
 def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
     """What is wrong with a model, suite or tag of a gate; empty if nothing is."""
-    names = {
-        "model": {case.spec.label for case in cases if case.spec},
-        "suite": {case.origin.suite.name for case in cases},
-        "tag": {tag for case in cases for tag in case.case.case.tags},
-    }
+    rows = [_planned(case) for case in cases]
     for rule in settings.gates.rules:
-        known = names[rule.scope]
+        known = {name for row in rows for name, _ in rule.scope.keys(row) if name}
         if rule.name is not None and rule.name not in known:
+            scope = rule.scope.name
             hint = near(rule.name, known) or f"; there is {listing(sorted(known)) or 'none'}"
-            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={rule.scope}={rule.name}"
-            return f"{gate}: no case has this {rule.scope}{hint}"
+            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={rule.name}"
+            return f"{gate}: no case has this {scope}{hint}"
     return ""
+
+
+def _planned(item: CaseItem) -> CaseRow:
+    return CaseRow(
+        nodeid=item.nodeid,
+        suite=item.origin.suite.name,
+        case=item.case.id,
+        model=item.spec.label if item.spec else "",
+        outcome="skipped",
+        tags=tuple(item.case.case.tags),
+    )
 
 
 def _xfail_mark(xfail: bool | str | XFail) -> pytest.MarkDecorator:

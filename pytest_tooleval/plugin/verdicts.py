@@ -17,6 +17,7 @@ from ..reports.run_text import tolerated_word
 from ..reports.text import GATE_FILE
 from ..reports.text import render_case
 from ..text import printable
+from ..verdicts.rules import SCOPES
 from ..verdicts.run import Finding
 from ..verdicts.run import tolerates
 from .settings import Settings
@@ -49,9 +50,7 @@ def undecided(
         # pass^3 has no value yet after two trials.
         if gate.verdict == "inconclusive" or (gate.kind == "fail_under" and gate.value is None)
         for case in cases
-        if case.model == gate.model
-        and gate.suite in (None, case.suite)
-        and (gate.tag is None or gate.tag in case.tags)
+        if case.model == gate.model and gate.of in [name for name, _ in SCOPES[gate.scope].keys(case)]
     }
     if comparison is None:
         return found

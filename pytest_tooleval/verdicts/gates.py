@@ -19,6 +19,7 @@ from .options import strict_text
 from .planning import more_cases
 from .planning import more_trials
 from .rules import ERRORS
+from .rules import MODEL
 from .rules import PASS_RATE
 from .rules import RELIABILITY
 from .rules import Rule
@@ -75,7 +76,8 @@ def _judge(
 ) -> list[Gate]:
     groups = groups_of(rule, cases)
     if not groups:
-        what = f"{rule.scope} {rule.name}" if rule.name else f"any {rule.scope}"
+        scope = rule.scope.name
+        what = f"{scope} {rule.name}" if rule.name else f"any {scope}"
         needs = "" if rule.over else f", needs {rule.needed:g}"
         message = f"{rule.metric}: no case of {what} was evaluated{needs}"
         return [
@@ -93,7 +95,7 @@ def _judge(
     shared = {name for name, count in Counter(name for name, _ in files).items() if count > 1}
     gates = []
     for (model, name, file), rows in groups.items():
-        where = model if name is None else f"{model}, {rule.scope} {name}"
+        where = model if rule.scope is MODEL else f"{model}, {rule.scope.name} {name}"
         # The file distinguishes suites of the same name.
         where += f" ({file})" if file is not None and name in shared else ""
         gate = _judge_group(rule, rows, allowed, confidence)
@@ -102,8 +104,8 @@ def _judge(
                 gate,
                 name=f"{rule.metric} of {where}",
                 model=model,
-                suite=name if rule.scope == "suite" else None,
-                tag=name if rule.scope == "tag" else None,
+                scope=rule.scope.name,
+                of=name,
                 failed=gate.verdict == "failed",
                 message=f"{rule.metric} of {where}: {gate.message}",
             )
@@ -111,17 +113,15 @@ def _judge(
     return gates
 
 
-def groups_of(
-    rule: Rule, cases: Sequence[CaseRow]
-) -> dict[tuple[str, str | None, str | None], list[CaseRow]]:
+def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
     """The cases of each model, or of each suite or tag of each model, in order of appearance.
 
-    The key is (model, suite or tag, file of the suite).
+    A key is a model and a key of the scope.
     """
-    groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = defaultdict(list)
+    groups: dict[tuple[str, str, str | None], list[CaseRow]] = defaultdict(list)
     for case in cases:
-        for name in rule.names(case):
-            groups[case.model, name, case.file if rule.scope == "suite" else None].append(case)
+        for name, file in rule.keys(case):
+            groups[case.model, name, file].append(case)
     return groups
 
 
@@ -244,7 +244,7 @@ def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
 def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow]) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
-    total = 0 if rule.scope == "tag" else sum(whole.values())
+    total = sum(whole.values()) if rule.scope.whole else 0
     trials = sum(case.scored for case in found)
     part = f"{len(found)} of " if total > len(found) else ""
     text = part + counted(max(total, len(found)), "case")
@@ -295,7 +295,7 @@ def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str
 
 def tolerated(case: CaseRow, rule: Rule) -> bool:
     """Whether this gate judges a failed case, or one without an answer, in its stead."""
-    if not rule.names(case):
+    if not rule.keys(case):
         return False
     if case.outcome == "error":
         return rule.metric == ERRORS and bool(case.trials)

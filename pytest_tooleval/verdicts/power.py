@@ -11,6 +11,7 @@ from ..text import counted
 from .gates import groups_of
 from .planning import least_cases
 from .planning import reach
+from .rules import MODEL
 from .rules import PASS_RATE
 from .rules import Rule
 from .statistics import clusters_of
@@ -26,7 +27,7 @@ def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
     for gate in gates:
         found: dict[str, dict[str, list[str]]] = {}
         for (model, name, _), group in groups_of(gate, cases).items() if gate.needed else ():
-            where = "" if name is None else f" of {gate.scope} {name}"
+            where = "" if gate.scope is MODEL else f" of {gate.scope.name} {name}"
             texts = found.setdefault(f"gate {gate.metric}{where} {gate.needed:g}", {})
             texts.setdefault(_power(gate, group, confidence), []).append(model)
         for title, texts in found.items():

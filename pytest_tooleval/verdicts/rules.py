@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
-from typing import cast
+from typing import NamedTuple
 
 from ..record.metrics import AMOUNTS
 from ..record.metrics import PENALTIES
@@ -14,13 +15,33 @@ from ..record.results import CaseRow
 from ..text import near
 from ..text import read_number
 
-Scope = Literal["model", "suite", "tag"]
+
+class Scope(NamedTuple):
+    """What a gate judges one by one.
+
+    `keys` are the names of those that a case is in, each with the file if names are unique only there.
+    Of a `whole` one, it is known how many cases its suites have.
+    """
+
+    name: str
+    keys: Callable[[CaseRow], Iterable[tuple[str, str | None]]]
+    whole: bool = True
+
+
+MODEL = Scope("model", lambda case: [(case.model, None)])
+SCOPES = {
+    scope.name: scope
+    for scope in (
+        MODEL,
+        Scope("suite", lambda case: [(case.suite, case.file)]),
+        Scope("tag", lambda case: [(tag, None) for tag in case.tags], whole=False),
+    )
+}
 
 PASS_RATE = "pass_rate"
 ERRORS = "errors"
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
-_SCOPES = ("model", "suite", "tag")
-_SCOPED = "a scope is model, suite or tag, with a name or without (each of them)"
+_SCOPED = f"scopes are {', '.join(SCOPES)}, with a name or without (each of them)"
 _UNDER = (
     "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, 90%, "
     f"tool_selection=0.95, suite:overall=0.8 or tag=smoke:1; {_SCOPED}"
@@ -42,7 +63,7 @@ class Rule:
 
     metric: str
     needed: float
-    scope: Scope = "model"
+    scope: Scope = MODEL
     name: str | None = None
     over: bool = False
     share: bool = False
@@ -58,12 +79,9 @@ class Rule:
         reliability = RELIABILITY.fullmatch(self.metric)
         return int(reliability[2]) if reliability else 1
 
-    def names(self, case: CaseRow) -> list[str | None]:
-        """The suite or tags that it judges a case in, or None for the model; empty if it does not."""
-        if self.scope == "model":
-            return [None] if self.name in (None, case.model) else []
-        found = [case.suite] if self.scope == "suite" else case.tags
-        return [name for name in found if self.name in (None, name)]
+    def keys(self, case: CaseRow) -> list[tuple[str, str | None]]:
+        """The keys of its scope in which it judges a case; empty if it does not."""
+        return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
 
 
 def read_rule(text: str, *, over: bool) -> Rule:
@@ -73,16 +91,16 @@ def read_rule(text: str, *, over: bool) -> Rule:
     metric, _, number = (part.strip() for part in condition.rpartition("="))
     scope, equals, name = (part.strip() for part in group.partition("="))
     scope = scope or "model"
-    if meant := near(scope, _SCOPES) if scope not in _SCOPES else "":
+    if meant := near(scope, SCOPES) if scope not in SCOPES else "":
         raise ValueError(f"unknown scope {scope}{meant}")
     problem = _over_problem(metric) if over else _under_problem(metric)
     if problem:
         raise ValueError(problem)
     needed, share = _most(metric, number) if over else (_number(number), False)
     fits = 0.0 <= needed <= (sys.float_info.max if over else 1.0)
-    if not fits or scope not in _SCOPES or (equals and not name):
+    if not fits or scope not in SCOPES or (equals and not name):
         raise ValueError(_OVER if over else _UNDER)
-    return Rule(metric or PASS_RATE, needed, cast("Scope", scope), name or None, over, share)
+    return Rule(metric or PASS_RATE, needed, SCOPES[scope], name or None, over, share)
 
 
 def _under_problem(metric: str) -> str:

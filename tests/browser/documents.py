@@ -212,8 +212,8 @@ def gate(name: str, needed: float, value: float, passed: bool) -> dict[str, Any]
         "kind": "fail_under",
         "name": name,
         "model": name.rpartition(" ")[2],
-        "suite": None,
-        "tag": None,
+        "scope": "model",
+        "of": None,
         "metric": "overall",
         "needed": needed,
         "value": value,
@@ -348,10 +348,7 @@ def hostile_document() -> Document:
     for number, text in enumerate(texts):
         for model in (text if number < 3 else EVIL[0], "ordinary"):
             rows.append(_hostile_row(number, text, model))
-    gates = [
-        {**gate(text, 0.9, float("nan"), False), "message": text, "suite": text, "tag": text}
-        for text in texts
-    ]
+    gates = [{**gate(text, 0.9, float("nan"), False), "message": text, "of": text} for text in texts]
     found = comparison()
     found["old"]["name"] = EVIL[1]
     found["models"][0].update(old=EVIL[0], new=EVIL[2])

@@ -335,7 +335,7 @@ def test_collecting_judges_nothing(three: Project) -> None:
     [
         ("--tooleval-fail-under=90", "expected [[]SCOPE:][[]METRIC=]VALUE"),
         ("--tooleval-fail-under=", "expected [[]SCOPE:][[]METRIC=]VALUE"),
-        ("--tooleval-fail-under=case:0.9", "a scope is model, suite or tag"),
+        ("--tooleval-fail-under=case:0.9", "scopes are model, suite, tag"),
         ("--tooleval-fail-under=suite=:0.9", "expected [[]SCOPE:][[]METRIC=]VALUE"),
         ("--tooleval-fail-under=pass@=0.9", "a number of trials after pass@"),
         ("--tooleval-fail-under=nan", "a value from 0 to 1"),
