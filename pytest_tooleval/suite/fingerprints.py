@@ -12,6 +12,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import BaseModel
+
 from .model import ResolvedCase
 from .model import Suite
 from .model import TestCase
@@ -29,39 +31,51 @@ def content_of_bytes(data: bytes) -> str:
 
 
 def content_of_case(suite: Suite, case: TestCase) -> str:
-    """16 hex digits for the prompt and the expectations of a case."""
-    prompt = case.prompt
-    calls = case.expected_calls
-    parts: list[Any] = [
-        [message.model_dump() for message in prompt] if isinstance(prompt, list) else prompt,
-        case.expected_tool,
-        case.expected_params,
-        None if calls is None else [[call.tool, call.params] for call in calls],
-        case.call_order,
-        case.param_scoring or suite.param_scoring or DEFAULT_MODE,
-    ]
-    if forbidden := suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls:
-        parts.append([call if isinstance(call, str) else [call.tool, call.params] for call in forbidden])
+    """16 hex digits for the prompt and the expectations of a case.
+
+    By name, without what is not set: so a new optional field leaves old fingerprints alone.
+    """
+    prompt, calls = case.prompt, case.expected_calls
+    forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
+    parts: dict[str, Any] = {
+        "prompt": [_set_fields(each) for each in prompt] if isinstance(prompt, list) else prompt,
+        "expected_tool": case.expected_tool,
+        "expected_params": case.expected_params,
+        "expected_calls": None if calls is None else [[call.tool, call.params] for call in calls],
+        "call_order": case.call_order,
+        "param_scoring": case.param_scoring or suite.param_scoring or DEFAULT_MODE,
+        "forbidden_calls": [
+            call if isinstance(call, str) else [call.tool, call.params] for call in forbidden or ()
+        ]
+        or None,
+        "approvals": case.approvals or None,
+    }
+    if case.multi_turn or case.is_conversation:
+        parts |= {"max_rounds": case.max_rounds, "mock_responses": case.mock_responses or None}
     if case.multi_turn:
-        parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
+        parts |= {
+            "optimal_hops": case.optimal_hops,
+            "valid_prerequisites": case.valid_prerequisites,
+        }
     if case.is_conversation:
         world = world_of(suite, case)
-        # Like tools, the model that plays the user does not count.
-        user = case.user and case.user.model_dump(exclude={"model"})
-        parts += [[turn.model_dump(exclude_unset=True) for turn in case.turns or ()] or user]
-        parts += [
-            case.max_rounds,
-            case.match,
-            case.results,
-            case.expected_state,
-            case.expected_text,
-            case.mock_responses,
-        ]
-        parts += [world.target, world.args] if world else []
-        parts += ["play_failed_calls"] if case.play_failed_calls else []
-    if case.approvals:
-        parts.append(case.approvals)
-    return content_of_bytes(_SORTED.encode(parts).encode())
+        parts |= {
+            "match": case.match,
+            "results": case.results,
+            "expected_state": case.expected_state,
+            "expected_text": case.expected_text,
+            "turns": [_set_fields(turn) for turn in case.turns or ()] or None,
+            # Like tools, the model that plays the user does not count.
+            "user": case.user and _set_fields(case.user, "model"),
+            "world": world and [world.target, world.args],
+            "play_failed_calls": case.play_failed_calls or None,
+        }
+    named = {name: value for name, value in parts.items() if value is not None}
+    return content_of_bytes(_SORTED.encode(named).encode())
+
+
+def _set_fields(part: BaseModel, *but: str) -> dict[str, Any]:
+    return part.model_dump(exclude_unset=True, exclude=set(but))
 
 
 class ToolsContent:

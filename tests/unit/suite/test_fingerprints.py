@@ -80,6 +80,11 @@ def test_defaults_of_the_suite_count_like_those_of_the_case() -> None:
     assert content({"param_scoring": "bfcl"}) == content(param_scoring="bfcl") != content()
 
 
+def test_a_new_optional_field_leaves_the_fingerprints_of_old_runs() -> None:
+    """They are stored: who changes them makes every baseline incomparable."""
+    assert content() == "7c746d44ecc4ec7e"
+
+
 def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
     """A new one would else be the same case whatever it holds."""
     limits = {"max_tokens", "temperature", "thresholds", "trials", "pass_rule", "tool_choice", "weight"}
