@@ -220,7 +220,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return make_scheduler(config, log, config.stash[_settings_key])
 
 
-@pytest.hookimpl(wrapper=True)
+# Gates are reported after the terminal's [100%].
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     # Not in pytest_collection_finish: that one also runs for --collect-only and after errors.
     before = session.config.stash.get(_session_key, None)

@@ -275,8 +275,9 @@ def test_a_recording_says_how_many_answers_it_holds(project: Project, workers: S
     ],
 )
 def test_the_totals_are_those_of_the_cases(project: Project, option: str, last: str) -> None:
+    """And the line of dots ends with 100%."""
     project.suite(right("a"), right("b"), wrong("c"), wrong("d", xfail=True), right("e", skip=True))
-    project.run(option).stdout.fnmatch_lines([f"=* {last} in *"])
+    project.run(option).stdout.fnmatch_lines(["weather.tooleval.json ..* [[]100%]", f"=* {last} in *"])
 
 
 def test_a_run_with_a_failed_gate_ends_in_red(project: Project) -> None:
