@@ -93,14 +93,15 @@ def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], bro
     if row.errors == run:
         return f"{counted(run, 'case')} without an answer"
     found = {
-        f"FAILED{every}": broken,
         "without an answer": row.errors,
         "expected to fail": expected,
         tolerated_word(None): 0 if any(gate.failed for gate in gates) else row.tolerated - expected,
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
     }
     passed = f"{row.passed} of {counted(run, 'case')} passed"
-    return ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
+    text = ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
+    # They are among those before.
+    return f"{text}; {broken} FAILED{every}" if broken else text
 
 
 def _line(
