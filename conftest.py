@@ -25,7 +25,7 @@ settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples
 settings.register_profile("search", _PATIENT, derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 
-# What takes long for its worth while you work on something else: `pytest -m "not slow"` leaves it out.
+# What takes long for its worth while you work on something else. A plain `pytest` leaves it out.
 # These start browsers, servers, workers of xdist or whole virtual environments, import litellm, or fuzz.
 SLOW = (
     "tests/frameworks",
@@ -56,6 +56,13 @@ SLOW = (
 
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.
 collect_ignore_glob = ["examples/*", "docs/*"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave slow tests out where nobody asks for any."""
+    is_plain = config.args_source is not pytest.Config.ArgsSource.ARGS
+    if is_plain and "CI" not in os.environ and not config.option.markexpr and not config.option.keyword:
+        config.option.markexpr = "not slow"
 
 
 @pytest.fixture(autouse=True)
