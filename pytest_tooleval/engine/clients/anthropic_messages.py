@@ -85,7 +85,7 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
         body["tool_choice"] = choice
     body |= _thinking(rest.pop("thinking", None), rest.pop("reasoning_effort", None), listed or {})
     budget = body.get("thinking", {}).get("budget_tokens")
-    most = budget + _MAX_TOKENS if budget else (listed or {}).get("max_tokens", _MAX_TOKENS)
+    most = budget + _MAX_TOKENS if budget else (listed or {}).get("max_output_tokens", _MAX_TOKENS)
     body["max_tokens"] = rest.pop("max_completion_tokens", rest.pop("max_tokens", most))
     if (stop := rest.pop("stop", None)) is not None:
         body["stop_sequences"] = [stop] if isinstance(stop, str) else stop

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import importlib
 import json
 import logging
 import os
@@ -111,6 +112,9 @@ def load_before_asking() -> None:
         litellm = load_litellm()
         # For the first answer, pydantic builds its types and warns about dozens of fields.
         litellm.ModelResponse()
+        # From litellm 1.110 on, the first request imports it.
+        with contextlib.suppress(ImportError):
+            importlib.import_module("litellm.llms.github_copilot.per_user_auth")
 
 
 def guard_logs() -> None:
@@ -224,10 +228,11 @@ class LitellmClient:
         status = getattr(error, "status_code", None)
         bodies = (getattr(cause, "body", None) for cause in chain(error))
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
-        said = self._clean(str(error))
-        found = (refused_answer(status, text, said, latency_s) for text in [*texts, str(error)])
+        text = _text_of(error)
+        said = self._clean(text)
+        found = (refused_answer(status, each, said, latency_s) for each in [*texts, text])
         refused = next((answer for answer in found if answer is not None), None)
-        if refused is not None or not _NO_MESSAGE.search(str(error)):
+        if refused is not None or not _NO_MESSAGE.search(text):
             return refused
         document = native.document()
         if not isinstance(document, dict):
@@ -258,7 +263,7 @@ class LitellmClient:
             getattr(error, "response", None), "headers", None
         )
         # Messages about litellm's own failures include a traceback.
-        text = self._clean(str(error).partition("Traceback (most recent call last)")[0])
+        text = self._clean(_text_of(error).partition("Traceback (most recent call last)")[0])
         if refused and self._spec.provider.name == "azure" and wants_responses(text):
             deployment = self._spec.model.removeprefix("azure/")
             text += f' (model = "azure/responses/{deployment}" asks there: {self._spec.place})'
@@ -313,6 +318,17 @@ def _status(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
+def _text_of(error: Exception) -> str:
+    """What litellm says; with the response, where the openai library of today tells its status alone."""
+    text = str(error)
+    if not _ONLY_STATUS.search(text):
+        return text
+    responses = (getattr(cause, "response", None) for cause in chain(error))
+    bodies = (getattr(response, "text", "") for response in responses)
+    return " - ".join(filter(None, (text, next(filter(None, bodies), ""))))
+
+
+_ONLY_STATUS = re.compile(r"Error code: \d+$")
 # Class names at the start, and advice at the end, such as to drop parameters.
 _LITELLM_TALK = re.compile(
     r"^(litellm\.)?((\w+Error|Timeout( Error)?): (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
@@ -324,7 +340,8 @@ _LITELLM_TALK = re.compile(
 # litellm's messages for a 200 that is not a chat answer.
 _NO_MESSAGE = re.compile(
     r"Invalid response object|Empty or invalid response|Error converting to valid response"
-    r"|provider returned 'choices' that is not a list|Unable to get json response"
+    r"|provider returned ('choices' that is not a list|a response with no 'choices')"
+    r"|Unable to get json response"
     r"|Exceeds the limit \(\d+ digits\)|maximum recursion depth exceeded"
 )
 
