@@ -41,9 +41,9 @@ def models(context: click.Context) -> None:
     rows = [
         {
             "model": printable(spec.label),
-            "calls": printable(spec.callable or spec.model),
+            "calls": printable(spec.target),
             "over": _over(spec),
-            "key": printable(spec.key_variable or ""),
+            "key": printable(spec.key_variable or ", ".join(spec.headers.values())),
             "defined at": tables.place(spec.label),
         }
         for spec in specs
@@ -58,6 +58,8 @@ def _over(spec: ModelSpec) -> str:
         return "Python"
     if spec.model == LEXICAL:
         return "this package"
+    if spec.url:
+        return "HTTP"
     address = spec.base or (spec.provider.base if spec.protocol else "")
     return printable(shown_address(address)) or "litellm"
 
@@ -80,7 +82,7 @@ def check(name: str, timeout: float) -> None:
     from ..engine.models.tables import resolve_models
 
     (spec,) = resolve_models([name], read_tables(Path.cwd()))
-    click.echo(printable(f"{spec.label}: {spec.callable or spec.model}, over {_over(spec)}"))
+    click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))
     tried = list(try_out(spec, timeout))
     for line in table([_row(each) for each in tried], texts=("asked with", "works", "sent instead")):
         click.echo(line)

@@ -125,7 +125,7 @@ def _add(
     row.most_calls += trials * longest
     if not trials or spec.model == LEXICAL:
         return
-    if spec.callable:  # the questions of an agent to its model are unknown
+    if spec.is_agent:  # the questions of an agent to its model are unknown
         row.least_usd = row.most_usd = None
         row.has_price = spec.input_price is not None and spec.output_price is not None
         return

@@ -12,7 +12,8 @@ from .base import ChatClient
 
 def make_client(spec: ModelSpec) -> ChatClient:
     """The client for a model."""
-    keep_secret(spec.api_key_env)
+    for variable in (spec.api_key_env, *spec.headers.values()):
+        keep_secret(variable)
     return client_for(spec)(spec)
 
 
@@ -22,6 +23,10 @@ def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
         from .callable_client import CallableClient
 
         return CallableClient
+    if spec.url:
+        from .deployed import DeployedClient
+
+        return DeployedClient
     if spec.model == LEXICAL:
         from .lexical import LexicalClient
 
@@ -51,7 +56,7 @@ def load_client(spec: ModelSpec) -> None:
     """
     client_for(spec)
     _ = spec.modules  # read from the sources of an agent
-    if not (spec.callable or spec.model == LEXICAL or spec.protocol):
+    if not (spec.is_agent or spec.model == LEXICAL or spec.protocol):
         from .litellm_client import load_before_asking
 
         load_before_asking()

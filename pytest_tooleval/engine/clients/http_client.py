@@ -119,7 +119,9 @@ class HttpClient(ABC):
     def _answer(self, answered: Answered, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
-        document = _parsed(answered, self._clean)
+        return self._read(_parsed(answered, self._clean), answered, request)
+
+    def _read(self, document: Mapping[str, Any], answered: Answered, request: ChatRequest) -> ChatAnswer:
         chat = self._chat(document, request)
         error = chat.get("error") or document.get("error")
         if error and (not isinstance(error, Mapping) or any(error.values())):
@@ -169,7 +171,8 @@ class HttpClient(ABC):
         return one_line(text, self._spec)
 
     def _no_address(self) -> ModelError:
-        where = "api_base" if self._spec.api_base else self._spec.base_variable
+        named = "url" if self._spec.url else "api_base"
+        where = named if self._spec.url or self._spec.api_base else self._spec.base_variable
         return ModelError(
             f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
             f"{shown_address(self._base)!r} ({self._spec.place})",

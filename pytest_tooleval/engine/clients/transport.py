@@ -30,23 +30,34 @@ _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
 def key_from(spec: ModelSpec) -> str | None:
     """The API key of a model, if its variable is known. Raises ModelError when that is empty."""
     variable = spec.key_variable
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
+    return None if variable is None else _value_of(variable, "the API key", spec)
+
+
+def headers_from(spec: ModelSpec) -> dict[str, str]:
+    """The headers of an agent at an address. Raises ModelError when a variable is empty."""
+    return {
+        name: _value_of(value, f"the value of the header {name}", spec)
+        for name, value in spec.headers.items()
+    }
+
+
+def _value_of(variable: str, what: str, spec: ModelSpec) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
         raise ModelError(
-            f"the environment variable {variable} is not set; set it to the API key for model "
+            f"the environment variable {variable} is not set; set it to {what} for model "
             f"{spec.label!r} ({spec.place})",
             kind="credentials",
             fatal=True,
         )
-    return key
+    return value
 
 
 def missing_key(spec: ModelSpec) -> str | None:
     """The message for a model whose key is missing; None if it is not known to be."""
     try:
         key_from(spec)
+        headers_from(spec)
     except ModelError as error:
         return error.message
     return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -49,12 +51,19 @@ class ModelSpec:
     """A model and how to ask it. It has the name of the key's variable, never the key.
 
     `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits, None for none; `timeout`
-    is in seconds per call. The parameters in `omit` are never sent.
+    is in seconds per call. The parameters in `omit` are never sent. `url` is the address of an agent,
+    `headers` the variables of its headers, `request` what is sent, `answer` the API whose documents it
+    answers with, or the JSON Pointers of text and calls, `conversation` that of the conversation's id.
     """
 
     label: str
     model: str = ""
     callable: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict)
+    answer: str | Mapping[str, str] = ""
+    conversation: str | None = None
     api: str | None = None
     api_base: str | None = None
     api_key_env: str | None = None
@@ -71,9 +80,19 @@ class ModelSpec:
     folder: Path | None = None
 
     @property
+    def is_agent(self) -> bool:
+        """Whether it is an agent, whose own questions to its model are unknown."""
+        return bool(self.callable or self.url)
+
+    @property
+    def target(self) -> str:
+        """What is asked."""
+        return self.callable or self.url or self.model
+
+    @property
     def provider(self) -> Provider:
         """Who is asked; a row without a name where nothing is known of it."""
-        if self.callable:
+        if self.is_agent:
             return UNKNOWN
         asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
         return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN)
@@ -136,6 +155,9 @@ class ModelSpec:
 
         For an agent it includes a hash of its module, so that changed code is asked again.
         """
+        if self.url:
+            form = json.dumps([self.request, self.answer, self.conversation], sort_keys=True)
+            return f"url:{self.url}@{hashlib.sha256(form.encode()).hexdigest()[:12]}"
         if not self.callable:
             return self.model
         own = own_module(self.callable, self.folder)

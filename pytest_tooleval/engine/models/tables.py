@@ -134,9 +134,17 @@ def _tables(path: Path, prefix: str) -> ModelTables:
             "tooleval_model in pytest's ini file"
         )
     for table in tables.values():
-        variable = table.get("api_key_env") if isinstance(table, dict) else None
-        keep_secret(variable if isinstance(variable, str) else None)
+        for variable in _variables(table):
+            keep_secret(variable)
     return ModelTables(path, text, prefix, tables)
+
+
+def _variables(table: object) -> Iterator[str]:
+    """The variables that a table names, which may still be wrong."""
+    if isinstance(table, dict):
+        headers = table.get("headers")
+        named = (table.get("api_key_env"), *(headers.values() if isinstance(headers, dict) else ()))
+        yield from (variable for variable in named if isinstance(variable, str))
 
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -144,6 +152,16 @@ _Count = Annotated[int, msgspec.Meta(gt=0)]
 _Target = Annotated[str, msgspec.Meta(pattern=r"^[\w.]+:[\w.]+$")]
 _Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$")]
 _Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*$")]
+_Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?$")]
+
+
+class _Pointers(msgspec.Struct, forbid_unknown_fields=True):
+    """Where in an agent's answer its text and its calls stand, and in a call its name and arguments."""
+
+    text: _Pointer | None = None
+    calls: _Pointer | None = None
+    name: _Pointer | None = None
+    arguments: _Pointer | None = None
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
@@ -151,6 +169,11 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
 
     model: str | None = None
     callable: _Target | None = None
+    url: _Address | None = None
+    headers: dict[str, _Variable] | None = None
+    request: dict[str, Any] | None = None
+    answer: Literal["chat", "responses", "messages"] | _Pointers | None = None
+    conversation: _Pointer | None = None
     api: Literal["openai", "litellm"] | None = None
     api_base: _Address | None = None
     api_key_env: _Variable | None = None
@@ -176,10 +199,23 @@ _EXPECTED = {
     "reasoning_effort": f"expected one of {', '.join(EFFORTS)}",
     "callable": 'expected "module:function"',
     "api_base": 'expected a URL without credentials and query, such as "http://localhost:8000/v1"',
+    "url": 'expected a URL without credentials and query, such as "https://shop.example/chat"',
+    "headers": 'expected the variable of each header\'s value, such as { Authorization = "SHOP_AUTH" }',
+    "answer": (
+        'expected "chat", "responses" or "messages", or JSON Pointers such as '
+        '{ text = "/reply", calls = "/steps", name = "/tool", arguments = "/input" }'
+    ),
+    "conversation": 'expected a JSON Pointer such as "/thread_id"',
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
 }
+_OF_AGENTS = ("headers", "request", "answer", "conversation")
+_FOR_AGENTS = frozenset(
+    (*_OF_AGENTS, "url", "timeout", "max_concurrency", "requests_per_minute", "tokens_per_minute")
+)
+# What the request of an agent may name.
+PLACEHOLDERS = ("$prompt", "$messages", "$system", "$tools", "$conversation")
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
-_ADDRESSES = ("base_url", "url", "endpoint", "host")  # of other libraries, for api_base
+_ADDRESSES = ("base_url", "endpoint", "host")  # of other libraries, for api_base
 # These belong to the case or the engine, or would make models incomparable.
 _NOT_EXTRA = frozenset(
     "messages tools tool_choice functions function_call model stream n api_base base_url timeout "
@@ -214,8 +250,13 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise fail(f"{key}: expected a JSON value ({error})", key) from None
-    if ("model" in table) == ("callable" in table):
-        raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
+    if sum(key in table for key in ("model", "callable", "url")) != 1:
+        raise fail(
+            'expected one of model = "PROVIDER/NAME", callable = "module:function", or url = '
+            '"https://..." of an agent; the address of a model\'s server is api_base'
+        )
+    if wrong := _wrong_agent(table):
+        raise fail(*wrong)
     if problem := _wrong_extra(table.get("extra", {})):
         raise fail(f"extra: {problem}", "extra")
     if "api" in table:
@@ -228,6 +269,40 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
+
+
+def _wrong_agent(table: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with the keys of an agent at an address, and with which; None if nothing is."""
+    if "url" not in table:
+        wrong = next((key for key in _OF_AGENTS if key in table), None)
+        return None if wrong is None else (f"{wrong}: only for an agent with a url", wrong)
+    for key in table:
+        if key not in _FOR_AGENTS:
+            return f"{key}: not for an agent with a url; what it gets stands in request", key
+    if "request" not in table:
+        return 'url: also needs request, such as { message = "$prompt" }', "url"
+    answer = table.get("answer", {})
+    if not (isinstance(answer, str) or answer.keys() & {"text", "calls"}):
+        return f"answer: {_EXPECTED['answer']}", "answer" if answer else "url"
+    names = [text for text in _texts_within(table["request"]) if text.startswith("$")]
+    for name in names:
+        if name not in PLACEHOLDERS:
+            hint = near(name, PLACEHOLDERS) or f"; expected one of {', '.join(PLACEHOLDERS)}"
+            return f"request: unknown {name}{hint}", "request"
+    if not {"$prompt", "$messages"} & set(names):
+        return 'request: expected "$prompt" or "$messages" in it', "request"
+    if "$conversation" in names and "conversation" not in table:
+        return 'request: "$conversation" needs conversation, the JSON Pointer of the id', "request"
+    return None
+
+
+def _texts_within(value: Any) -> Iterator[str]:
+    """The texts in a value and in all values inside it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _texts_within(member)
 
 
 def _wrong_extra(extra: Mapping[str, Any]) -> str:

@@ -1,0 +1,203 @@
+"""An agent at an address, with its own loop and tools: its calls are read, and never run.
+
+A model's table has the address, the request and where in the answer text and calls stand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...record.transcript import text_of
+from ...record.untrusted import as_mapping
+from ...text import json_text
+from ..models.spec import ModelSpec
+from . import anthropic_messages
+from . import openai_responses
+from .base import ChatAnswer
+from .base import ChatRequest
+from .event_streams import events
+from .event_streams import joined_chat
+from .event_streams import joined_messages
+from .event_streams import joined_responses
+from .http_client import Answered
+from .http_client import HttpClient
+from .transport import headers_from
+from .transport import not_json
+
+# The field of an assistant's message with the id of its conversation.
+_CONVERSATION = "conversation"
+_MISSING = object()
+_Document = Mapping[str, Any]
+
+
+class _Shape(NamedTuple):
+    """How an API's events are joined, and the chat API's document for what they make."""
+
+    joined: Callable[[Sequence[_Document]], _Document]
+    chat: Callable[[_Document], _Document]
+
+
+_SHAPES = {
+    "chat": _Shape(joined_chat, lambda document: document),
+    "responses": _Shape(joined_responses, openai_responses.chat_document),
+    "messages": _Shape(joined_messages, lambda each: anthropic_messages.chat_document(each, {})),
+}
+
+
+class DeployedClient(HttpClient):
+    """One agent, asked once for each turn."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        super().__init__(spec)
+        self._base = spec.url or ""
+
+    @property
+    def _url(self) -> str:
+        return self._base
+
+    def _own_headers(self) -> dict[str, str]:
+        return {"Accept": "application/json, text/event-stream", **headers_from(self._spec)}
+
+    def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
+        messages = chat["messages"]
+        values = {
+            "$prompt": _last_text(messages, "user"),
+            "$system": _last_text(messages, "system"),
+            "$messages": [_without_id(message) for message in messages],
+            "$tools": chat.get("tools", []),
+            "$conversation": _last_id(messages),
+        }
+        return {name: _filled(value, values) for name, value in self._spec.request.items()}
+
+    def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
+        answer = self._spec.answer
+        return _SHAPES[answer].chat(document) if isinstance(answer, str) else document
+
+    def _answer(self, answered: Answered, request: ChatRequest) -> ChatAnswer:
+        if not 200 <= answered.status < 300:
+            return self._refused(answered.status, answered.text, answered, request)
+        documents = self._documents(answered)
+        answer = self._read(self._joined(documents), answered, request)
+        message = answer.message
+        if self._spec.conversation is not None:
+            ids = (_at(each, self._spec.conversation) for each in reversed(documents))
+            known = next((each for each in ids if isinstance(each, (str, int))), None)
+            if known is None:
+                raise self._nothing_at("conversation", self._spec.conversation, documents)
+            message = {**message, _CONVERSATION: known}
+        return _run(structs.replace(answer, message=message))
+
+    def _documents(self, answered: Answered) -> list[Any]:
+        streams = answered.headers.get("Content-Type", "").startswith("text/event-stream")
+        try:
+            return list(events(answered.text)) if streams else [json.loads(answered.data)]
+        except (ValueError, RecursionError):
+            raise not_json(self._clean(answered.text) or "it is empty") from None
+
+    def _joined(self, documents: Sequence[Any]) -> _Document:
+        answer = self._spec.answer
+        if not isinstance(answer, str):
+            return self._pointed(documents, answer)
+        known = list(map(as_mapping, documents))
+        return known[0] if len(known) == 1 else _SHAPES[answer].joined(known)
+
+    def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
+        """The chat API's document for what stands at the pointers."""
+        found = {
+            part: [value for each in documents if (value := _at(each, answer[part])) is not _MISSING]
+            for part in ("text", "calls")
+            if part in answer
+        }
+        if not any(found.values()):
+            raise self._nothing_at(*next((part, answer[part]) for part in found), documents)
+        calls = [
+            self._call(call, answer) for each in found.get("calls", ()) for call in self._list(each)
+        ]
+        text = "".join(value if isinstance(value, str) else json_text(value) for value in _set(found))
+        message = {"role": "assistant", "content": text or None, "tool_calls": calls}
+        return {"choices": [{"message": message}]}
+
+    def _list(self, calls: object) -> list[Any]:
+        if calls is None or isinstance(calls, list):
+            return calls or []
+        raise self._broken(f"the calls of the answer are {json_text(calls, 200)}, and not a list")
+
+    def _call(self, call: object, answer: Mapping[str, str]) -> dict[str, Any]:
+        name = _at(call, answer.get("name", "/name"))
+        arguments = _at(call, answer.get("arguments", "/arguments"))
+        if not isinstance(name, str):
+            where = answer.get("name", "/name")
+            raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
+        if arguments is _MISSING or arguments is None:
+            arguments = {}
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        return {"id": None, "type": "function", "function": {"name": name, "arguments": text}}
+
+    def _nothing_at(self, part: str, pointer: str, documents: Sequence[Any]) -> ModelError:
+        shown = json_text(documents[0] if len(documents) == 1 else documents, 200)
+        return self._broken(f"the answer has nothing at {pointer} ({part}): {shown}")
+
+    def _broken(self, text: str) -> ModelError:
+        return ModelError(f"{self._clean(text)}; see {self._spec.place}", kind="bad_response")
+
+
+def _run(answer: ChatAnswer) -> ChatAnswer:
+    """The answer as a whole run: its calls, which nobody answers again, and then what it says."""
+    message = dict(answer.message)
+    if not (message.get("tool_calls") and text_of(message)):
+        return structs.replace(answer, earlier=())
+    calls = {"role": "assistant", "content": None, "tool_calls": message.pop("tool_calls")}
+    counts = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
+    # What it took stands with the last reply.
+    nothing: dict[str, Any] = {name: 0 for name in counts if getattr(answer, name) is not None}
+    return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **nothing),))
+
+
+def _set(found: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    return (value for value in found.get("text", ()) if value is not None)
+
+
+def _last_text(messages: Sequence[Mapping[str, Any]], role: str) -> str | None:
+    last = next((each for each in reversed(messages) if each.get("role") == role), None)
+    return None if last is None else text_of(last)
+
+
+def _last_id(messages: Sequence[Mapping[str, Any]]) -> str | int | None:
+    return next((each[_CONVERSATION] for each in reversed(messages) if each.get(_CONVERSATION)), None)
+
+
+def _without_id(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name != _CONVERSATION}
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """The template with these values in place of their names."""
+    if isinstance(template, str):
+        return values.get(template, template)
+    if isinstance(template, list):
+        return [_filled(each, values) for each in template]
+    if isinstance(template, dict):
+        return {name: _filled(value, values) for name, value in template.items()}
+    return template
+
+
+def _at(document: Any, pointer: str) -> Any:
+    """What a JSON Pointer (RFC 6901) leads to; `_MISSING` if nothing."""
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, Mapping) and name in document:
+            document = document[name]
+        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
+            document = document[int(name)]
+        else:
+            return _MISSING
+    return document

@@ -1,0 +1,100 @@
+"""Server-sent events: the documents in a stream, and the one answer that their pieces make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ...record.untrusted import as_list
+from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
+
+Document = Mapping[str, Any]
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+
+
+def events(text: str) -> Iterator[Any]:
+    """The JSON value of each event. Raises ValueError for data that is not JSON."""
+    lines: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("data:"):
+            lines.append(line[5:].removeprefix(" "))
+        elif not line and lines:
+            data, lines = "\n".join(lines), []
+            if data.strip() != "[DONE]":
+                yield json.loads(data)
+
+
+def joined_chat(chunks: Sequence[Document]) -> Document:
+    """The document of the chat API for its chunks."""
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    calls: dict[object, dict[str, Any]] = {}
+    whole: dict[str, Any] = {}
+    reason = None
+    for chunk in chunks:
+        whole |= {name: chunk[name] for name in ("model", "usage", "error") if chunk.get(name)}
+        choice = as_mapping(next(iter(as_list(chunk.get("choices"))), None))
+        reason = choice.get("finish_reason") or reason
+        delta = as_mapping(choice.get("delta") or choice.get("message"))
+        if text := as_text(delta.get("content")):
+            message["content"] = (message["content"] or "") + text
+        for place, part in enumerate(as_list(delta.get("tool_calls"))):
+            _add_call(calls, as_mapping(part), place)
+    if calls:
+        message["tool_calls"] = list(calls.values())
+    return {**whole, "choices": [{"message": message, "finish_reason": reason}]}
+
+
+def _add_call(calls: dict[object, dict[str, Any]], part: Document, place: int) -> None:
+    function = as_mapping(part.get("function"))
+    new = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
+    call = calls.setdefault(part.get("index", place), new)
+    call["id"] = part.get("id") or call["id"]
+    for name in ("name", "arguments"):
+        call["function"][name] += as_text(function.get(name))
+
+
+def joined_responses(chunks: Sequence[Document]) -> Document:
+    """The document of the Responses API, which its last event has whole."""
+    ends = (as_mapping(each.get("response")) for each in chunks if each.get("type") in _ENDS)
+    return next(ends, chunks[-1] if chunks else {})
+
+
+def joined_messages(chunks: Sequence[Document]) -> Document:
+    """The document of the Messages API for its events."""
+    whole: dict[str, Any] = {}
+    blocks: dict[object, dict[str, Any]] = {}
+    for chunk in chunks:
+        delta = as_mapping(chunk.get("delta"))
+        if chunk.get("type") == "message_start":
+            whole |= as_mapping(chunk.get("message"))
+        elif chunk.get("type") == "content_block_start":
+            blocks[chunk.get("index")] = {**as_mapping(chunk.get("content_block"))}
+        elif chunk.get("type") == "content_block_delta":
+            _add_delta(blocks.setdefault(chunk.get("index"), {}), delta)
+        elif chunk.get("type") == "message_delta":
+            usage = {**as_mapping(whole.get("usage")), **as_mapping(chunk.get("usage"))}
+            whole |= {**delta, "usage": usage}
+        elif chunk.get("type") == "error":
+            whole["error"] = chunk.get("error")
+    return {**whole, "content": [_finished(block) for block in blocks.values()]} if blocks else whole
+
+
+def _add_delta(block: dict[str, Any], delta: Document) -> None:
+    for name in ("text", "thinking", "signature", "partial_json"):
+        if text := as_text(delta.get(name)):
+            block[name] = as_text(block.get(name)) + text
+
+
+def _finished(block: dict[str, Any]) -> dict[str, Any]:
+    """A block whose input came as pieces of JSON; a broken one stays a text, which is no object."""
+    text = block.pop("partial_json", "")
+    if text:
+        try:
+            block["input"] = json.loads(text)
+        except (ValueError, RecursionError):
+            block["input"] = text
+    return block

@@ -1,0 +1,233 @@
+"""Agents at an address: what they are sent, and what is read from their answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.tables import read_tables
+from pytest_tooleval.engine.models.tables import spec_from_table
+from pytest_tooleval.engine.reply import read_run
+from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.errors import ModelError
+
+from ..fakes import WEATHER
+from .asking import KEY
+from .asking import USER
+from .asking import ask
+
+POINTERS = {"text": "/reply", "calls": "/steps", "name": "/tool", "arguments": "/input"}
+STEP = {"tool": "get_weather", "input": {"city": "Paris"}}
+
+
+def http(body: str, kind: str = "text/event-stream", status: int = 200) -> bytes:
+    data = body.encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n"
+    return head.encode() + data
+
+
+def stream(*events: object) -> bytes:
+    return http("".join(f"data: {json.dumps(each)}\n\n" for each in events) + "data: [DONE]\n\n")
+
+
+def spec_of(server: MockServer, answer: Any = POINTERS, **fields: Any) -> ModelSpec:
+    request = fields.pop("request", {"message": "$prompt"})
+    url = f"http://127.0.0.1:{server.port}/chat"
+    return ModelSpec("shop", url=url, request=request, answer=answer, **fields)
+
+
+async def told(
+    answer: Any, document: object = None, raw: bytes | None = None, **fields: Any
+) -> tuple[ChatAnswer, list[tuple[str, object]]]:
+    """The answer, and its calls as they are scored."""
+    respond = None if raw else lambda path, body: (200, document)
+    with MockServer(respond=respond, raw=raw) as server:
+        found = await ask(spec_of(server, answer, **fields))
+    run = read_run(found, ChatRequest([USER], [WEATHER]), cached=False)
+    assert isinstance(run, tuple)  # nobody answers its calls
+    return found, [(call.name, call.arguments) for reply in run for call in reply.calls]
+
+
+CALLED = [("get_weather", {"city": "Paris"})]
+FUNCTION = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
+CHUNKS = [
+    {"choices": [{"delta": {"content": "It "}}]},
+    {
+        "choices": [
+            {"delta": {"tool_calls": [{"index": 0, "id": "1", "function": {"name": "get_weather"}}]}}
+        ]
+    },
+    {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": '{"city": '}}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": '"Paris"}'}}]}}]},
+    {"choices": [{"delta": {"content": "rains."}, "finish_reason": "stop"}]},
+]
+ITEMS = [
+    {"type": "function_call", "call_id": "1", **FUNCTION},
+    {"type": "message", "content": [{"type": "output_text", "text": "It rains."}]},
+]
+BLOCKS = [
+    {"type": "message_start", "message": {"model": "c", "usage": {"input_tokens": 3}}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "It rains."}},
+    {
+        "type": "content_block_start",
+        "index": 1,
+        "content_block": {"type": "tool_use", "id": "1", "name": "get_weather", "input": {}},
+    },
+    {"type": "content_block_delta", "index": 1, "delta": {"partial_json": '{"city": "Pa'}},
+    {"type": "content_block_delta", "index": 1, "delta": {"partial_json": 'ris"}'}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "document", "raw"),
+    [
+        (POINTERS, {"reply": "It rains.", "steps": [STEP]}, None),
+        (
+            {"text": "/0/said", "calls": "/1", "name": "/f/0", "arguments": "/f/1"},
+            [{"said": "It rains."}, [{"f": ["get_weather", '{"city": "Paris"}']}]],
+            None,
+        ),
+        (POINTERS, None, stream({"reply": "It "}, {"steps": [STEP]}, {"reply": "rains."})),
+        (
+            "chat",
+            {"choices": [{"message": {"content": "It rains.", "tool_calls": [{"function": FUNCTION}]}}]},
+            None,
+        ),
+        ("chat", None, stream(*CHUNKS)),
+        ("responses", {"output": ITEMS}, None),
+        (
+            "responses",
+            None,
+            stream({"type": "x"}, {"type": "response.completed", "response": {"output": ITEMS}}),
+        ),
+        ("messages", None, stream(*BLOCKS)),
+    ],
+)
+async def test_calls_and_text_are_found(answer: Any, document: object, raw: bytes | None) -> None:
+    found, calls = await told(answer, document, raw)
+    assert calls == CALLED
+    assert found.message["content"] == "It rains."
+    assert len(found.replies) == 2  # the calls, and then what it said
+    assert "tool_calls" not in found.message
+
+
+async def test_the_request_and_its_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_AUTH", f"Bearer {KEY}")
+    request = {"ask": ["$prompt", {"as": "json"}], "all": "$messages", "tools": "$tools"}
+    with MockServer(respond=lambda path, body: (200, {"reply": "Hi."})) as server:
+        await ask(spec_of(server, request=request, headers={"Authorization": "SHOP_AUTH"}))
+    assert server.bodies == [
+        {"ask": [USER["content"], {"as": "json"}], "all": [USER], "tools": [WEATHER]}
+    ]
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_conversation_keeps_its_id() -> None:
+    request = {"message": "$prompt", "thread": "$conversation", "history": "$messages"}
+    with MockServer(respond=lambda path, body: (200, {"reply": "Hi.", "thread": "t-1"})) as server:
+        spec = spec_of(server, request=request, conversation="/thread")
+        first = await ask(spec)
+        await ask(spec, ChatRequest([USER, first.message, {"role": "user", "content": "And Rome?"}]))
+    assert [body["thread"] for body in server.bodies] == [None, "t-1"]
+    assert [body["message"] for body in server.bodies] == [USER["content"], "And Rome?"]
+    assert "conversation" not in server.bodies[1]["history"][1]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"said": "Hi."}, 'the answer has nothing at /reply (text): {"said": "Hi."}'),
+        (
+            {"reply": "", "steps": {"tool": "x"}},
+            'the calls of the answer are {"tool": "x"}, and not a list',
+        ),
+        ({"steps": [{"input": {}}]}, 'a call of the answer has no name at /tool: {"input": {}}'),
+        ({"reply": "Hi."}, "the answer has nothing at /thread (conversation)"),
+    ],
+)
+async def test_what_cannot_be_read_is_no_answer_without_calls(document: object, message: str) -> None:
+    fields: dict[str, Any] = {"conversation": "/thread"} if "thread" in message else {}
+    with pytest.raises(ModelError) as raised:
+        await told(POINTERS, document, **fields)
+    assert message in raised.value.message
+    assert raised.value.kind == "bad_response"
+
+
+async def test_no_redirect_takes_the_headers_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_AUTH", KEY)
+    head = b"HTTP/1.1 307 X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
+    with MockServer(raw=head) as server, pytest.raises(ModelError, match="which is not followed"):
+        await ask(spec_of(server, headers={"X-Key": "SHOP_AUTH"}))
+
+
+async def test_the_value_of_a_header_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_HEADER", KEY)
+    with (
+        MockServer(raw=http(f"no: {KEY}", "text/plain", 403)) as server,
+        pytest.raises(ModelError) as raised,
+    ):
+        await ask(spec_of(server, headers={"X-Shop": "SHOP_HEADER"}))
+    assert KEY not in raised.value.message
+    monkeypatch.delenv("SHOP_HEADER")
+    with pytest.raises(
+        ModelError, match="SHOP_HEADER is not set; set it to the value of the header X-Shop"
+    ):
+        await ask(spec_of(server, headers={"X-Shop": "SHOP_HEADER"}))
+
+
+TABLE: Mapping[str, str] = {
+    "url": '"https://shop.example/chat"',
+    "request": '{ message = "$prompt" }',
+    "answer": '{ text = "/reply" }',
+}
+
+
+def read(tmp_path: Path, **changed: str | None) -> ModelSpec:
+    lines = (f"{key} = {value}\n" for key, value in {**TABLE, **changed}.items() if value is not None)
+    (tmp_path / "tooleval.toml").write_text("[models.shop]\n" + "".join(lines), encoding="utf-8")
+    return spec_from_table("shop", read_tables(tmp_path))
+
+
+def test_a_table(tmp_path: Path) -> None:
+    spec = read(tmp_path, headers='{ Authorization = "SHOP_AUTH" }', timeout="5.0")
+    assert (spec.url, spec.headers) == ("https://shop.example/chat", {"Authorization": "SHOP_AUTH"})
+    assert spec.identity.startswith("url:https://shop.example/chat@")
+    assert spec.identity != read(tmp_path, answer='"chat"').identity
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model": '"openai/x"'}, "the address of a model's server is api_base"),
+        (
+            {"url": '"https://shop.example/chat?key=abc"'},
+            "url: expected a URL without credentials and query",
+        ),
+        ({"url": None, "model": '"openai/x"'}, "request: only for an agent with a url"),
+        ({"request": None}, 'url: also needs request, such as { message = "$prompt" }'),
+        ({"request": '{ message = "$promt" }'}, "request: unknown $promt, did you mean $prompt?"),
+        ({"request": '{ message = "hello" }'}, 'request: expected "$prompt" or "$messages" in it'),
+        ({"request": '{ m = "$prompt", t = "$conversation" }'}, '"$conversation" needs conversation'),
+        ({"answer": None}, 'answer: expected "chat", "responses" or "messages", or JSON Pointers'),
+        ({"answer": '{ text = "reply" }'}, 'answer: expected "chat", "responses" or "messages"'),
+        ({"headers": '{ Authorization = "Bearer sk-123" }'}, "headers: expected the variable of each"),
+        ({"temperature": "0.5"}, "temperature: not for an agent with a url"),
+    ],
+)
+def test_what_is_wrong_with_a_table(
+    tmp_path: Path, changed: dict[str, str | None], message: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read(tmp_path, **changed)
+    assert message in str(raised.value)
+    assert "sk-123" not in str(raised.value)
