@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,13 +14,14 @@ from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 
 Document = Mapping[str, Any]
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def events(text: str) -> Iterator[Any]:
     """The JSON value of each event. Raises ValueError for data that is not JSON."""
     lines: list[str] = []
-    for line in [*text.splitlines(), ""]:
+    for line in [*_LINE_END.split(text), ""]:  # not `splitlines`, which also splits inside texts
         if line.startswith("data:"):
             lines.append(line[5:].removeprefix(" "))
         elif not line and lines:
@@ -31,7 +33,7 @@ def events(text: str) -> Iterator[Any]:
 def joined_chat(chunks: Sequence[Document]) -> Document:
     """The document of the chat API for its chunks."""
     message: dict[str, Any] = {"role": "assistant", "content": None}
-    calls: dict[object, dict[str, Any]] = {}
+    calls: dict[int, dict[str, Any]] = {}
     whole: dict[str, Any] = {}
     reason = None
     for chunk in chunks:
@@ -48,13 +50,18 @@ def joined_chat(chunks: Sequence[Document]) -> Document:
     return {**whole, "choices": [{"message": message, "finish_reason": reason}]}
 
 
-def _add_call(calls: dict[object, dict[str, Any]], part: Document, place: int) -> None:
+def _add_call(calls: dict[int, dict[str, Any]], part: Document, place: int) -> None:
     function = as_mapping(part.get("function"))
     new = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
-    call = calls.setdefault(part.get("index", place), new)
+    call = calls.setdefault(_index(part, place), new)
     call["id"] = part.get("id") or call["id"]
     for name in ("name", "arguments"):
         call["function"][name] += as_text(function.get(name))
+
+
+def _index(part: Document, place: int = 0) -> int:
+    index = part.get("index")
+    return index if isinstance(index, int) else place
 
 
 def joined_responses(chunks: Sequence[Document]) -> Document:
@@ -66,15 +73,15 @@ def joined_responses(chunks: Sequence[Document]) -> Document:
 def joined_messages(chunks: Sequence[Document]) -> Document:
     """The document of the Messages API for its events."""
     whole: dict[str, Any] = {}
-    blocks: dict[object, dict[str, Any]] = {}
+    blocks: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
         delta = as_mapping(chunk.get("delta"))
         if chunk.get("type") == "message_start":
             whole |= as_mapping(chunk.get("message"))
         elif chunk.get("type") == "content_block_start":
-            blocks[chunk.get("index")] = {**as_mapping(chunk.get("content_block"))}
+            blocks[_index(chunk)] = {**as_mapping(chunk.get("content_block"))}
         elif chunk.get("type") == "content_block_delta":
-            _add_delta(blocks.setdefault(chunk.get("index"), {}), delta)
+            _add_delta(blocks.setdefault(_index(chunk), {}), delta)
         elif chunk.get("type") == "message_delta":
             usage = {**as_mapping(whole.get("usage")), **as_mapping(chunk.get("usage"))}
             whole |= {**delta, "usage": usage}

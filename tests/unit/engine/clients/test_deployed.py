@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.deployed import DeployedClient
+from pytest_tooleval.engine.clients.event_streams import events
+from pytest_tooleval.engine.clients.http_client import Answered
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.models.tables import spec_from_table
@@ -161,6 +167,33 @@ async def test_what_cannot_be_read_is_no_answer_without_calls(document: object, 
         await told(POINTERS, document, **fields)
     assert message in raised.value.message
     assert raised.value.kind == "bad_response"
+
+
+NAMES = "choices delta message content tool_calls function index output type response".split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from(["", "x", "response.completed"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)
+    ),
+)
+
+
+@given(st.sampled_from([POINTERS, "chat", "responses", "messages"]), st.lists(JSON, max_size=4))
+def test_whatever_an_agent_answers_is_read_or_told(answer: Any, documents: list[Any]) -> None:
+    spec = ModelSpec("m", url="http://127.0.0.1:9/x", request={"m": "$prompt"}, answer=answer)
+    data = b"".join(b"data: %s\r\n\r\n" % json.dumps(each).encode() for each in documents)
+    for kind, body in (
+        ("text/event-stream", data),
+        ("application/json", json.dumps(documents).encode()),
+    ):
+        with suppress(ModelError):
+            DeployedClient(spec)._answer(
+                Answered(200, {"Content-Type": kind}, body, 0.0), ChatRequest([USER])
+            )
+
+
+def test_a_text_may_hold_any_separator() -> None:
+    assert list(events('data: "a\u2028b"\n\ndata: [DONE]\n\n')) == ["a\u2028b"]
 
 
 async def test_no_redirect_takes_the_headers_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
