@@ -217,7 +217,7 @@ def test_models_in_two_places_are_an_error(project: Project) -> None:
         ('api_key = "sk-1"', "*tooleval.toml:2:1*environment variable*api_key_env*"),
         ("model = 5", "*tooleval.toml:2:1*expected str, got int*"),
         ('model = "openai/gpt-4o"\ntimeout = -1', "*tooleval.toml:3:1*> 0*"),
-        ("temperature = 0.5", "*tooleval.toml:1:1*expected either model = *or callable = *"),
+        ("temperature = 0.5", "*tooleval.toml:1:1*expected one of model = *callable = *"),
         ('callable = "my_agent"', '*tooleval.toml:2:1*expected "module:function"*'),
         ("callable = ", "*tooleval.toml*line 2*"),
     ],
