@@ -13,21 +13,26 @@ from ..errors import ToolevalError
 from ..text import counted
 from ..text import printable
 
-# Each command's module and function; help lists them in this order.
-_COMMANDS = {
-    "new": "new:new",
-    "import": "imports:import_",
-    "validate": "suites:validate",
-    "mutate": "mutate:mutate",
-    "schema": "suites:schema",
-    "models": "models:models",
-    "cassette": "cassettes:cassette",
-    "show": "history:show",
-    "compare": "history:compare",
-    "trend": "history:trend",
-    "history": "history:history",
-    "merge": "merge:merge",
-    "ui": "ui:ui",
+
+class _NotJudged(click.ClickException):
+    exit_code = 2  # 1 means that the run failed, or is worse than the other
+
+
+# Each command's module and function, and what its errors become; help lists them in this order.
+_COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
+    "new": ("new:new", click.ClickException),
+    "import": ("imports:import_", click.ClickException),
+    "validate": ("suites:validate", click.ClickException),
+    "mutate": ("mutate:mutate", click.ClickException),
+    "schema": ("suites:schema", click.ClickException),
+    "models": ("models:models", click.ClickException),
+    "cassette": ("cassettes:cassette", click.ClickException),
+    "show": ("history:show", click.ClickException),
+    "compare": ("history:compare", _NotJudged),
+    "trend": ("history:trend", click.ClickException),
+    "history": ("history:history", click.ClickException),
+    "merge": ("merge:merge", _NotJudged),
+    "ui": ("ui:ui", click.ClickException),
 }
 _MOST_PROBLEMS = 20
 
@@ -41,7 +46,7 @@ class _Commands(click.Group):
             raise click.UsageError("use pytest to run suites: pytest --tooleval-model=MODEL")
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
+        command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name][0]}")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -49,12 +54,8 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ToolevalError as error:
-            judges = ctx.invoked_subcommand in ("compare", "merge")
-            raise (_NotJudged if judges else click.ClickException)(_shown(error)) from None
-
-
-class _NotJudged(click.ClickException):
-    exit_code = 2  # 1 means that the run failed, or is worse than the other
+            _, shown_as = _COMMANDS[str(ctx.invoked_subcommand)]
+            raise shown_as(_shown(error)) from None
 
 
 def _shown(error: ToolevalError) -> str:
