@@ -1,11 +1,10 @@
-"""Helpers for imported test cases: expected values, ids, merging and validation."""
+"""Helpers for imported test cases: expected values, ids and validation."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SuiteError
@@ -24,28 +23,6 @@ def expected_value(value: Any) -> Any:
     if isinstance(value, list):
         return [expected_value(member) for member in value]
     return value
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A suite with imported cases added to its own; `differing` are ids with two different cases."""
-
-    suite: dict[str, Any]
-    added: int
-    kept: int
-    differing: tuple[str, ...]
-
-
-def merge_cases(existing: Mapping[str, Any] | None, made: Mapping[str, Any]) -> Merged:
-    """The existing suite with the cases of another whose ids are new; all of these have an id."""
-    if existing is None:
-        return Merged(dict(made), len(made["test_cases"]), 0, ())
-    own = existing["test_cases"]
-    known = {case["id"]: case for case in own if "id" in case}
-    added = [case for case in made["test_cases"] if case["id"] not in known]
-    same = [case for case in made["test_cases"] if case["id"] in known]
-    differing = tuple(case["id"] for case in same if case != known[case["id"]])
-    return Merged({**existing, "test_cases": [*own, *added]}, len(added), len(same), differing)
 
 
 def case_problem(

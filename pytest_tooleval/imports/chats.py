@@ -27,6 +27,7 @@ from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
 from ..suite.explain import describe
 from ..suite.explain import show
+from .conversation import Conversation
 from .openai_tools import UnusableError
 from .openai_tools import tool_definitions
 from .openai_tools import typed
@@ -137,6 +138,21 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     tools, choice = _tools(parts)
     found = _replies(record)
     pairs = list(_turns(messages)) if found is None else [(messages, calls) for calls in found]
+    return _answers(pairs, tools, choice)
+
+
+def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
+    """All answers of a conversation, as `recorded_answers`."""
+    tools = None if conversation.tools is None else tool_definitions(list(conversation.tools))
+    messages = _chat(list(conversation.messages), "messages")
+    return _answers(list(_turns(messages)), tools, "auto" if tools else None)
+
+
+def _answers(
+    pairs: Sequence[tuple[Sequence[_Item], list[_Call]]],
+    tools: list[dict[str, Any]] | None,
+    choice: str | None,
+) -> tuple[list[Answer], list[str]]:
     if not pairs:
         raise UnusableError(_NO_ANSWER)
     answers: list[Answer] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import os_reason
+from ..keys import texts_in
 from ..record.calls import is_nested_deeper
 from ..secrets import redacted
 from ..suite.source import MAX_DEPTH
@@ -61,6 +63,15 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(_problem(path, line, part, error))
     return records, problems
+
+
+def clean_records(path: Path) -> tuple[list[Record], list[Problem], int]:
+    """The records of a file without keys, the problems of others, and the number of texts with a key."""
+    records, problems = read_records(path)
+    values = [record.value for record in records]
+    clean = redacted(values)
+    secrets = sum(a != b for a, b in zip(texts_in(values), texts_in(clean), strict=False))
+    return [replace(each, value=v) for each, v in zip(records, clean, strict=True)], problems, secrets
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:

@@ -18,7 +18,7 @@ from msgspec import structs
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
 from ..engine.tools.live import Live
-from ..imports.transcripts.given import GivenTranscript
+from ..imports.conversation import Conversation
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
@@ -98,7 +98,7 @@ class CaseItem(pytest.Item):
         self._asks = asks
         self.runs = 0
         # Those to judge in place of answers, if nothing is asked.
-        self.transcripts: Sequence[GivenTranscript] | None = None
+        self.transcripts: Sequence[Conversation] | None = None
         self._result: CaseResult | None = None
         self._interrupted = False
 

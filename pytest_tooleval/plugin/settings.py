@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
-    from ..imports.transcripts.given import GivenTranscript
+    from ..imports.conversation import Conversation
     from ..reports.outputs import Report
     from ..verdicts.sides import Side
 
@@ -59,7 +59,7 @@ class Settings:
     preset: str
     preset_text: str
     models: tuple[ModelSpec, ...]
-    transcripts: tuple[GivenTranscript, ...] | None
+    transcripts: tuple[Conversation, ...] | None
     judge: ModelSpec | None
     user: ModelSpec | None
     overrides: Mapping[str, Any]
@@ -205,7 +205,7 @@ def _shard(config: pytest.Config, given: Given, reports: Sequence[Report]) -> Sh
 
 
 def _models(
-    config: pytest.Config, given: Given, transcripts: Sequence[GivenTranscript] | None
+    config: pytest.Config, given: Given, transcripts: Sequence[Conversation] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
         from ..engine.models.spec import ModelSpec
@@ -227,7 +227,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     return tuple(resolve_models(names, config_tables(config)))
 
 
-def _transcripts(config: pytest.Config, given: Given) -> tuple[GivenTranscript, ...] | None:
+def _transcripts(config: pytest.Config, given: Given) -> tuple[Conversation, ...] | None:
     names = given["transcripts"]
     if not names:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..imports.transcripts.given import GivenTranscript
+from ..imports.conversation import Conversation
 from ..imports.transcripts.given import find_transcripts
 from ..record.transcript import text_of
 from ..secrets import redacted
@@ -19,12 +19,12 @@ _SHOWN = 20
 class GivenTranscripts:
     """The transcripts, and those without a matching case so far."""
 
-    def __init__(self, given: Sequence[GivenTranscript]) -> None:
+    def __init__(self, given: Sequence[Conversation]) -> None:
         self._given = given
         self._left = {id(each): f"{each.place}: {_named(each)}" for each in given}
         self._misnamed = {id(each): f"{each.place}: {_named(each)}" for each in given if each.case}
 
-    def of_suite(self, suite: Suite) -> dict[str, list[GivenTranscript]]:
+    def of_suite(self, suite: Suite) -> dict[str, list[Conversation]]:
         """The transcripts of each case of a suite that has any."""
         found = find_transcripts(suite, self._given)
         for given in found.of_case.values():
@@ -51,7 +51,7 @@ class GivenTranscripts:
         return [total, *lines[:_SHOWN], *more]
 
 
-def _named(given: GivenTranscript) -> str:
+def _named(given: Conversation) -> str:
     if given.case:
         return f"these suites have no case {shown(given.case)}"
     said = next((text_of(each) for each in given.messages if each.get("role") == "user"), "")

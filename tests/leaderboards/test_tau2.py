@@ -21,8 +21,8 @@ from typing import NamedTuple
 import pytest
 
 from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.imports.tau2 import DOMAINS
-from pytest_tooleval.imports.tau2 import tau2_suite
+from pytest_tooleval.imports.formats.tau2 import DOMAINS
+from pytest_tooleval.imports.formats.tau2 import tau2_suite
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite

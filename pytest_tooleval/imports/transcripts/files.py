@@ -19,30 +19,21 @@ from ...suite.discovery import SUITE_ENDING
 from ...suite.source import MAX_PROBLEMS
 from ...text import json_text
 from ...text import shown
+from ..conversation import Conversation
+from ..formats import formats_with
 from ..records import read_records
-from . import bfcl
-from . import chat
-from . import otel
-from . import tau2
-from .given import GivenTranscript
 
-# Modules for formats; `reads` recognises a format by the first record of a file.
-READERS = (chat, otel, tau2, bfcl)
-_EXPECTED = (
-    'expected chat transcripts ({"messages": [...]}), OTLP spans ({"resourceSpans": [...]}), or results '
-    "of tau2 or BFCL"
-)
 _ENDINGS = (".json", ".jsonl")
 _MOST_BYTES = 512 << 20
 _MOST_CHARACTERS = 8 << 20  # of one conversation
 
 
-def read_transcripts(paths: Sequence[Path]) -> list[GivenTranscript]:
+def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
     """All runs in these files and folders, in order.
 
     Raises SuiteError if any part cannot be read, as that could be a run that failed.
     """
-    runs: list[GivenTranscript] = []
+    runs: list[Conversation] = []
     problems: list[Problem] = []
     for path in {each.resolve(): each for each in _files(paths)}.values():
         for each in _read(path):
@@ -65,7 +56,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
-def _read(path: Path) -> Iterator[GivenTranscript | Problem]:
+def _read(path: Path) -> Iterator[Conversation | Problem]:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
@@ -77,15 +68,18 @@ def _read(path: Path) -> Iterator[GivenTranscript | Problem]:
     if not records:
         return
     first = records[0]
-    reader = next((each for each in READERS if each.reads(first.value)), None)
+    readers = [module for _, module in formats_with("reads")]
+    reader = next((each for each in readers if each.reads(first.value)), None)
     if reader is None:
-        yield first.problem(path, f"{_EXPECTED}, got {json_text(first.value)}")
+        *most, last = (each.WHAT for each in readers)
+        expected = f"{', '.join(most)} or {last}"
+        yield first.problem(path, f"expected {expected}, got {json_text(first.value)}")
         return
     for each in reader.read(path, records):
         yield each if isinstance(each, Problem) else _bounded(each)
 
 
-def _bounded(run: GivenTranscript) -> GivenTranscript | Problem:
+def _bounded(run: Conversation) -> Conversation | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
     messages = [_plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)

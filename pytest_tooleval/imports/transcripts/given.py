@@ -1,21 +1,16 @@
-"""A conversation that ran elsewhere, its case, and its transcript for scoring."""
+"""The cases of conversations that ran elsewhere, and their transcripts for scoring."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 from typing import NamedTuple
 
 from msgspec import structs
 
 from ...errors import ModelError
-from ...errors import Problem
-from ...record.endings import NoAnswer
 from ...record.transcript import Message
-from ...record.transcript import Taken
 from ...record.transcript import Transcript
 from ...record.transcript import text_of
 from ...scoring import conversation_of
@@ -27,52 +22,17 @@ from ...suite.model import TestCase
 from ...suite.model import needed_of
 from ...suite.model import prompt_messages
 from ...text import counted
-
-NO_NAME = "transcript"  # the model of those that do not name it
-
-
-class GivenTranscript(NamedTuple):
-    """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
-
-    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
-    also be that of a case. `taken` is for all replies; `tools` are the offered ones, if known.
-    `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
-    benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
-    that only looks at native calls. If several of a `group` name a case, only those that begin like
-    it belong to it.
-    """
-
-    path: str
-    line: int
-    messages: Sequence[Message]
-    field: str = ""
-    case: str = ""
-    id: str = ""
-    model: str = NO_NAME
-    taken: Taken = Taken()
-    tools: Sequence[Mapping[str, Any]] | None = None
-    no_answer: NoAnswer | None = None
-    error: str = ""
-    may_stop: bool = False
-    by_benchmark: bool = False
-    group: str = ""
-
-    @property
-    def place(self) -> str:
-        return f"{self.path}:{self.line}" + (f": {self.field}" if self.field else "")
-
-    def problem(self, message: str) -> Problem:
-        return Problem(self.path, self.line, 1, self.field, message)
+from ..conversation import Conversation
 
 
 class Found(NamedTuple):
     """The transcripts of a suite's cases by id, and those without a clear case, with the reason."""
 
-    of_case: dict[str, list[GivenTranscript]]
-    unclear: list[tuple[GivenTranscript, str]]
+    of_case: dict[str, list[Conversation]]
+    unclear: list[tuple[Conversation, str]]
 
 
-def find_transcripts(suite: Suite, given: Iterable[GivenTranscript]) -> Found:
+def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> Found:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Of several cases with the same first message, the one with the same messages to the end is meant.
@@ -113,7 +73,7 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(each).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, given: Sequence[GivenTranscript]) -> list[Transcript | ModelError]:
+def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transcript | ModelError]:
     """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
     if needed is not None and len(given) > needed[1]:
@@ -128,7 +88,7 @@ def answers_of(case: ResolvedCase, given: Sequence[GivenTranscript]) -> list[Tra
     return [*(_answer(case, each) for each in given), *absent]
 
 
-def _answer(case: ResolvedCase, run: GivenTranscript) -> Transcript | ModelError:
+def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
     if run.error:
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     try:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.bfcl import allowed_values
-from pytest_tooleval.imports.bfcl import answers_beside
-from pytest_tooleval.imports.bfcl import bfcl_suite
-from pytest_tooleval.imports.bfcl import json_schema
+from pytest_tooleval.imports.formats.bfcl import allowed_values
+from pytest_tooleval.imports.formats.bfcl import answers_beside
+from pytest_tooleval.imports.formats.bfcl import bfcl_suite
+from pytest_tooleval.imports.formats.bfcl import json_schema
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
 

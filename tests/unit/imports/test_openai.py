@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.apply import Applied
+from pytest_tooleval.imports.apply import apply
 from pytest_tooleval.imports.cases import new_ids
-from pytest_tooleval.imports.openai import Imported
-from pytest_tooleval.imports.openai import import_openai
+from pytest_tooleval.imports.formats.openai import found
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
@@ -49,16 +50,16 @@ def text(said: str = "Hello.") -> dict[str, Any]:
     return {"role": "assistant", "content": said}
 
 
-def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> Imported:
+def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> Applied:
     file = tmp_path / "log.jsonl"
     lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    made = import_openai(file, "log", existing)
+    made = apply(found(str(file)), "log", existing)
     parse_suite(json.dumps(made.suite))
     return made
 
 
-def reasons(made: Imported) -> list[tuple[int, str]]:
+def reasons(made: Applied) -> list[tuple[int, str]]:
     return [(problem.line, problem.message) for problem in made.left_out]
 
 
@@ -154,8 +155,8 @@ def test_the_same_answers_are_folded_and_different_ones_are_told(tmp_path: Path)
             record("Paris?", called("paris, France")),
         ],
     )
-    assert (made.added, made.folded) == (2, 1)
-    assert made.ambiguous == (("paris", "paris-2"),)
+    assert made.counts == ["2 cases added", "1 identical ones merged"]
+    assert made.remarks == ["paris and paris-2 ask the same and expect different calls: keep one"]
 
 
 def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> Non
             record("", called("Oslo")),
         ],
     )
-    assert made.added == 1
+    assert made.counts == ["1 case added", "5 left out"]
     (cut, error, unknown, schema, empty) = reasons(made)
     assert cut == (2, "invalid JSON: Input data was truncated")
     assert error == (3, "the answer is an error from the provider")
@@ -200,7 +201,7 @@ def test_a_list_from_an_api_is_unwrapped(tmp_path: Path) -> None:
     stored = {"object": "chat.completion", "tools": [tool()], "choices": [{"message": called("Paris")}]}
     messages = [{"role": "user", "content": "Paris?"}]
     made = imported(tmp_path, [{"object": "list", "data": [{**stored, "messages": messages}, stored]}])
-    assert made.added == 1
+    assert made.counts == ["1 case added", "1 left out"]
     (problem,) = made.left_out
     assert problem.field == "data[1]"
 
@@ -223,7 +224,7 @@ def test_a_secret_never_lands_in_a_suite(tmp_path: Path, monkeypatch: pytest.Mon
     assert KEY not in written
     assert "hush" not in written
     assert "abcdefghijklm" not in written
-    assert made.secrets == 3
+    assert made.remarks == ["3 texts contained a key, now a stand-in such as sk-xxxxxxxx"]
     expected = {"city": "xxxxxxxxxxxxxx and sk-" + "x" * (len(KEY) - 3)}
     assert made.suite["test_cases"][0]["expected_params"] == expected
 
@@ -266,8 +267,7 @@ def test_the_recorded_call_passes_its_case(
 def test_tools_become_a_suite_with_drafts(tmp_path: Path) -> None:
     flat = {"type": "function", **tool("news")["function"]}
     made = imported(tmp_path, [[tool(), flat, {"type": "web_search"}]])
-    assert made.tools is not None
-    assert made.tools.added == ("weather", "news")
+    assert made.counts == ["2 tools", "2 drafts to edit", "1 left out"]
     assert [case["skip"] for case in made.suite["test_cases"]] == ["draft", "draft"]
     assert [message for _, message in reasons(made)] == [
         'a tool of the type "web_search", which only its provider can run'
@@ -316,8 +316,7 @@ def test_an_existing_suite_gets_the_tools_and_keeps_its_cases(tmp_path: Path) ->
     assert made.suite["name"] == "mine"
     assert [each["function"]["name"] for each in made.suite["tools"]] == ["weather", "news"]
     assert made.suite["test_cases"][0] == own
-    assert made.tools is not None
-    assert (made.tools.added, made.tools.removed) == (("news",), ("old",))
+    assert made.remarks == ['added: "news"', 'removed: "old"']
 
 
 def test_an_existing_suite_gets_the_cases_that_it_does_not_have(tmp_path: Path) -> None:
@@ -329,12 +328,12 @@ def test_an_existing_suite_gets_the_cases_that_it_does_not_have(tmp_path: Path) 
     existing = {"name": "mine", "tools": [tool(), tool("own")], "test_cases": [own]}
     values = [record("Paris?", called("Paris")), record("Rome?", called("Rome"))]
     made = imported(tmp_path, values, existing)
-    assert (made.added, made.known) == (1, 1)
+    assert made.counts == ["1 case added", "1 skipped, as the suite has their prompt"]
     assert made.suite["tools"] == existing["tools"]
     assert made.suite["test_cases"][0] == own
     assert made.suite["test_cases"][1]["tools"] == [tool()]
     again = imported(tmp_path, values, made.suite)
-    assert (again.added, again.known) == (0, 2)
+    assert again.counts == ["0 cases added", "2 skipped, as the suite has their prompt"]
     assert again.suite == made.suite
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.skills import import_skills
+from pytest_tooleval.imports.apply import Applied
+from pytest_tooleval.imports.apply import apply
+from pytest_tooleval.imports.formats.skills import found
 
 FORMS = "---\nname: pdf-forms\ndescription: >-\n  Fill in PDF forms.\n  Also flatten them.\n---\n# How\n"
 
@@ -19,9 +22,13 @@ def skill(folder: Path, text: str) -> Path:
     return path
 
 
+def imported(folder: Path, before: dict[str, Any] | None = None) -> Applied:
+    return apply(found(str(folder)), "s", before)
+
+
 def problems(folder: Path) -> list[str]:
     with pytest.raises(SuiteError) as caught:
-        import_skills(folder, "s")
+        imported(folder)
     return [str(each).replace(f"{folder}/", "") for each in caught.value.problems]
 
 
@@ -32,14 +39,14 @@ def test_each_skill_is_a_tool_with_a_draft_for_either_side(tmp_path: Path) -> No
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "skills").symlink_to(tmp_path / "skills")
 
-    suite, changes = import_skills(tmp_path, "routing")
+    suite, counts, *_ = imported(tmp_path)
 
     assert suite["tool_choice"] == "auto"
     assert {tool["function"]["name"]: tool["function"] for tool in suite["tools"]} == {
         "pdf-forms": {"name": "pdf-forms", "description": "Fill in PDF forms. Also flatten them."},
         "page": {"name": "page", "description": "A: b"},
     }
-    assert changes.drafted == 4
+    assert counts == ["2 skills", "4 drafts to edit"]
     fires, quiet = (case for case in suite["test_cases"] if case["id"].endswith("pdf-forms"))
     assert (fires["expected_tool"], fires["tags"]) == ("pdf-forms", ["fires"])
     assert (quiet["expected_tool"], quiet["tags"]) == (None, ["does_not_fire"])
@@ -50,18 +57,22 @@ def test_each_skill_is_a_tool_with_a_draft_for_either_side(tmp_path: Path) -> No
 def test_an_update_keeps_cases_and_takes_drafts_along(tmp_path: Path) -> None:
     path = skill(tmp_path / "pdf-forms", FORMS)
     skill(tmp_path / "same", FORMS.replace("pdf-forms", "same"))
-    suite, _ = import_skills(tmp_path, "s")
+    suite = imported(tmp_path).suite
     written = {"id": "mine", "prompt": "Fill in my tax form", "expected_tool": "same"}
     path.write_text(FORMS.replace("Fill in", "Complete"), encoding="utf-8")
     (tmp_path / "same" / "SKILL.md").unlink()
 
     before = {**suite, "test_cases": [*suite["test_cases"], written]}
-    after, changes = import_skills(tmp_path, "s", before)
+    after, _, remarks, _, is_broken = imported(tmp_path, before)
 
     assert [case["id"] for case in after["test_cases"]] == ["pdf-forms", "not-pdf-forms", "mine"]
     assert all("Complete PDF forms" in case["prompt"] for case in after["test_cases"][:2])
-    assert changes.removed == ("same",)
-    assert changes.broken == {"mine": ['the tool "same" no longer exists']}
+    assert remarks == [
+        'removed: "same"',
+        'changed: "pdf-forms": description',
+        'broken: the case "mine": the tool "same" no longer exists',
+    ]
+    assert is_broken
 
 
 @pytest.mark.parametrize(
@@ -92,7 +103,7 @@ def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
     assert problems(tmp_path)[0].endswith("no SKILL.md in this folder or below")
     skill(tmp_path / "a", FORMS)
     skill(tmp_path / "b", FORMS)
-    assert len(import_skills(tmp_path, "s")[0]["tools"]) == 1
+    assert len(imported(tmp_path).suite["tools"]) == 1
 
     skill(tmp_path / "c", FORMS.replace("Fill", "Do not fill"))
 

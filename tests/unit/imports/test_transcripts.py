@@ -11,8 +11,8 @@ import pytest
 from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
-from pytest_tooleval.imports.transcripts.given import GivenTranscript
 from pytest_tooleval.imports.transcripts.given import answers_of
 from pytest_tooleval.imports.transcripts.given import find_transcripts
 from pytest_tooleval.suite.model import Suite
@@ -34,8 +34,8 @@ def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
     return load_suite(path)
 
 
-def run_of(*messages: dict[str, Any], **fields: Any) -> GivenTranscript:
-    return GivenTranscript("runs.jsonl", 1, messages, **fields)
+def run_of(*messages: dict[str, Any], **fields: Any) -> Conversation:
+    return Conversation("runs.jsonl", 1, messages, **fields)
 
 
 def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
@@ -114,14 +114,14 @@ def asked(*given: dict[str, Any], said: dict[str, Any] | None, **more: Any) -> A
     }
 
 
-def read(tmp_path: Path, *spans: dict[str, Any]) -> list[GivenTranscript]:
+def read(tmp_path: Path, *spans: dict[str, Any]) -> list[Conversation]:
     path = tmp_path / "spans.jsonl"
     lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in spans]
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"resourceLogs": []}]))
     return read_transcripts([path])
 
 
-def gists(run: GivenTranscript) -> str:
+def gists(run: Conversation) -> str:
     return " ".join(each["role"][0] for each in run.messages)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
-from pytest_tooleval.imports.transcripts.given import GivenTranscript
 from pytest_tooleval.imports.transcripts.given import answers_of
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages
@@ -21,14 +21,14 @@ from pytest_tooleval.suite.model import resolve
 Calls = list[tuple[str, dict[str, Any] | None]]
 
 
-def runs(folder: Path, *results: dict[str, Any]) -> list[GivenTranscript]:
+def runs(folder: Path, *results: dict[str, Any]) -> list[Conversation]:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "BFCL_v4_multi_turn_base_result.json"
     file.write_text("".join(json.dumps(each) + "\n" for each in results), encoding="utf-8")
     return read_transcripts([file])
 
 
-def turns(run: GivenTranscript) -> list[list[str | Calls]]:
+def turns(run: Conversation) -> list[list[str | Calls]]:
     """The replies of each turn, as calls or text."""
     return [
         [[(c.name, c.arguments) for c in each.calls] or each.text for each in replies]

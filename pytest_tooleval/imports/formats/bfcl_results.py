@@ -26,11 +26,11 @@ from ...record.transcript import Message
 from ...record.transcript import Taken
 from ...record.transcript import text_of
 from ...text import shorten
+from ..conversation import NO_NAME
+from ..conversation import Conversation
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
-from .given import NO_NAME
-from .given import GivenTranscript
 
 _OTHER_CALLS = re.compile(r'<tool_call|<function|<\|tool|"(?:name|arguments|parameters)"\s*:')
 _ARITHMETIC: dict[type, Any] = {
@@ -74,12 +74,16 @@ class _Undecodable(Exception):
     """The leaderboard takes the step for text."""
 
 
+WHAT = "results of BFCL"
+
+
 def reads(value: Any) -> bool:
-    """Whether the first record of a file is of this format."""
-    return isinstance(value, Mapping) and isinstance(value.get("id"), str) and "result" in value
+    if not isinstance(value, Mapping) or "messages" in value:  # a chat may have a result, too
+        return False
+    return isinstance(value.get("id"), str) and "result" in value
 
 
-def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversation of each record."""
     folder = path.absolute().parent
     model = folder.name if folder.parent.name == "result" else NO_NAME
@@ -104,7 +108,7 @@ def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Proble
         taken = Taken(
             prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
         )
-        yield GivenTranscript(
+        yield Conversation(
             str(path),
             record.line,
             messages,

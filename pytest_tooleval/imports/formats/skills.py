@@ -15,19 +15,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
-from ..suite.explain import show
-from ..suite.source import decode_bytes
-from .drafts import EDIT
-from .drafts import draft_case
-from .update import Changes
-from .update import update_suite
+from ...errors import Problem
+from ...errors import SuiteError
+from ...errors import os_reason
+from ...suite.explain import show
+from ...suite.source import decode_bytes
+from ..apply import Found
+from ..drafts import EDIT
+from ..drafts import draft_case
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
+HELP = """Create a suite from agent skills: which one is used?
+
+Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
+should use it and of one that should not. In an existing suite the tools are replaced and
+the cases stay. The exit status is 1 if a case names a skill that is gone.
+"""
+SOURCE = "FOLDER"
 SKILL_FILE = "SKILL.md"
 FIRES, DOES_NOT_FIRE = "fires", "does_not_fire"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -44,14 +50,13 @@ class _Text:
     line: int
 
 
-def import_skills(
-    folder: Path, name: str, existing: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Any], Changes]:
-    """A suite with a tool for each skill below a folder, and the changes to an existing one.
+def found(source: str) -> Found:
+    """A tool for each skill below a folder.
 
     Each new skill gets two drafts: one request that it should fire for, and one that it should not.
     Raises SuiteError with all problems: a suite without one of the skills would test something else.
     """
+    folder = Path(source)
     problems: list[Problem] = []
     tools: dict[str, dict[str, Any]] = {}
     places: dict[str, Path] = {}
@@ -74,8 +79,8 @@ def import_skills(
     if problems:
         raise SuiteError(problems)
     # Not calling a tool must be possible, too.
-    empty = {"name": name, "tool_choice": "auto", "tools": [], "test_cases": []}
-    return update_suite(existing or empty, name, list(tools.values()), drafts=True, draft=_drafts)
+    name, settings = folder.resolve().name, {"tool_choice": "auto"}
+    return Found(name, list(tools.values()), noun="skill", settings=settings, draft=_drafts)
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:

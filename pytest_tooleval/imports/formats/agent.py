@@ -6,27 +6,34 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from collections.abc import Coroutine
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from typing import NamedTuple
 
-from ..agents import adk_sdk
-from ..agents import claude_sdk
-from ..agents import crewai_sdk
-from ..agents import langgraph_sdk
-from ..agents import openai_sdk
-from ..agents import pydantic_sdk
-from ..engine.clients.callable_client import import_object
-from ..errors import ConfigError
-from ..text import shorten
-from ..worlds.tools import tool_of
-from ..worlds.tools import tools_of
-from ..worlds.world import WorldSpec
-from .openai import Imported
-from .openai_tools import UnusableError
-from .openai_tools import tool_definitions
-from .update import update_suite
+from ...agents import adk_sdk
+from ...agents import claude_sdk
+from ...agents import crewai_sdk
+from ...agents import langgraph_sdk
+from ...agents import openai_sdk
+from ...agents import pydantic_sdk
+from ...engine.clients.callable_client import import_object
+from ...errors import ConfigError
+from ...text import shorten
+from ...worlds.tools import tool_of
+from ...worlds.tools import tools_of
+from ...worlds.world import WorldSpec
+from ..apply import Found
+from ..openai_tools import UnusableError
+from ..openai_tools import tool_definitions
+
+HELP = """Create a suite from the tools of an agent.
+
+MODULE:OBJECT, in this folder or an importable module, is an agent of the OpenAI Agents SDK, Pydantic
+AI, LangGraph (a compiled graph), google-adk, CrewAI or the Claude Agent SDK (its options), a list
+of functions, or the class of a world. Each tool gets a draft of a case to edit. In an existing
+suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
+"""
+SOURCE = "MODULE:OBJECT"
 
 
 class _Kind(NamedTuple):
@@ -52,10 +59,8 @@ _KNOWN = (
 )
 
 
-def import_agent(
-    target: str, folder: Path, name: str, existing: Mapping[str, Any] | None = None
-) -> Imported:
-    """A suite with the tools of the agent `module:object`, which replace those of an existing one.
+def found(target: str) -> Found:
+    """The tools of the agent `module:object`, in the current folder or an importable module.
 
     Raises ConfigError if there is no such object, or if it has no tools.
     """
@@ -63,17 +68,16 @@ def import_agent(
     if not module or not path:
         raise ConfigError(f"expected module:object, such as my_app:agent, got {target}")
     try:
-        found = import_object(target, folder)
+        agent = import_object(target, Path.cwd())
     except LookupError as error:
         raise ConfigError(f"{target}: {error.args[0]}") from None
-    tools = _tools(target, folder, found)
+    tools = _tools(target, agent)
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
-        suite, changes = update_suite(existing, name, tool_definitions(tools), drafts=True)
+        return Found(path, tool_definitions(tools))
     except UnusableError as error:
         raise ConfigError(f"{target}: {error}") from None
-    return Imported(suite, [], tools=changes)
 
 
 def _why(error: BaseException) -> str:
@@ -84,24 +88,24 @@ def _why(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 300)
 
 
-def _tools(target: str, folder: Path, found: Any) -> list[dict[str, Any]]:
+def _tools(target: str, agent: Any) -> list[dict[str, Any]]:
     for kind in _KINDS:
         if any(
             each.__name__ == kind.name and each.__module__.startswith(f"{kind.package}.")
-            for each in type(found).__mro__
+            for each in type(agent).__mro__
         ):
             try:
-                functions = asyncio.run(asyncio.wait_for(kind.tools_of(found), _LIMIT_S))
+                functions = asyncio.run(asyncio.wait_for(kind.tools_of(agent), _LIMIT_S))
             except Exception as error:
                 raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
             return [
                 {"type": "function", "function": {k: v for k, v in each.items() if v}}
                 for each in functions
             ]
-    if inspect.isclass(found):
-        return tools_of(WorldSpec(target, folder))
-    if isinstance(found, (list, tuple)) and found and all(map(inspect.isroutine, found)):
-        return [tool_of(each.__name__, each) for each in found]
-    kind_of = type(found)
+    if inspect.isclass(agent):
+        return tools_of(WorldSpec(target, Path.cwd()))
+    if isinstance(agent, (list, tuple)) and agent and all(map(inspect.isroutine, agent)):
+        return [tool_of(each.__name__, each) for each in agent]
+    kind_of = type(agent)
     got = f"{kind_of.__module__}.{kind_of.__qualname__}".removeprefix("builtins.")
     raise ConfigError(f"{target}: expected {_KNOWN}, got {got}")

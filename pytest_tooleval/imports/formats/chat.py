@@ -14,11 +14,11 @@ from msgspec import Struct
 from ...errors import Problem
 from ...record.transcript import Taken
 from ..chats import chat_messages
+from ..conversation import NO_NAME
+from ..conversation import Conversation
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
-from .given import NO_NAME
-from .given import GivenTranscript
 
 _Count = Annotated[int, Meta(ge=0)]
 _Amount = Annotated[float, Meta(ge=0)]
@@ -41,12 +41,14 @@ class _Conversation(Struct):
     tools: list[dict[str, Any]] | None = None
 
 
+WHAT = 'chat transcripts ({"messages": [...]})'
+
+
 def reads(value: Any) -> bool:
-    """Whether the first record of a file is of this format."""
     return isinstance(value, Mapping) and isinstance(value.get("messages"), list)
 
 
-def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversation of each record."""
     for record in records:
         try:
@@ -55,7 +57,7 @@ def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Proble
             yield record.problem(path, str(error))
 
 
-def _run(path: Path, record: Record) -> GivenTranscript:
+def _run(path: Path, record: Record) -> Conversation:
     found = typed(record.value, _Conversation, "a conversation")
     usage = found.usage or _Usage()
     taken = Taken(
@@ -67,7 +69,7 @@ def _run(path: Path, record: Record) -> GivenTranscript:
     messages = chat_messages(found.messages)
     if messages and messages[-1]["role"] == "assistant" and found.finish_reason:
         messages[-1].setdefault("finish_reason", found.finish_reason)
-    return GivenTranscript(
+    return Conversation(
         str(path),
         record.line,
         messages,

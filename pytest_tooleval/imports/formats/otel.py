@@ -21,21 +21,28 @@ from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import Taken
 from ...record.transcript import gist_of
+from ..conversation import NO_NAME
+from ..conversation import Conversation
 from ..openai_tools import UnusableError
 from ..records import Record
-from .dialects import ModelCall
-from .dialects import ToolRun
-from .dialects import arguments_text
-from .dialects import call_of
-from .dialects import first_of
-from .dialects import is_tool
-from .dialects import tool_run_of
-from .given import NO_NAME
-from .given import GivenTranscript
-from .otlp import Span
-from .otlp import holds_spans
-from .otlp import spans_of
+from ..transcripts.dialects import ModelCall
+from ..transcripts.dialects import ToolRun
+from ..transcripts.dialects import arguments_text
+from ..transcripts.dialects import call_of
+from ..transcripts.dialects import first_of
+from ..transcripts.dialects import is_tool
+from ..transcripts.dialects import tool_run_of
+from ..transcripts.otlp import Span
+from ..transcripts.otlp import holds_spans
+from ..transcripts.otlp import spans_of
 
+HELP = """Create a suite from traces: OTLP spans as JSON.
+
+Each answer of a model becomes a case that expects the recorded calls. In an existing suite, only new
+cases are added.
+"""
+SOURCE = "FILE"
+WHAT = 'OTLP spans ({"resourceSpans": [...]})'
 reads = holds_spans
 _CASE = "tooleval.case"
 _NO_CONTENT = (
@@ -61,7 +68,7 @@ class _Chain:
     key: int = 0
 
 
-def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversations of a file, in the order in which they began."""
     spans: list[Span] = []
     problems: list[Problem] = []
@@ -233,7 +240,7 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> GivenTranscript:
+def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> Conversation:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
@@ -243,7 +250,7 @@ def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> GivenTranscript:
     statuses = runs.statuses(chain)
     messages = [_with_status(each, statuses) for each in messages]
     served = first_of(last.attributes, "gen_ai.response.model")
-    return GivenTranscript(
+    return Conversation(
         str(path),
         chain.first.line,
         messages,

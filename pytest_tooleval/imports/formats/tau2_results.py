@@ -17,12 +17,12 @@ from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message
 from ...record.transcript import Taken
+from ..conversation import NO_NAME
+from ..conversation import Conversation
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
-from ..tau2 import suite_name
-from .given import NO_NAME
-from .given import GivenTranscript
+from .tau2 import suite_name
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
 _ENDED = ("user_stop", "agent_stop")
@@ -75,12 +75,14 @@ class _Results(Struct):
     simulations: list[_Simulation]
 
 
+WHAT = "results of tau2"
+
+
 def reads(value: Any) -> bool:
-    """Whether the first record of a file is of this format."""
     return isinstance(value, Mapping) and isinstance(value.get("simulations"), list)
 
 
-def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Problem]:
+def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The simulations, those of a task in the order of their trials."""
     for record in records:
         try:
@@ -93,10 +95,10 @@ def read(path: Path, records: list[Record]) -> Iterator[GivenTranscript | Proble
             yield _run(path, record.line, f"simulations[{number}]", results.info, simulation)
 
 
-def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation) -> GivenTranscript:
+def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation) -> Conversation:
     reason = simulation.termination_reason
     broken_off = reason in _BROKEN_OFF and bool(simulation.messages)
-    return GivenTranscript(
+    return Conversation(
         str(path),
         line,
         list(_messages(simulation.messages)),

@@ -1,0 +1,149 @@
+"""Recorded answers as the cases of a suite, which expect the same calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
+from ..suite.load import read_model
+from .cases import case_problem
+from .cases import expected_value
+from .cases import new_ids
+from .chats import Answer
+from .chats import Message
+from .openai_tools import UnusableError
+from .openai_tools import canonical
+
+
+def new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
+    """A suite with the system prompt that all answers have, and the tools that most of them have."""
+    suite: dict[str, Any] = {"name": name}
+    systems = {_system(answer.messages) for answer in answers}
+    if len(systems) == 1 and systems != {None}:
+        suite["system_prompt"] = systems.pop()
+    choices = {answer.tool_choice for answer in answers}
+    suite["tools"] = _most_common_tools(answers)
+    if len(choices) == 1 and choices != {None}:
+        suite["tool_choice"] = choices.pop()
+    suite["test_cases"] = []
+    return suite
+
+
+def _most_common_tools(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    lists: dict[str, list[dict[str, Any]]] = {}
+    counted: Counter[str] = Counter()
+    for answer in answers:
+        if answer.tools:
+            text = canonical(answer.tools)
+            lists.setdefault(text, answer.tools)
+            counted[text] += 1
+    usable = (lists[text] for text, _ in counted.most_common())
+    return next((tools for tools in usable if tools_problem(tools) is None), [])
+
+
+def tools_problem(tools: list[dict[str, Any]]) -> str | None:
+    return case_problem({"prompt": "-", "expected_tool": None}, tools)
+
+
+class AnsweredCases:
+    """The cases of a suite, and new ones from recorded answers."""
+
+    def __init__(self, suite: dict[str, Any], *, is_new: bool) -> None:
+        self.suite = suite
+        self.is_new = is_new
+        self.tools = suite.get("tools") or []
+        self.system = suite.get("system_prompt")
+        self.choice = suite.get("tool_choice")
+        self.existing = suite["test_cases"]
+        self.prompts = {canonical(case["prompt"]) for case in self.existing}
+        self.added: dict[str, dict[str, Any]] = {}
+        self.asked: dict[str, list[str]] = {}  # for each question, the keys of its cases
+        self.folded = self.known = 0
+
+    def add(self, answer: Answer) -> None:
+        """Add an answer as a case. UnusableError if the suite cannot have it."""
+        case = self._case(answer)
+        if canonical(case["prompt"]) in self.prompts:
+            self.known += 1
+            return
+        key = canonical(case)
+        if key in self.added:
+            self.folded += 1
+            return
+        reason = case_problem(case, self.tools, self.system)
+        if reason is not None:
+            raise UnusableError(reason)
+        self.added[key] = case
+        question = canonical({field: case.get(field) for field in ("prompt", "tools", "tool_choice")})
+        self.asked.setdefault(question, []).append(key)
+
+    def finished(self) -> dict[str, Any]:
+        return {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
+
+    def ambiguous(self) -> tuple[tuple[str, str], ...]:
+        named = self._named()
+        same = (keys for keys in self.asked.values() if len(keys) > 1)
+        return tuple((named[keys[0]]["id"], named[other]["id"]) for keys in same for other in keys[1:])
+
+    def _named(self) -> dict[str, dict[str, Any]]:
+        ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
+        return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
+
+    def _case(self, answer: Answer) -> dict[str, Any]:
+        if answer.tools is None and (self.is_new or not self.tools):
+            raise UnusableError(_UNKNOWN_TOOLS)
+        case: dict[str, Any] = {"prompt": self._prompt(answer.messages)}
+        if answer.tools is not None and canonical(answer.tools) != canonical(self.tools):
+            case["tools"] = answer.tools
+        case.update(_expectation(answer))
+        choice = answer.tool_choice
+        if choice == ("none" if answer.calls else "required"):
+            choice = None  # the answer does not obey it
+        if choice in (None, "auto") and not answer.calls:
+            # If nothing should be called, auto is the default.
+            choice = None if self.choice is None else "auto"
+        if choice is not None and choice != self.choice:
+            case["tool_choice"] = choice
+        return case
+
+    def _prompt(self, messages: list[Message]) -> Any:
+        if self.system is not None:
+            if _system(messages) != self.system:
+                raise UnusableError(_OTHER_SYSTEM)
+            messages = messages[1:]
+        if len(messages) == 1 and messages[0].keys() == {"role", "content"}:
+            content = messages[0]["content"]
+            if messages[0]["role"] == "user" and isinstance(content, str):
+                return content
+        return messages
+
+
+_UNKNOWN_TOOLS = (
+    "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
+    "then import this file into the same suite"
+)
+_OTHER_SYSTEM = "its system prompt is not that of the suite, which is put before every prompt"
+
+
+def _system(messages: Sequence[Message]) -> str | None:
+    """The system prompt that the messages begin with."""
+    first = messages[0] if messages else {}
+    content = first.get("content")
+    if first.keys() == {"role", "content"} and first["role"] == "system" and isinstance(content, str):
+        return content
+    return None
+
+
+def _expectation(answer: Answer) -> dict[str, Any]:
+    calls = [
+        (name, {key: expected_value(value) for key, value in arguments.items()})
+        for name, arguments in answer.calls
+    ]
+    if not calls:
+        return {"expected_tool": None}
+    if len(calls) == 1:
+        ((name, params),) = calls
+        return {"expected_tool": name, "expected_params": params}
+    return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}

@@ -1,0 +1,49 @@
+"""A conversation that ran elsewhere, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from ..errors import Problem
+from ..record.endings import NoAnswer
+from ..record.transcript import Message
+from ..record.transcript import Taken
+
+NO_NAME = "transcript"  # the model of those that do not name it
+
+
+class Conversation(NamedTuple):
+    """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
+
+    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
+    also be that of a case. `taken` is for all replies; `tools` are the offered ones, if known.
+    `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
+    benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
+    that only looks at native calls. If several of a `group` name a case, only those that begin like
+    it belong to it.
+    """
+
+    path: str
+    line: int
+    messages: Sequence[Message]
+    field: str = ""
+    case: str = ""
+    id: str = ""
+    model: str = NO_NAME
+    taken: Taken = Taken()
+    tools: Sequence[Mapping[str, Any]] | None = None
+    no_answer: NoAnswer | None = None
+    error: str = ""
+    may_stop: bool = False
+    by_benchmark: bool = False
+    group: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" + (f": {self.field}" if self.field else "")
+
+    def problem(self, message: str) -> Problem:
+        return Problem(self.path, self.line, 1, self.field, message)
