@@ -20,6 +20,9 @@ from ..record.results import KeptCase
 from ..reports.run_lines import Line
 from ..reports.run_lines import score_lines
 from ..reports.run_lines import verdict_lines
+from ..reports.run_text import COUNTED
+from ..reports.run_text import NOT_JUDGED
+from ..reports.run_text import TOLERATED
 from ..reports.run_text import tolerated_word
 from ..reports.text import EXPECTED
 from ..reports.text import GATE_FILE
@@ -47,7 +50,7 @@ class Terminal(Observer):
     def __init__(self, state: RunState) -> None:
         self._config = state.config
         self._state = state
-        self._tolerated = tolerated_word(state.settings.shard)
+        self._tolerated = TOLERATED if state.settings.shard is None else NOT_JUDGED
         self._is_worker = hasattr(state.config, "workerinput")
         self._summarising = False
         self._steps = 0
@@ -165,20 +168,25 @@ class Terminal(Observer):
     def pytest_unconfigure(self) -> None:
         """Move our categories to one that other plugins know, which count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
-        own = [f"{outcome} ({self._tolerated})" for outcome in ("failed", "error")]
+        words = (self._tolerated, COUNTED)
+        own = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
         own += [f"{gates} inconclusive" for gates in ("gate", "gates")]
         moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
         for category, known in moved.items() if reporter is not None else ():
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
     def _count_tolerated(self, reporter: Any) -> None:
-        """Name tolerated cases anew in pytest's last line if a gate failed, still before the gates."""
-        before = self._tolerated
-        self._tolerated = tolerated_word(self._state.settings.shard, self._state.verdict.gates)
-        names = {f"{outcome} ({before})": f"{outcome} ({self._tolerated})" for outcome in _COLOURS}
-        for name in (*names, *_GATES.values()) if before != self._tolerated else ():
-            if name in reporter.stats:
-                reporter.stats[names.get(name, name)] = reporter.stats.pop(name)
+        """Count what a failed gate judges apart in pytest's last line, still before the gates."""
+        document = self._state.document()
+        for outcome in ("failed", "error"):
+            reports = reporter.stats.pop(f"{outcome} ({self._tolerated})", [])
+            for report in reports:
+                row = self._state.row_of(report)
+                word = self._tolerated if row is None else tolerated_word(row, document)
+                reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
+        for category in _GATES.values():
+            if category in reporter.stats:
+                reporter.stats[category] = reporter.stats.pop(category)
 
     @property
     def _silent(self) -> bool:

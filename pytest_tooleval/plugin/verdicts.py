@@ -13,7 +13,8 @@ from ..record.comparison import Comparison
 from ..record.gates import Gate
 from ..record.results import CaseResult
 from ..record.results import CaseRow
-from ..reports.run_text import tolerated_word
+from ..reports.run_text import NOT_JUDGED
+from ..reports.run_text import TOLERATED
 from ..reports.text import GATE_FILE
 from ..reports.text import render_case
 from ..text import printable
@@ -33,7 +34,7 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    word = tolerated_word(settings.shard)
+    word = TOLERATED if settings.shard is None else NOT_JUDGED
     report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
     if result.outcome == "failed":
         report.sections.append((word, render_case(result)))

@@ -51,7 +51,7 @@ def annotations(
             if case.outcome == outcome and told and not case.was_expected:
                 level = "warning" if case.tolerated else "error"
                 place = _file(case.file, rootpath, workspace)
-                found[level].append(_case(level, case, place, tolerated_word(document.run.shard, gates)))
+                found[level].append(_case(level, case, place, tolerated_word(case, document)))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 

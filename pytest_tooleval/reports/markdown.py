@@ -36,11 +36,15 @@ from .confusion import matrix_rows
 from .confusion import notes
 from .model_lines import ModelLine
 from .model_lines import model_lines
+from .run_text import COUNTED
+from .run_text import NOT_JUDGED
 from .run_text import OTHER_TEST
+from .run_text import TOLERATED
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
 from .run_text import run_words
 from .run_text import tolerated_word
+from .run_text import tolerated_words
 from .tables import score_columns
 from .tables import told_apart
 
@@ -158,8 +162,7 @@ def _verdict(document: RowsDocument) -> str:
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
-    if total.tolerated:
-        parts.append(f"{total.tolerated:,} of these {tolerated_word(run.shard, gates)}")
+    parts += [f"{count:,} of these {word}" for word, count in tolerated_words(document).items()]
     if total.forbidden:
         parts.append(f"**{counted(total.forbidden, 'result')} with a forbidden call**")
     if total.errors:
@@ -211,27 +214,27 @@ def _baseline(found: Comparison) -> _Section:
 def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     """Each case that changed or did not pass once, the worst first."""
     moved = moved_cases(document.baseline)
-    failing = [_title(outcome, tolerated) for tolerated in (False, True) for outcome in _OUTCOMES]
+    words = ("", COUNTED, TOLERATED, NOT_JUDGED)
+    failing = [_title(outcome, word) for word in words for outcome in _OUTCOMES]
     groups: dict[str, list[tuple[CaseRow, Moved | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
-    allowed = tolerated_word(document.run.shard, document.gates)
     for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
         word, move = moved.get(case_key(case), ("", None))
         if word in ("", "better") and case.outcome in ("failed", "error"):
-            word = _title(case.outcome, case.tolerated)
+            word = _title(case.outcome, tolerated_word(case, document) if case.tolerated else "")
         if word:
             groups[word].append((case, move))
     for name, cases in groups.items():
         if cases:
-            title = f"{counted(len(cases), 'result')} {name.replace('tolerated', allowed)}"
+            title = f"{counted(len(cases), 'result')} {name}"
             entries = [_case(*each) for each in cases[:_MOST_CASES]]
             is_open = name in ("newly broken", "failed")
             yield _details(title, _Section("", entries, total=len(cases)), shown=is_open)
 
 
-def _title(outcome: str, tolerated: bool) -> str:
-    return _OUTCOMES[outcome] + (", tolerated" if tolerated else "")
+def _title(outcome: str, tolerated: str) -> str:
+    return _OUTCOMES[outcome] + (f", {tolerated}" if tolerated else "")
 
 
 def _pair(model: ComparedModel) -> str:

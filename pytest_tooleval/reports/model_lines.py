@@ -20,10 +20,11 @@ from ..text import printable
 from ..text import shown
 from ..verdicts.options import strict_text
 from ..verdicts.rules import ERRORS
+from ..verdicts.rules import judged_by
+from .run_text import TOLERATED
 from .run_text import VERDICTS
 from .run_text import ModelVerdict
 from .run_text import ending
-from .run_text import tolerated_word
 
 ALL = "all models"
 _ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")
@@ -95,7 +96,12 @@ def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], bro
     found = {
         "without an answer": row.errors,
         "expected to fail": expected,
-        tolerated_word(None): 0 if any(gate.failed for gate in gates) else row.tolerated - expected,
+        TOLERATED: sum(
+            case.tolerated
+            and not case.was_expected
+            and not any(gate.failed and judged_by(case, gate) for gate in gates)
+            for case in cases
+        ),
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
     }
     passed = f"{row.passed} of {counted(run, 'case')} passed"

@@ -93,7 +93,7 @@ def _cases(
             word = row.outcome
         if word:
             is_allowed = row.tolerated and word in ("failed", "error")
-            allowed = f" ({tolerated_word(document.run.shard, document.gates)})" if is_allowed else ""
+            allowed = f" ({tolerated_word(row, document)})" if is_allowed else ""
             reason = f" - {printable(row.reason)}" if row.reason else ""
             change = change_text(move) if move else ""
             cells = [word + allowed, change, printable(row.nodeid) + reason]

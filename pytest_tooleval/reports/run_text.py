@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Literal
@@ -13,10 +14,12 @@ from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.gates import Verdict
+from ..record.results import CaseRow
 from ..record.run import Run
 from ..record.run import Status
 from ..record.summary import Fallback
 from ..text import counted
+from ..verdicts.rules import judged_by
 
 Outcome = Literal["passed", "failed", "inconclusive", "skipped"]
 # A model that lacks answers has not failed.
@@ -31,6 +34,7 @@ VERDICTS: dict[ModelVerdict, tuple[str, str]] = {
 # pytest's own exit codes beyond passed, failed, and no test collected.
 _EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
+TOLERATED, COUNTED, NOT_JUDGED = "tolerated", "counted by a failed gate", "not judged yet"
 OTHER_TEST = "another test in the run failed"
 _EMPTY = "Nothing was evaluated"
 _NOTHING_COLLECTED = 5
@@ -79,9 +83,7 @@ def run_words(document: RowsDocument) -> RunWords:
     is_empty = total.cases == total.skipped
     outcome, words = run_verdict(run, is_empty=is_empty, failed=failed, unsure=unsure)
     details = _problems(document)
-    tolerated = (
-        [f"{total.tolerated} {tolerated_word(run.shard, document.gates)}"] if total.tolerated else []
-    )
+    tolerated = [f"{count} {word}" for word, count in tolerated_words(document).items()]
     if words == "Failed":
         details = details or [OTHER_TEST]
     elif outcome == "skipped" and words == _EMPTY:
@@ -121,11 +123,17 @@ def cases_text(cases: int, selected: int) -> str:
     return f"{cases} of {selected}" if cases < selected else str(cases)
 
 
-def tolerated_word(shard: object | None, gates: Iterable[Gate] = ()) -> str:
+def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
     """The word for a failure that a gate judges; `tooleval merge` judges those of shards."""
-    if shard is not None:
-        return "not judged yet"
-    return "counted by a failed gate" if any(gate.failed for gate in gates) else "tolerated"
+    if document.run.shard is not None:
+        return NOT_JUDGED
+    failed = any(gate.failed and judged_by(case, gate) for gate in document.gates)
+    return COUNTED if failed else TOLERATED
+
+
+def tolerated_words(document: RowsDocument) -> Counter[str]:
+    """How many cases have which word."""
+    return Counter(tolerated_word(case, document) for case in document.cases if case.tolerated)
 
 
 def option_text(name: str, value: object) -> str:

@@ -157,6 +157,8 @@ def read_baseline(given: Given, load: Load) -> Baseline | None:
     if "baseline" not in given.sets:
         try:
             run = load(name, ())
+            # The newest good run may lack a model that an older one has.
+            run = load(name, {(row.file, old) for row in run.cases for old, _ in models})
         except ToolevalError as error:
             raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
         known = dict.fromkeys(row.model for row in run.cases if row.model)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..record.gates import Gate
 from ..record.metrics import AMOUNTS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
@@ -82,6 +83,13 @@ class Rule:
     def keys(self, case: CaseRow) -> list[tuple[str, str | None]]:
         """The keys of its scope in which it judges a case; empty if it does not."""
         return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
+
+
+def judged_by(case: CaseRow, gate: Gate) -> bool:
+    """Whether this gate judges a failed case, or one without an answer, in its stead."""
+    if gate.model != case.model or gate.of not in [name for name, _ in SCOPES[gate.scope].keys(case)]:
+        return False
+    return gate.metric == ERRORS if case.outcome == "error" else gate.kind == "fail_under"
 
 
 def read_rule(text: str, *, over: bool) -> Rule:

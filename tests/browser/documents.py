@@ -213,7 +213,7 @@ def gate(name: str, needed: float, value: float, passed: bool) -> dict[str, Any]
         "name": name,
         "model": name.rpartition(" ")[2],
         "scope": "model",
-        "of": None,
+        "of": name.rpartition(" ")[2],
         "metric": "overall",
         "needed": needed,
         "value": value,

@@ -558,3 +558,14 @@ def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Pro
     assert exit_code == 0
     assert "comparison inconclusive: 30 cases not comparable: " in output
     assert "weather.tooleval.json: there is no such file" in output
+
+
+def test_the_last_good_run_with_the_model_to_compare_with_is_taken(project: Project) -> None:
+    project.suite(*(right(f"c{i}") for i in range(4)))
+    project.run("--tooleval-trials=1")
+    project.run("--tooleval-trials=1", model="other")
+    again = project.run(
+        "--tooleval-baseline=good", "--tooleval-baseline-model=agent=other", model="other"
+    )
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["compared with good (*): agent -> other; 4 cases in both"])

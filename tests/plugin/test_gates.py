@@ -516,3 +516,16 @@ def test_a_share_of_errors_is_a_number_in_reports(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"), wrong("d"))
     project.run("--tooleval-fail-over=errors=30%", "--tooleval-report=out.json")
     assert [gate["needed"] for gate in project.document()["gates"]] == [1]
+
+
+def test_only_what_a_failed_gate_judges_is_counted_by_it(project: Project) -> None:
+    project.suite(right("a"), {**wrong("b"), "tags": ["slow"]}, {**wrong("c"), "tags": ["smoke"]})
+    gates = ("--tooleval-fail-under=tag=slow:0", "--tooleval-fail-under=tag=smoke:1")
+    project.run(*gates).stdout.fnmatch_lines(
+        [
+            "agent FAILED: 1 of 3 cases passed, 1 tolerated; pass_rate, tag smoke: *",
+            "failed (tolerated) * *::b[[]agent] *",
+            "failed (counted by a failed gate) *::c[[]agent] *",
+            "*1 passed, 1 failed (tolerated), 1 failed (counted by a failed gate), 1 gate failed*",
+        ]
+    )

@@ -103,7 +103,7 @@ def gate(passed: bool, message: str = "overall of gpt-4o: 0.80 < 0.90", **fields
         "name": "overall of gpt-4o",
         "model": "gpt-4o",
         "scope": "model",
-        "of": None,
+        "of": "gpt-4o",
         "metric": "overall",
         "needed": 0.9,
         "value": 0.8,
