@@ -10,7 +10,7 @@
     └── ModelError        there was no answer: network, credentials, limits, time-outs
 
 A `ModelError` makes an item an *error*; a wrong answer raises none of these. `AgentGaveUp` is raised by
-callables, and makes an item fail.
+callables, and makes an item fail. `CannotCompare` never leaves the package: it becomes a `ScoringError`.
 """
 
 from __future__ import annotations
@@ -153,3 +153,20 @@ def raised_at(error: BaseException) -> str:
 
 
 _NOT_THEIRS = (os.path.dirname(__file__) + os.sep, f"{os.sep}asyncio{os.sep}")
+
+
+class CannotCompare(Exception):
+    """A comparison that the suite asks for cannot be made.
+
+    Callers prepend to `place` what they know of it; `score_transcript` raises a `ScoringError` instead.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+
+    def within(self, outer: str) -> CannotCompare:
+        """The same error, with its place seen from one level further out."""
+        dot = "" if not self.place or self.place.startswith("[") else "."
+        return CannotCompare(self.message, outer + dot + self.place)

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ..errors import CannotCompare
 from ..errors import ModelError
 from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
@@ -21,7 +22,6 @@ from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..scoring.conversation import to_judge
-from ..scoring.problems import CannotCompare
 from ..suite.model import ResolvedCase
 from ..text import printable
 from ..text import shorten

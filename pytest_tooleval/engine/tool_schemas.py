@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ModelError
-from ..suite.explain import field_path
-from ..suite.provider_schemas import Rules
-from ..suite.provider_schemas import Trouble
-from ..suite.provider_schemas import troubles
+from ..explain import field_path
+from ..jsonschemas.providers import Rules
+from ..jsonschemas.providers import Trouble
+from ..jsonschemas.providers import troubles
 from ..text import first_few
 from ..text import printable
 from .models.spec import ModelSpec

@@ -20,20 +20,20 @@ from typing import Protocol
 
 from msgspec import structs
 
+from ..errors import CannotCompare
 from ..errors import ModelError
 from ..keys import PublicTexts
+from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..scoring.conversation import forbidden_in
-from ..scoring.problems import CannotCompare
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from ..suite.modes import DEFAULT_MODE
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50

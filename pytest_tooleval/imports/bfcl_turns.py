@@ -17,8 +17,8 @@ from typing import Any
 from msgspec import Struct
 
 from ..errors import SuiteError
-from ..suite.explain import listing
-from ..suite.explain import show
+from ..explain import listing
+from ..explain import show
 from .openai_tools import UnusableError
 from .openai_tools import typed
 from .records import read_records

@@ -20,13 +20,13 @@ import msgspec
 from msgspec import Struct
 from msgspec import field
 
+from ..explain import describe
+from ..explain import show
 from ..record.calls import MAX_DEPTH
 from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
 from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
-from ..suite.explain import describe
-from ..suite.explain import show
 from .conversation import Conversation
 from .openai_tools import UnusableError
 from .openai_tools import tool_definitions

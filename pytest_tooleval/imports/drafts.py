@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..jsonschemas.values import required_values
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .cases import expected_value
 from .tool_names import provider_name
-from .values import required_values
 
 DRAFT = "draft"  # the skip reason of drafts
 EDIT = "[edit: say this as a user would]"

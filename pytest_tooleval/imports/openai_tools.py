@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from ..suite.explain import describe
-from ..suite.explain import show
+from ..explain import describe
+from ..explain import show
 
 _FIELDS = ("name", "description", "parameters", "strict")
 _OF_RECORDS = ("messages", "role", "choices", "request", "response", "input", "output")

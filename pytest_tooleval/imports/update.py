@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 
-from ..suite.explain import show
+from ..explain import show
 from ..suite.lint import lint_suite
 from ..suite.load import read_model
 from ..suite.model import ANY_TOOL

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SuiteError
+from ..explain import show
 from ..imports.tool_names import provider_names
 from ..record.calls import is_nested_deeper
-from ..suite.explain import show
 from ..suite.load import parse_suite
 from ..suite.source import MAX_DEPTH
 from ..text import printable

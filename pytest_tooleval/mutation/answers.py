@@ -10,18 +10,18 @@ from itertools import product
 from typing import Any
 from typing import NamedTuple
 
-from ..imports.values import required_values
+from ..jsonschemas.values import required_values
+from ..matchers.compare import RULES
+from ..matchers.compare import is_optional
+from ..matchers.shape import ANY_OF
 from ..record.calls import ToolCall
 from ..record.results import TrialResult
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
-from ..scoring.matchers import RULES
-from ..scoring.matchers import is_optional
 from ..scoring.thresholds import missed_thresholds
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
-from ..suite.matchers import ANY_OF
 from ..suite.mocks import SEQUENCE
 from ..suite.mocks import WHEN
 from ..suite.model import ANY_TOOL

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import ScoringError
+from ..matchers.compare import RULES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
@@ -19,7 +20,6 @@ from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
-from ..scoring.matchers import RULES
 from ..suite.model import Expectations
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase

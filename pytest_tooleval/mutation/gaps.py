@@ -10,15 +10,15 @@ from typing import Any
 from typing import NamedTuple
 
 from ..imports.cases import expected_value
+from ..matchers.compare import RULES
+from ..matchers.compare import Rules
+from ..matchers.compare import identical
+from ..matchers.compare import matches
+from ..matchers.shape import EXACT
+from ..matchers.shape import matcher_key
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
-from ..scoring.matchers import RULES
-from ..scoring.matchers import Rules
-from ..scoring.matchers import identical
-from ..scoring.matchers import matches
 from ..scoring.thresholds import TOLERANCE
-from ..suite.matchers import EXACT
-from ..suite.matchers import matcher_key
 from ..suite.model import ResolvedCase
 from .answers import Right
 from .answers import offered

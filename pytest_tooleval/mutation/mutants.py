@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
-from ..imports.values import required_values
+from ..jsonschemas.values import required_values
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts
 from ..scoring.tool_selection import is_expected

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..suite.ecma import IGNORE_CASE
-from ..suite.patterns import compiled
+from ..jsonschemas.ecma import IGNORE_CASE
+from ..jsonschemas.patterns import compiled
 
 _OPEN = re.compile(r"\((?:\?(?:<[A-Za-z_$][\w$]*>|:))?")
 _LOOK = re.compile(r"\(\?<?[=!]")

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Final
 
-from ..imports.values import fits
-from ..imports.values import required_values
+from ..errors import CannotCompare
+from ..jsonschemas.values import fits
+from ..jsonschemas.values import required_values
+from ..matchers import shape
+from ..matchers.compare import Rules
+from ..matchers.compare import is_optional
+from ..matchers.compare import matches
 from ..record.calls import is_number
-from ..scoring.matchers import Rules
-from ..scoring.matchers import is_optional
-from ..scoring.matchers import matches
-from ..scoring.problems import CannotCompare
-from ..suite import matchers as shape
 from .patterns import example
 
 NOTHING: Final[Any] = object()  # no value is known

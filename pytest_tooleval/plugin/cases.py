@@ -12,10 +12,10 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import SuiteError
+from ..explain import listing
 from ..record.metrics import LIMITS
 from ..record.results import CaseRow
 from ..scoring.registry import ScorerRegistry
-from ..suite.explain import listing
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Overrides

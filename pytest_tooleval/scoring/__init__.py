@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ..errors import CannotCompare
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..record.calls import ToolCall
@@ -39,7 +40,6 @@ from .conversation import Conversation
 from .conversation import forbidden_in
 from .conversation import to_judge
 from .drafts import Draft
-from .problems import CannotCompare
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds

@@ -11,27 +11,27 @@ from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
+from ..errors import CannotCompare
 from ..errors import ScoringError
+from ..matchers.compare import REFLEXIVE
+from ..matchers.compare import RULES
+from ..matchers.compare import Rules
+from ..matchers.compare import is_optional
+from ..matchers.compare import matches
+from ..matchers.compare import with_keys_of
+from ..matchers.modes import ParamScoring
+from ..matchers.reasons import reason
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
-from ..suite.modes import ParamScoring
 from ..text import MOST_SHOWN
 from ..text import folded
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from ..text import shown
-from .matchers import REFLEXIVE
-from .matchers import RULES
-from .matchers import Rules
-from .matchers import is_optional
-from .matchers import matches
-from .matchers import with_keys_of
-from .problems import CannotCompare
-from .reasons import reason
 
 
 class Share(NamedTuple):

@@ -23,7 +23,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from ..errors import CannotCompare
 from ..errors import WorldError
+from ..matchers.compare import RULES
+from ..matchers.compare import is_optional
+from ..matchers.reasons import reason
 from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT
@@ -59,10 +63,6 @@ from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
 from .forbidden import forbidden_call
-from .matchers import RULES
-from .matchers import is_optional
-from .problems import CannotCompare
-from .reasons import reason
 from .single_turn import NoCallExpected
 from .single_turn import SeveralCallsExpected
 from .texts import says

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..errors import CannotCompare
+from ..matchers.compare import RULES
+from ..matchers.compare import is_optional
+from ..matchers.compare import with_keys_of
+from ..matchers.modes import ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool
 from ..suite.model import ANY_TOOL
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
-from ..suite.modes import ParamScoring
 from ..text import json_text
 from ..text import printable
 from . import argument_scores
-from .matchers import RULES
-from .matchers import is_optional
-from .matchers import with_keys_of
-from .problems import CannotCompare
 from .tool_selection import accepts
 from .tool_selection import is_expected
 from .tool_selection import shown_call

@@ -22,6 +22,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ..matchers.compare import RULES
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -38,7 +39,6 @@ from . import tool_selection
 from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
-from .matchers import RULES
 from .single_turn import MORE_OFTEN
 from .single_turn import Choice
 from .single_turn import any_number_is_right

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..errors import CannotCompare
 from ..errors import WorldError
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
 from ..record.results import ABSENT
 from ..record.transcript import reports_error
 from ..suite.model import Expectations
@@ -15,9 +19,6 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import resolve
 from ..suite.model import world_of
-from ..suite.source import Finding
-from ..suite.source import Findings
-from ..suite.source import Loc
 from ..suite.turns import unplayable
 from ..text import json_text
 from ..text import shown
@@ -28,7 +29,6 @@ from ..worlds.play import play
 from ..worlds.world import clean
 from .conversation import expected_calls
 from .conversation import state_row
-from .problems import CannotCompare
 
 _Part = tuple[Loc, Expectations]
 

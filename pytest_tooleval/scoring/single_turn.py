@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ..errors import CannotCompare
+from ..matchers.compare import RULES
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL
 from ..record.results import Check
@@ -24,8 +26,6 @@ from .calls import pair
 from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
-from .matchers import RULES
-from .problems import CannotCompare
 
 MORE_OFTEN = "more often than expected"
 _SHOWN = 50  # surplus calls in an explanation

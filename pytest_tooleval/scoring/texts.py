@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from ..jsonschemas import searches as regexes
+from ..matchers.numerals import numbers
 from ..text import folded
-from . import regexes
-from .numerals import numbers
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:

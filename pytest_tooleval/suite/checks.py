@@ -11,6 +11,12 @@ from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
 
+from ..explain import listing
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
 from ..record.calls import is_number
 from ..record.metrics import LIMITS
 from ..record.metrics import METRICS
@@ -19,9 +25,6 @@ from ..record.names import same_tool
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import objects_in
-from .explain import listing
-from .explain import nearest
-from .explain import show
 from .fields import expected_at
 from .fields import matcher_findings
 from .fields import misspells
@@ -34,9 +37,6 @@ from .model import ROLES
 from .model import judges
 from .model import merged_thresholds
 from .model import needed_of
-from .source import Finding
-from .source import Findings
-from .source import Loc
 from .tools import ToolNames
 from .tools import tool_list_findings
 from .turns import is_conversation

@@ -12,10 +12,14 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from .explain import describe
-from .explain import nearest
-from .explain import show
-from .matchers import matcher_problems
+from ..explain import describe
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..matchers.modes import MODES
+from ..matchers.shape import matcher_problems
 from .model import MAX_TRIALS
 from .model import ROLES
 from .model import CallOrder
@@ -33,10 +37,6 @@ from .model import ToolsFrom
 from .model import Turn
 from .model import User
 from .model import XFail
-from .modes import MODES
-from .source import Finding
-from .source import Findings
-from .source import Loc
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

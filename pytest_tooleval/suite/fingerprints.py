@@ -14,12 +14,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..matchers.modes import DEFAULT_MODE
 from .model import ResolvedCase
 from .model import Suite
 from .model import TestCase
 from .model import Tool
 from .model import world_of
-from .modes import DEFAULT_MODE
 
 DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)

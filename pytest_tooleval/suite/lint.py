@@ -11,6 +11,23 @@ from typing import Any
 
 from ..errors import Problem
 from ..errors import WorldError
+from ..explain import describe
+from ..explain import field_path
+from ..explain import listing
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..jsonschemas.exact import KEYWORDS
+from ..jsonschemas.plain import is_plainly_valid
+from ..jsonschemas.providers import troubles
+from ..jsonschemas.well_formed import references
+from ..matchers.shape import ANY_OF
+from ..matchers.shape import EXACT
+from ..matchers.shape import OPTIONAL
+from ..matchers.shape import UNORDERED
+from ..matchers.shape import matcher_key
 from ..record.metrics import BUILT_IN
 from ..record.metrics import CONVERSATION
 from ..record.names import same_tool
@@ -19,28 +36,11 @@ from ..text import printable
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
 from ..worlds.world import method_for
-from .exact import KEYWORDS
-from .explain import describe
-from .explain import field_path
-from .explain import listing
-from .explain import nearest
-from .explain import show
-from .matchers import ANY_OF
-from .matchers import EXACT
-from .matchers import OPTIONAL
-from .matchers import UNORDERED
-from .matchers import matcher_key
 from .mocks import WHEN
 from .model import ANY_TOOL
 from .model import ExpectedCall
 from .model import Forbidden
-from .plain_schemas import is_plainly_valid
-from .provider_schemas import troubles
 from .source import Document
-from .source import Finding
-from .source import Findings
-from .source import Loc
-from .tool_schemas import references
 
 if TYPE_CHECKING:
     from .model import Expectations

@@ -17,13 +17,15 @@ from pydantic import ValidationError
 from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import os_reason
+from ..explain import describe
+from ..findings import Finding
+from ..findings import Loc
 from ..record.transcript import text_of
 from ..secrets import holds_key_value
 from ..secrets import key_variables
 from .checks import check_ids
 from .checks import check_suite
 from .checks import source_findings
-from .explain import describe
 from .fields import model_findings
 from .model import SEARCHED
 from .model import Suite
@@ -31,8 +33,6 @@ from .model import ToolsFrom
 from .model import without_key_values
 from .slugs import assign_ids
 from .source import Document
-from .source import Finding
-from .source import Loc
 from .source import decode_bytes
 from .source import read_document
 from .worlds import with_world_tools

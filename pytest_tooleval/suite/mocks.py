@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .explain import describe
-from .explain import nearest
+from ..explain import describe
+from ..explain import nearest
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..matchers.shape import EXACT
 from .fields import matcher_findings
-from .matchers import EXACT
-from .source import Finding
-from .source import Findings
-from .source import Loc
 
 SEQUENCE = "$sequence"
 WHEN = "$when"

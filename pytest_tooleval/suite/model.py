@@ -27,13 +27,13 @@ from pydantic import model_validator
 from .. import secrets
 from ..errors import ConfigError
 from ..errors import ToolevalError
+from ..explain import nearest
 from ..keys import PublicTexts
+from ..matchers.modes import DEFAULT_MODE
+from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.names import meant
 from ..worlds.world import WorldSpec
-from .explain import nearest
-from .modes import DEFAULT_MODE
-from .modes import ParamScoring
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)

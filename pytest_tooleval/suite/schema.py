@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..jsonschemas.well_formed import TYPES
+from ..matchers import shape as matchers
 from ..record.metrics import LIMITS
-from . import matchers
 from .checks import MAX_ID_LENGTH
 from .mocks import SEQUENCE
 from .mocks import WHEN
 from .model import Suite
-from .tool_schemas import TYPES
 
 SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"

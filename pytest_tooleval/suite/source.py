@@ -11,22 +11,21 @@ import math
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
-from typing import NamedTuple
 from typing import NoReturn
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..explain import explain_syntax
+from ..explain import field_path
+from ..explain import show
+from ..explain import show_number
+from ..findings import Finding
+from ..findings import Loc
 from ..record.calls import is_nested_deeper
-from .explain import explain_syntax
-from .explain import field_path
-from .explain import show
-from .explain import show_number
 
-Loc = tuple["str | int", ...]
 Member = tuple[int, int]  # the offsets of a key and of its value; in a list both are the value's
 
 MAX_DEPTH = 100
@@ -40,17 +39,6 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 _BOM = "the file begins with a byte order mark (BOM); save it as UTF-8 without BOM"
 _EMPTY = 'the file is empty; a suite is an object: {"name": "...", "tools": [...], "test_cases": [...]}'
-
-
-class Finding(NamedTuple):
-    """Something wrong at a path in the data; `at_key` points at the key and not at its value."""
-
-    loc: Loc
-    message: str
-    at_key: bool = False
-
-
-Findings = Iterator[Finding]
 
 
 @dataclass

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..explain import describe
+from ..explain import listing
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..jsonschemas.well_formed import schema_findings
 from ..record.names import meant
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import as_text
-from .explain import describe
-from .explain import listing
-from .explain import nearest
-from .explain import show
 from .fields import TOOL_EXAMPLE
 from .model import ANY_TOOL
-from .source import Finding
-from .source import Findings
-from .source import Loc
-from .tool_schemas import schema_findings
 
 
 class ToolNames:

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ..explain import describe
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..jsonschemas.patterns import pattern_problem
+from ..matchers.shape import matcher_key
 from ..record.calls import is_number
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..worlds.plain import read_path
-from .explain import describe
-from .explain import nearest
-from .explain import show
 from .fields import matcher_findings
-from .matchers import matcher_key
 from .model import ANY_TOOL
-from .patterns import pattern_problem
-from .source import Finding
-from .source import Findings
-from .source import Loc
 from .tools import ToolNames
 
 # Fields that only conversations have, and fields that they cannot have.

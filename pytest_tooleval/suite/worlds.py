@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import WorldError
+from ..findings import Finding
+from ..findings import Loc
 from ..record.untrusted import as_mapping
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
-from .source import Finding
-from .source import Loc
 
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..suite.source import Finding
-from ..suite.source import Loc
+from ..findings import Finding
+from ..findings import Loc
 
 _OWN = "pytest_tooleval.worlds."
 _OURS = {_OWN + "bfcl:BFCL", _OWN + "tau2:Airline", _OWN + "tau2:Retail"}

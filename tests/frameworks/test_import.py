@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SERVER = Path(__file__).parents[1] / "plugin" / "live_server.py"
+SERVER = Path(__file__).parents[1] / "doors" / "pytest" / "live_server.py"
 COMMAND = f"command={sys.executable!r}, args=[{str(SERVER)!r}, 'server.log']"
 PREAMBLE = "print('imported')\n"
 # By library: what it needs, the agent, and the name of one of its tools.

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from plugin.conftest import project  # noqa: F401  a fixture
+from doors.pytest.conftest import project  # noqa: F401  a fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from plugin.project import Project
-from plugin.project import raising
-from plugin.project import right
-from plugin.project import wrong
+from doors.pytest.project import Project
+from doors.pytest.project import raising
+from doors.pytest.project import right
+from doors.pytest.project import wrong
 
 from .plugins import NEIGHBOURS
 from .plugins import loaded

@@ -7,10 +7,10 @@ import json
 import re
 
 import pytest
-from plugin.project import Project
-from plugin.project import raising
-from plugin.project import right
-from plugin.project import wrong
+from doors.pytest.project import Project
+from doors.pytest.project import raising
+from doors.pytest.project import right
+from doors.pytest.project import wrong
 
 from .plugins import loaded
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from plugin.project import Project
-from plugin.project import right
-from plugin.project import wrong
+from doors.pytest.project import Project
+from doors.pytest.project import right
+from doors.pytest.project import wrong
 
 from .test_reports import run
 

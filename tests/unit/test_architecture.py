@@ -19,8 +19,10 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "text", "keys", "secrets", "writing", "agents"),
+    ("errors", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
     ("record",),
+    ("jsonschemas",),
+    ("matchers",),
     ("worlds",),
     ("suite",),
     ("scoring",),

@@ -13,7 +13,7 @@ from pytest_tooleval.mutation.results import Kind
 from pytest_tooleval.record.metrics import BUILT_IN
 from pytest_tooleval.record.results import FailureCategory
 
-STALE = "run `python tests/generated.py`"
+STALE = "run `python tools/generated.py`"
 
 
 @pytest.mark.parametrize("file", generated.FILES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 from typing import NamedTuple
 
-from ...suite.provider_schemas import Rules
+from ...jsonschemas.providers import Rules
 
 # The protocols of our own clients.
 Protocol = Literal["openai", "anthropic", "gemini"]

@@ -20,12 +20,12 @@ from msgspec import Meta
 
 from ...errors import Problem
 from ...errors import SuiteError
+from ...explain import describe
+from ...explain import listing
+from ...explain import show
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
-from ...suite.explain import describe
-from ...suite.explain import listing
-from ...suite.explain import show
 from ..apply import Found
 from ..bfcl_turns import conversation
 from ..bfcl_turns import functions_of

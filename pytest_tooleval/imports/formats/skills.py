@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import Problem
 from ...errors import SuiteError
 from ...errors import os_reason
-from ...suite.explain import show
+from ...explain import show
 from ...suite.source import decode_bytes
 from ..apply import Found
 from ..drafts import EDIT

@@ -17,13 +17,13 @@ from typing import Any
 
 import msgspec
 
+from ...explain import show
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import status_of
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import objects_in
-from ...suite.explain import show
 from ...worlds.plain import canonical
 from ..chats import chat_messages
 from ..chats import decoded

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from ...errors import CannotCompare
 from ...errors import ModelError
 from ...record.transcript import Message
 from ...record.transcript import Transcript
 from ...record.transcript import text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
-from ...scoring.problems import CannotCompare
 from ...suite.model import ResolvedCase
 from ...suite.model import Suite
 from ...suite.model import TestCase

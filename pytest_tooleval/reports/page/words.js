@@ -1,5 +1,5 @@
 // @ts-check
-// Words that Python says, too: `python tests/generated.py` writes them.
+// Words that Python says, too: `python tools/generated.py` writes them.
 
 export const ABSENT = ["", "(no call)", "(absent)"];
 export const NOT_SAID = "was not said";

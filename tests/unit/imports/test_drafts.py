@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.drafts import draft_case
-from pytest_tooleval.imports.values import required_values
-from pytest_tooleval.scoring.json_schema import errors
+from pytest_tooleval.jsonschemas.validation import errors
+from pytest_tooleval.jsonschemas.values import required_values
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
 

@@ -23,9 +23,9 @@ from click.testing import CliRunner
 from pytest_tooleval import score_calls
 from pytest_tooleval.cli import main
 from pytest_tooleval.engine.clients.lexical import lexical_message
+from pytest_tooleval.jsonschemas.validation import errors
 from pytest_tooleval.mcp.discover import discover_tools
 from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.scoring.json_schema import errors
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.model import Suite

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_tooleval.jsonschemas.searches import search
 from pytest_tooleval.mutation.patterns import example
-from pytest_tooleval.scoring.regexes import search
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.matchers.compare import RULES
 from pytest_tooleval.mutation.values import right_value
-from pytest_tooleval.scoring.matchers import RULES
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from browser.documents import EVIL
-from browser.documents import hostile_document
-from browser.documents import hostile_trends
-from browser.documents import rich_document
-from browser.documents import trends
+from doors.page.documents import EVIL
+from doors.page.documents import hostile_document
+from doors.page.documents import hostile_trends
+from doors.page.documents import rich_document
+from doors.page.documents import trends
 from records import as_json
 
 from pytest_tooleval.record.encoding import to_json

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import Problem
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.suite.source import Finding
+from pytest_tooleval.findings import Finding
 from pytest_tooleval.suite.source import decode_bytes
 from pytest_tooleval.suite.source import line_and_column
 from pytest_tooleval.suite.source import read_document

@@ -1,6 +1,6 @@
 """Our own clients for Anthropic and Google: what they send, where to, and what they read.
 
-Whether the providers take it is seen in `tests/providers`.
+Whether the providers take it is seen in `tests/contracts`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""JSON Schema: what providers take, what an argument must be, an example value."""

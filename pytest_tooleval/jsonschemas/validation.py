@@ -1,0 +1,183 @@
+"""JSON Schema (draft 2020-12) for untrusted schemas and values.
+
+Validation is jsonschema's, with four differences: numbers are exact decimals, patterns have a time
+limit, a `$ref` never leads out of the schema, and a validation takes at most `TIMEOUT_S` seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+from typing import Any
+
+from ..errors import CannotCompare
+from ..record.calls import is_nested_deeper
+from . import searches as regexes
+from .exact import KEYWORDS
+from .exact import Keyword
+from .plain import is_plainly_valid
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+TIMEOUT_S = 2.0
+_MAX_CACHED = 4096
+_DEEP = 60
+
+_clock = threading.local()
+# Validators by the id of their source, which is kept so that its id is not reused.
+_validators: dict[int, tuple[Any, Any]] = {}
+
+
+def _validator(source: Any) -> Any:
+    kept = _validators.get(id(source))
+    if kept is None:
+        from referencing import Registry
+
+        if len(_validators) >= _MAX_CACHED:
+            _validators.clear()
+        # An empty registry: a remote $ref must not become a request.
+        validator = _validator_class()(_prepared(source), registry=Registry())
+        kept = _validators[id(source)] = (source, validator)
+    return kept[1]
+
+
+def is_valid(schema: Any, value: Any) -> bool:
+    """Whether the value is valid. Raises CannotCompare if the schema is unusable."""
+    return is_plainly_valid(schema, value) or not violations(schema, value, limit=1)
+
+
+def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
+    """Why the value is not valid: at most `limit` lines such as `city: 5 is not of type 'string'`."""
+    return [text for _, text in violations(schema, value, limit)]
+
+
+def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | None, str]]:
+    """The lines of `errors`, each with the member of the object that it is about."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.exceptions import UnknownType
+    from referencing.exceptions import Unresolvable
+
+    _clock.end = time.monotonic() + TIMEOUT_S
+    try:
+        found = islice(_validator(schema).iter_errors(value), limit)
+        return [(_member(error), _line(error)) for error in found]
+    except Unresolvable as error:
+        raise CannotCompare(
+            f"the JSON Schema does not contain the target of a $ref ({error}); put it into $defs"
+        ) from None
+    except (SchemaError, UnknownType) as error:
+        first = str(error).strip().splitlines()[0]
+        raise CannotCompare(f"the JSON Schema is not valid: {first}") from None
+    except RecursionError:
+        if is_nested_deeper(value, _DEEP):
+            return [(None, f"nested deeper than {_DEEP} levels")]
+        raise CannotCompare("the JSON Schema refers to itself endlessly") from None
+    except OverflowError as error:
+        return [(None, f"a number is too large: {error}")]
+    except (TypeError, AttributeError, KeyError, ValueError, ZeroDivisionError) as error:
+        # A keyword with a value of the wrong type; suites are checked when they are loaded.
+        raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
+
+
+def _member(error: ValidationError) -> str | None:
+    """The member of the outermost object that an error is about, if it is about a single one."""
+    if error.path:
+        return str(error.path[0])
+    # Missing and invented members have an error each, and only the message names them.
+    named: Any = {"required": error.validator_value, "additionalProperties": error.instance}
+    names = named.get(error.validator, ())
+    return next((name for name in names if error.message.startswith(repr(name))), None)
+
+
+def _line(error: ValidationError) -> str:
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
+    return f"{place.lstrip('.')}: {error.message}" if place else error.message
+
+
+def _prepared(schema: Any) -> Any:
+    text = json.dumps(schema)
+    if '"unevaluatedProperties"' in text and '"patternProperties"' in text:
+        # jsonschema collects evaluated properties with `re`, which has no time limit.
+        raise CannotCompare("unevaluatedProperties together with patternProperties is not supported")
+    return _without_dialect(schema) if '"$schema"' in text else schema
+
+
+def _without_dialect(schema: Any) -> Any:
+    """The schema without `$schema`, which makes jsonschema switch to a class without our limits."""
+    if isinstance(schema, dict):
+        return {
+            key: value if key in ("enum", "const", "default", "examples") else _without_dialect(value)
+            for key, value in schema.items()
+            if not (key == "$schema" and isinstance(value, str))
+        }
+    return [_without_dialect(member) for member in schema] if isinstance(schema, list) else schema
+
+
+@lru_cache(maxsize=1)
+def _validator_class() -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema import validators
+
+    own: dict[str, Keyword] = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    }
+    keywords = {**Draft202012Validator.VALIDATORS, **KEYWORDS, **own}
+    timed = {name: _timed(keyword) for name, keyword in keywords.items()}
+    extend: Any = validators.extend
+    return extend(Draft202012Validator, timed)
+
+
+def _timed(keyword: Keyword) -> Keyword:
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        if time.monotonic() > _clock.end:
+            raise CannotCompare(
+                f"validation against the JSON Schema took longer than {TIMEOUT_S:g} s; "
+                "make the schema simpler (nested anyOf, oneOf or $ref multiply the work)"
+            )
+        return keyword(validator, value, instance, schema)
+
+    return check
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(instance, str) and not regexes.search(pattern, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(
+    validator: Any, patterns: dict[str, Any], instance: Any, schema: Any
+) -> Iterator[ValidationError]:
+    if not isinstance(instance, dict):
+        return
+    for pattern, subschema in patterns.items():
+        for name, member in instance.items():
+            if regexes.search(pattern, name):
+                yield from validator.descend(member, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Any, allowed: Any, instance: Any, schema: Any
+) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if not isinstance(instance, dict):
+        return
+    known = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    for name, member in instance.items():
+        if name in known or any(regexes.search(pattern, name) for pattern in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError(f"{name!r} is not one of the properties of the schema")
+        else:
+            yield from validator.descend(member, allowed, path=name)

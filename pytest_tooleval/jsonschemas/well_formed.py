@@ -1,0 +1,198 @@
+"""Checks that a JSON Schema (draft 2020-12) is valid, and that a tool's `parameters` are an object.
+
+They are made without jsonschema, whose import would take longer than loading the suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from ..explain import describe
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..record.calls import is_number
+from .patterns import pattern_problem
+
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+# Keywords that hold a schema, several by name, or a list of them.
+ONE = (
+    "items additionalProperties not if then else contains propertyNames contentSchema "
+    "unevaluatedItems unevaluatedProperties"
+).split()
+NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
+LISTED = "anyOf oneOf allOf prefixItems".split()
+
+
+def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
+    """The direct subschemas of a schema, each with its path."""
+    for key, value in schema.items():
+        if key in ONE:
+            yield (key,), value
+        elif key in NAMED and isinstance(value, dict):
+            for name, inner in value.items():
+                yield (key, name), inner
+        elif key in LISTED and isinstance(value, list):
+            for index, inner in enumerate(value):
+                yield (key, index), inner
+
+
+def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    """A schema and all subschemas in it, with their paths."""
+    yield at, schema
+    if isinstance(schema, dict):
+        for inside, inner in subschemas(schema):
+            yield from parts(inner, (*at, *inside))
+
+
+def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
+    """What is wrong with a tool's `parameters` at `loc`."""
+    kind = parameters.get("type", "object")
+    if kind != "object":
+        message = f'the parameters of a tool are an object: expected "object", got {describe(kind)}'
+        yield Finding((*loc, "type"), message)
+    else:
+        yield from json_schema_findings(parameters, loc)
+
+
+def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
+    """What is wrong with the JSON Schema at `loc`."""
+    for at, schema in parts(root):
+        if isinstance(schema, dict):
+            for key, value in schema.items():
+                problem = _problem(key, value)
+                if problem is not None:
+                    yield Finding((*loc, *at, key), problem)
+        elif not isinstance(schema, bool):
+            hint = _PREFIX_ITEMS if at[-1:] == ("items",) and isinstance(schema, list) else ""
+            expected = "a schema: an object, true or false"
+            yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}{hint}")
+    for at, target in references(root):
+        if target.startswith("#/") and referred(root, target) is None:
+            yield Finding((*loc, *at), f"{show(target)} does not exist in this schema")
+
+
+def _problem(key: str, value: Any) -> str | None:
+    """What is wrong with the value of a keyword; unknown keywords take any value."""
+    if key in _KEYWORDS and not _KEYWORDS[key].takes(value):
+        hint = _KEYWORDS[key].hint
+        if key == "type" and isinstance(value, str):
+            meant = _TYPE_NAMES.get(value.lower()) or nearest(value, TYPES)
+            hint = f'; did you mean "{meant}"?' if meant else ""
+        expected = _KEYWORDS[key].expected
+        return f"not a valid JSON Schema: expected {expected}, got {describe(value)}{hint}"
+    patterns = [value] if key == "pattern" else value if key == "patternProperties" else ()
+    problems = (pattern_problem(pattern) for pattern in patterns if pattern)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+class _Keyword(NamedTuple):
+    takes: Callable[[Any], bool]
+    expected: str
+    hint: str = ""
+
+
+def is_type(value: Any) -> bool:
+    """Whether this is a valid value of `type`."""
+    if isinstance(value, str):
+        return value in TYPES
+    return _is_names(value) and bool(value) and all(name in TYPES for name in value)
+
+
+def _is_names(value: Any) -> bool:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        return False
+    return len(set(value)) == len(value)
+
+
+def _is_names_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_names, value.values()))
+
+
+def _is_some(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_count(value: Any) -> bool:
+    return is_number(value) and value >= 0 and value % 1 == 0
+
+
+def _is_positive(value: Any) -> bool:
+    return is_number(value) and value > 0
+
+
+def _is(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+_PREFIX_ITEMS = "; for a list of schemas, one for each item, write prefixItems"
+_TEXTS = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment title description format".split()
+_COUNTS = (
+    "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split()
+)
+_FLAGS = "deprecated readOnly writeOnly uniqueItems".split()
+_NOT_A_FLAG = "; since draft 6 it is the limit, not a flag"
+_KEYWORDS = {
+    **dict.fromkeys(NAMED, _Keyword(_is(dict), "an object of names and schemas")),
+    **dict.fromkeys(LISTED, _Keyword(_is_some, "a non-empty list of schemas")),
+    **dict.fromkeys(_TEXTS, _Keyword(_is(str), "a string")),
+    **dict.fromkeys(_COUNTS, _Keyword(_is_count, "a whole number of at least 0")),
+    **dict.fromkeys(_FLAGS, _Keyword(_is(bool), "true or false")),
+    **dict.fromkeys(("enum", "examples"), _Keyword(_is(list), "a list of values")),
+    **dict.fromkeys(("minimum", "maximum"), _Keyword(is_number, "a number")),
+    **dict.fromkeys(
+        ("exclusiveMinimum", "exclusiveMaximum"), _Keyword(is_number, "a number", _NOT_A_FLAG)
+    ),
+    "multipleOf": _Keyword(_is_positive, "a number above 0"),
+    "pattern": _Keyword(_is(str), "a string"),
+    "type": _Keyword(is_type, f"one of {', '.join(map(show, TYPES))}, or a list of them"),
+    "required": _Keyword(
+        _is_names,
+        "a list of different property names",
+        '; list the names of required properties in "required", next to "properties"',
+    ),
+    "dependentRequired": _Keyword(_is_names_by_name, "an object of names and lists of names"),
+}
+_TYPE_NAMES = {
+    "dict": "object", "map": "object", "float": "number", "double": "number", "decimal": "number",
+    "int": "integer", "long": "integer", "bool": "boolean", "str": "string", "text": "string",
+    "list": "array", "tuple": "array", "none": "null",
+}  # fmt: skip
+
+
+def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
+    """The path and the target of every `$ref` in a schema.
+
+    Schemas with an `$id` are left out: their references are relative to another document.
+    """
+    elsewhere: Loc | None = None
+    for at, part in parts(schema):
+        if elsewhere is not None and at[: len(elsewhere)] == elsewhere:
+            continue
+        if isinstance(part, dict):
+            # A schema comes right before all that is in it.
+            elsewhere = at if "$id" in part else None
+            target = part.get("$ref")
+            if isinstance(target, str) and elsewhere is None:
+                yield (*at, "$ref"), target
+
+
+def referred(schema: Any, target: str) -> Any:
+    """The target of a `$ref` such as `#/$defs/city` or `#`; None if it does not exist."""
+    value = schema
+    for part in unquote(target).split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value

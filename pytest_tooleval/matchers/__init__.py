@@ -1,0 +1,1 @@
+"""How a value from a model compares with the one that a case expects."""

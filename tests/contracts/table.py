@@ -1,0 +1,104 @@
+"""The matrix of docs/reference/models.md: `PYTHONPATH=tests python -m contracts.table` writes it anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from generated import ROOT
+from generated import part
+from generated import table
+
+from pytest_tooleval.engine.models.spec import ModelSpec
+
+from .contract import CHECKS
+from .contract import TARGETS
+from .contract import Contract
+from .contract import Target
+from .contract import script
+from .server import StandIns
+
+DOCS = ROOT / "docs/reference/models.md"
+PART = "providers"
+# A column, and the checks that must be met for a yes in it.
+COLUMNS = {
+    "one call": ["single", "max_tokens"],
+    "parallel": ["parallel"],
+    "chain": ["chain", "after a chain", "within a chain"],
+    "`required`": ["forced"],
+    "no call": ["abstention"],
+    "`none`": ["none"],
+    "reasoning": ["reasoning", "reasoning chain"],
+    "no answer": [
+        "cut off",
+        "cut off before a call",
+        "refused",
+        "filtered",
+        "blocked prompt",
+        "malformed call",
+        "unexpected call",
+    ],
+    "busy": ["overloaded", "rate limit", "failing provider"],
+}
+
+
+def made_from(contract: Contract, targets: Sequence[Target] = TARGETS) -> str:
+    """Model by check; a parameter is named where another one was sent."""
+    rows = []
+    for target in targets:
+        cells = [_cell(contract, target, checks) for checks in COLUMNS.values()]
+        rows.append((f"`{target.model}`", _library(target), *cells, _left_out(contract, target)))
+    return table(("model", "asked by", *COLUMNS, "left out"), rows)
+
+
+def _library(target: Target) -> str:
+    return (
+        "our client"
+        if ModelSpec("m", model=target.model, api=target.api, **target.table).protocol
+        else "litellm"
+    )
+
+
+def _cell(contract: Contract, target: Target, names: list[str]) -> str:
+    checks = [check for check in CHECKS if check.name in names and target.takes(check)]
+    if not checks:
+        return ""
+    outcomes = [contract.outcome(target, check) for check in checks]
+    if any(outcome.problem for outcome in outcomes):
+        return "no"
+    if any(
+        check.failure is None and "tool_choice" in contract.outcome(target, check).fallbacks
+        for check in checks
+    ):
+        return "with `auto`"
+    return "yes"
+
+
+def _left_out(contract: Contract, target: Target) -> str:
+    """What is not sent at all, or not beside reasoning."""
+    single, chain = (
+        next(check for check in CHECKS if check.name == name) for name in ("single", "reasoning chain")
+    )
+    always = {name for name, sent in contract.outcome(target, single).fallbacks.items() if sent is None}
+    texts = [f"`{name}`" for name in sorted(always)]
+    if target.takes(chain):
+        fallbacks = contract.outcome(target, chain).fallbacks
+        beside = {name for name, sent in fallbacks.items() if sent is None} - always
+        texts += [f"`{name}` with reasoning" for name in sorted(beside)]
+    return ", ".join(texts)
+
+
+def main() -> None:
+    with StandIns(script()) as standins:
+        os.environ.update(standins.environment())
+        contract = Contract(standins)
+        text = DOCS.read_text(encoding="utf-8")
+        found = part(text, PART)
+        DOCS.write_text(
+            text[: found.start()] + made_from(contract) + text[found.end() :], encoding="utf-8"
+        )
+        contract.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1128 @@
+"""The pages of `tooleval ui` in a real browser, served by the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+from seed_suite import SEED
+
+from pytest_tooleval.history import History
+
+from .site import ALONE
+from .site import PARIS
+from .site import TOKYO
+from .site import Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+_MCP_SERVER = Path(__file__).parents[1] / "pytest" / "live_server.py"
+_EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
+_MARKUP = "<img src=x onerror=evil()></script><script>window.evil=1</script>"
+_HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
+
+
+def counted(count: int, **fields: Any) -> dict[str, Any]:
+    """A suite whose cases wait to be released, one by one."""
+    suite: dict[str, Any] = json.loads(SEED)
+    suite["name"] = "Counted"
+    suite["test_cases"] = [
+        {"id": f"case-{i}", "prompt": f"Weather {i}", "expected_tool": "get_weather", **fields}
+        for i in range(count)
+    ]
+    return suite
+
+
+def pytest_scores(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Outcome and scores by case, as pytest has them."""
+    command = [sys.executable, "-m", "pytest", "-q", "--tooleval-report=out.json", *arguments]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider"],
+        cwd=folder,
+        env={**os.environ, **ALONE},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return by_case(json.loads((folder / "out.json").read_bytes()))
+
+
+def by_case(document: dict[str, Any]) -> dict[str, Any]:
+    return {row["case"]: (row["outcome"], row["scores"]) for row in document["cases"]}
+
+
+# ---- suites ----
+
+
+def test_an_empty_folder_says_what_to_do(site: Site) -> None:
+    assert "No suites yet" in site.page.locator(".empty").inner_text()
+    site.page.locator(".empty").get_by_role("link", name="New Suite").click()
+    site.page.get_by_role("heading", name="New suite").wait_for()
+    site.go("history")
+    assert "No runs yet" in site.page.locator(".empty").inner_text()
+    site.go("trend")
+    assert "No runs yet" in site.page.locator(".empty").inner_text()
+    site.go("run")
+    assert "No suite has cases" in site.page.locator(".empty").inner_text()
+
+
+def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(site: Site) -> None:
+    site.script({"Weather in Oslo?": [["get_weather", {"city": "Bergen"}]]})
+    page = site.page
+    page.get_by_role("link", name="New Suite").first.click()
+    page.get_by_label("Name").fill("My suite")
+    page.get_by_label("Description").fill("Made by hand")
+    page.get_by_role("button", name="Create suite").click()
+    page.get_by_role("button", name="Add a tool").click()
+    site.field("tools[0].function.name").fill("get_weather")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    site.field("tools[0].function.parameters").fill(json.dumps(schema))
+    page.get_by_role("button", name="Add a case").click()
+    site.field("test_cases[0].prompt").fill("Weather in Oslo?")
+    city = page.locator('[data-path="test_cases[0].expected_params.city"]')
+    city.get_by_role("combobox").select_option("equals")
+    city.get_by_role("textbox").fill("Oslo")
+    site.save()
+    assert json.loads(site.text("my-suite.tooleval.json"))["test_cases"] == [
+        {
+            "prompt": "Weather in Oslo?",
+            "expected_tool": "get_weather",
+            "expected_params": {"city": "Oslo"},
+        }
+    ]
+    run = site.run("agent", file="my-suite.tooleval.json")
+    document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
+    assert by_case(document) == pytest_scores(site.folder, "--tooleval-model=agent")
+    assert by_case(document)["weather-in-oslo"][0] == "failed"
+    assert document["cases"][0]["scores"]["overall"] == pytest.approx(0.6)
+
+
+def test_an_import_with_problems_writes_nothing_and_a_good_one_every_byte(site: Site) -> None:
+    site.go("import")
+    site.page.get_by_label("Or paste its text").fill('{"name": "x",\n "test_cases": [{"promt": "y"}]}')
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    alert = site.page.get_by_role("alert").inner_text()
+    assert "did you mean prompt?" in alert
+    assert "line 2" in alert
+    assert list(site.folder.glob("*.tooleval.json")) == []
+    site.complaints.clear()  # Chromium notes each answer of 422
+    site.page.get_by_label("Or paste its text").fill(SEED)
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    site.page.locator("h1", has_text="Weather API Suite").wait_for()
+    assert site.text("weather-api-suite.tooleval.json") == SEED
+    assert site.page.locator("[data-item]").count() == 3
+    site.go("import")
+    site.page.get_by_label("Or paste its text").fill(SEED)
+    site.page.get_by_label("Save as").fill("shop/weather")
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    site.page.locator("h1", has_text="Weather API Suite").wait_for()
+    assert site.text("shop/weather.tooleval.json") == SEED
+
+
+def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
+    site.go("mcp")
+    page = site.page
+    page.get_by_label("Server").select_option("stdio")
+    command = [sys.executable, str(_MCP_SERVER), str(site.folder / "server.log")]
+    page.get_by_label("Command", exact=True).fill(shlex.join(command))
+    page.get_by_label("Suite name").fill("From MCP")
+    page.get_by_role("button", name="Find tools").click()
+    save = page.get_by_role("button", name="Save as a new suite")
+    save.wait_for()
+    found = page.get_by_label("Tools found").locator("summary code").all_inner_texts()
+    assert found[:2] == ["find_station", "get_weather"]
+    save.evaluate("(button) => { button.click(); button.click(); }")
+    page.get_by_role("heading", name="From MCP", exact=True).wait_for()
+    assert len(list(site.folder.glob("*.tooleval.json"))) == 1
+    suite = json.loads(site.text("from-mcp.tooleval.json"))
+    assert [tool["function"]["name"] for tool in suite["tools"]] == found
+
+
+# ---- editing ----
+
+
+def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Site) -> None:
+    odd = SEED.replace(
+        '"city": "Tokyo", "units"', '"city":   "Tokyo", "n": 12345678901234567890, "units"'
+    )
+    for key in ('"name": "Weather', '"prompt"', '"type": "function"'):
+        odd = odd.replace(key, f'"$comment": ["as", "written"], {key}', 1)
+    seeded.write("weather.tooleval.json", odd)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
+    seeded.save()
+    assert seeded.text("weather.tooleval.json") == odd.replace(PARIS, "Weather in Paris?")
+
+
+def test_a_new_field_of_the_suite_stands_where_the_format_has_it(seeded: Site) -> None:
+    seeded.write(
+        "weather.tooleval.json", SEED.replace('  "description": "Tests weather tool calling",\n', "")
+    )
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("description").fill("Tests weather tool calling")
+    seeded.save()
+    assert seeded.text("weather.tooleval.json") == SEED
+
+
+def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[1]")
+    page.locator('[data-path="test_cases[1]"] summary', has_text="More settings").click()
+    seeded.field("test_cases[1].temperature").fill("warm")
+    message = page.locator('[data-path="test_cases[1].temperature"] .slot')
+    message.get_by_text('a number from 0 to 2, got the string "warm"').wait_for()
+    assert seeded.field("test_cases[1].temperature").get_attribute("aria-invalid") == "true"
+    assert "1 problem" in page.locator('[data-path="test_cases[1]"] .badge').inner_text()
+    seeded.field("test_cases[1].temperature").fill("0.5")
+    page.locator(".findings", has_text="problem").wait_for(state="hidden")
+    seeded.save()
+    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"][1]["temperature"] == 0.5
+
+
+def test_a_problem_in_the_list_leads_to_its_field(site: Site) -> None:
+    broken = json.loads(SEED)
+    broken["test_cases"][1]["expected_tool"] = "get_wether"
+    site.write("weather.tooleval.json", broken)
+    site.go("suite/weather.tooleval.json")
+    site.page.locator(".findings .jump").click()
+    focused = "document.activeElement.closest('[data-path]').dataset.path"
+    assert site.page.evaluate(focused) == "test_cases[1].expected_tool"
+
+
+def test_a_suite_tells_which_wrong_answers_would_pass(seeded: Site) -> None:
+    suite = json.loads(SEED)
+    suite["test_cases"] = [{**suite["test_cases"][0], "thresholds": {"overall": 0.1}}]
+    seeded.write("weather.tooleval.json", suite)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.page.get_by_text(re.compile(r"Mutation score 0\.\d\d: \d+ of \d+ wrong answers")).click()
+    line = seeded.page.get_by_role("button", name='add to the case: "thresholds": {"overall": 1.0}')
+    expect(line).to_contain_text("passes, and should not: ")
+
+
+def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("name").fill("Renamed")
+    expect(seeded.editor).to_contain_text("Renamed")
+    seeded.type_whole(seeded.editor_text().replace("Renamed", "Again"))
+    expect(seeded.field("name")).to_have_value("Again")
+    seeded.type_whole("{")
+    seeded.page.get_by_text("The form needs a JSON object").wait_for()
+    seeded.page.locator(".findings .jump").first.wait_for()
+    seeded.type_whole(SEED)
+    seeded.page.locator("[data-item]").first.wait_for()
+    assert seeded.page.locator(".state").inner_text() == "saved"
+
+
+def complete(site: Site, place: str, typed: str) -> list[str]:
+    """What the editor offers once `typed` stands behind `place`."""
+    text = SEED.replace(place, place + typed, 1)
+    site.type_whole(text[: text.index(place + typed) + len(place + typed)])
+    site.page.keyboard.press("Control+Space")
+    offered = site.page.locator(".cm-completionLabel")
+    offered.first.wait_for()
+    # For a moment Enter is still meant for the text.
+    site.page.wait_for_timeout(200)
+    found: list[str] = offered.all_inner_texts()
+    return found
+
+
+def test_the_editor_completes_by_the_format_and_the_tools(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    for place, typed, offered in (
+        ('"test_cases": [', '{"expected_to', ["expected_tool"]),
+        ('"test_cases": [', '{"match": "st', ["state"]),
+        ('"test_cases": [', '{"forbidden_calls": ["', ["get_weather"]),
+        ('"test_cases": [\n    {', '"multi_turn": ', ["false", "true"]),
+        ('"expected_tool": "', "", ["get_weather"]),
+        ('"expected_params": { ', '"uni', ["units"]),
+        ('"expected_params": { ', '"units": "', ["celsius", "fahrenheit"]),
+        ('"expected_params": { ', '"city": {"$con', ["$contains"]),
+    ):
+        found = complete(seeded, place, typed)
+        assert sorted(found[: len(offered)]) == offered
+        seeded.page.keyboard.press("Escape")
+
+
+def test_what_is_chosen_is_written_whole(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    keys = seeded.page.keyboard
+    complete(seeded, '"test_cases": [', '{"call_o')
+    keys.press("Enter")
+    seeded.page.locator(".cm-completionLabel", has_text="strict").wait_for()
+    seeded.page.wait_for_timeout(200)
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    assert seeded.editor_text().endswith('{"call_order": "strict"')
+
+
+def test_a_problem_is_marked_at_its_place_and_the_bytes_stay(site: Site) -> None:
+    text = SEED.replace('"get_weather",\n      "expected', '"get_wether",\n      "expected', 1)
+    (site.folder / "weather.tooleval.json").write_bytes(text.replace("\n", "\r\n").encode())
+    site.go("suite/weather.tooleval.json")
+    expect(site.page.locator(".cm-lintRange-error")).to_have_text('"get_wether"')
+    site.page.locator(".findings .jump").click()
+    site.page.get_by_role("button", name="JSON", exact=True).click()
+    site.page.locator(".findings .jump").click()
+    keys = site.page.keyboard
+    keys.press("ArrowRight")
+    for _ in "get_we":
+        keys.press("ArrowRight")
+    keys.type("a")
+    site.page.locator(".cm-lintRange-error").wait_for(state="detached")
+    site.save()
+    assert (site.folder / "weather.tooleval.json").read_bytes() == SEED.replace("\n", "\r\n").encode()
+    # Tab indents, and after Escape it leaves.
+    keys.press("Escape")
+    keys.press("Tab")
+    assert not site.page.evaluate("document.activeElement.matches('.json-editor')")
+
+
+def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    page.get_by_role("button", name="Duplicate this case").click()
+    page.locator('[data-item="2"]').wait_for()
+    assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "1"
+    seeded.field("test_cases[1].prompt").fill("The copy")
+    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move this case down").click()
+    page.locator('[data-path="test_cases[0]"]').get_by_role("button", name="Delete this case").click()
+    page.get_by_role("button", name="Add a case").click()
+    seeded.field("test_cases[2].prompt").fill("The new one")
+    seeded.save()
+    cases = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    assert [case["prompt"] for case in cases] == [TOKYO, "The copy", "The new one"]
+
+
+def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    choice = seeded.page.get_by_label("Expected answer")
+    choice.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
+        seeded.page.keyboard.press(key)
+    assert seeded.editor_text() == SEED
+    choice.select_option("calls")
+    first = seeded.page.locator('[data-path="test_cases[0].expected_calls[0].params.city"]')
+    expect(first.get_by_role("textbox")).to_have_value("Paris")
+    first.get_by_role("combobox").select_option("is one of (list)")
+    seeded.page.get_by_role("button", name="Add a call").click()
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_calls"] == [
+        {"tool": "get_weather", "params": {"city": {"$any_of": ["Paris"]}}},
+        {"tool": "get_weather"},
+    ]
+    choice.select_option("none")
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case == {"prompt": PARIS, "expected_tool": None}
+    # What was dropped comes back, wherever the case stands now, and to it alone.
+    seeded.page.get_by_role("button", name="Move this case down").click()
+    seeded.open_item("test_cases[0]")
+    first, second = (seeded.page.get_by_label("Expected answer").nth(i) for i in (0, 1))
+    first.select_option("none")
+    second.select_option("call")
+    first.select_option("call")
+    seeded.save()
+    cases = json.loads(SEED)["test_cases"]
+    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"] == cases[::-1]
+
+
+def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
+    for name in ("desk.py", "refunds.tooleval.json"):
+        shutil.copy(_EXAMPLE / name, site.folder / name)
+    before = site.text("refunds.tooleval.json")
+    site.go("suite/refunds.tooleval.json")
+    expect(site.page.get_by_text("The world desk:Desk defines the tools.")).to_be_visible()
+    site.open_item("test_cases[0]")
+    turns = site.field("test_cases[0].turns")
+    written = turns.input_value()
+    turns.fill(written.replace("max_calls", "max_cals"))
+    site.page.get_by_role("button", name="Save").click()
+    problem = site.page.locator('[data-path="test_cases[0].turns"]')
+    expect(problem).to_contain_text("did you mean max_calls?")
+    turns.fill(written)
+    choice = site.page.get_by_label("Expected answer")
+    choice.select_option("none")
+    expect(site.field("test_cases[0].prompt")).to_have_value("I want my money back for order A1.")
+    choice.select_option("turns")
+    site.save()
+    assert site.text("refunds.tooleval.json") == before
+    site.page.get_by_label("Calls that a transcript answers with an error did run").check()
+    site.save()
+    assert json.loads(site.text("refunds.tooleval.json"))["test_cases"][0]["play_failed_calls"] is True
+    site.complaints.clear()  # Chromium notes the answer of 422
+
+
+def test_the_tools_that_a_case_may_expect_are_those_of_now(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    choice = seeded.page.get_by_role("combobox", name="Expected tool")
+    seeded.open_item("tools[0]")
+    seeded.field("tools[0].function.name").fill("get_weather_2")
+    expect(choice.locator("option")).to_have_text(["add another…", "get_weather_2"])
+    seeded.page.get_by_role("button", name="Delete this tool").click()
+    expect(choice.locator("option")).to_have_text(["no other tools"])
+
+
+def test_a_case_added_under_a_filter_is_seen(site: Site) -> None:
+    page = site.page
+    site.write("counted.tooleval.json", counted(30))
+    site.go("suite/counted.tooleval.json")
+    page.get_by_label("Filter cases").fill("case-7")
+    page.get_by_role("button", name="Add a case").click()
+    expect(page.get_by_label("Filter cases")).to_have_value("")
+    assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "30"
+    expect(site.field("test_cases[30].prompt")).to_be_visible()
+    page.get_by_label("Filter cases").fill("case-2")
+    site.open_item("test_cases[20]")
+    page.locator('[data-path="test_cases[20]"]').get_by_role("button", name="Delete this case").click()
+    expect(page.get_by_label("Filter cases")).to_have_value("case-2")
+    focused = page.evaluate("document.activeElement.textContent")
+    assert focused.endswith("case-21Weather 21 · get_weather")
+
+
+def test_a_suite_of_a_blank_name_goes_by_its_file(site: Site) -> None:
+    site.write("blank.tooleval.json", {**json.loads(SEED), "name": "  "})
+    site.go("suites")
+    site.page.get_by_role("link", name="blank.tooleval.json", exact=True).click()
+    site.page.get_by_role("heading", name="blank.tooleval.json").wait_for()
+
+
+def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("name").fill("Mine")
+    (seeded.folder / "weather.tooleval.json").unlink()
+    page.get_by_role("button", name="Save", exact=True).click()
+    again = page.get_by_role("button", name="Create the file again")
+    again.focus()
+    again.evaluate("(button) => { button.click(); button.click(); }")
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    seeded.settle()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_focused()
+    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine"
+    seeded.complaints.clear()  # Chromium notes the answer of 404
+
+
+def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    seeded.page.get_by_text("As JSON").click()
+    seeded.field("test_cases[0].expected_params").fill('{"city": ')
+    seeded.page.get_by_text("invalid JSON").wait_for()
+    seeded.page.get_by_role("button", name="Save", exact=True).click()
+    assert "Not saved" in seeded.page.get_by_role("alert").inner_text()
+    assert seeded.field("test_cases[0].expected_params").input_value() == '{"city": '
+    assert seeded.text("weather.tooleval.json") == SEED
+    seeded.field("test_cases[0].expected_params").fill('{"city": "Lyon"}')
+    seeded.save()
+
+
+def test_a_check_without_a_value_is_not_dropped(seeded: Site) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    suite["tools"][0]["function"]["parameters"]["properties"]["days"] = {"type": "integer"}
+    seeded.write("weather.tooleval.json", suite)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    days = page.locator('[data-path="test_cases[0].expected_params.days"]')
+    days.get_by_role("combobox").select_option("equals")
+    expect(days).to_contain_text("enter a value")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("a field lacks its value")
+    days.get_by_role("textbox").fill("3")
+    units = page.locator('[data-path="test_cases[0].expected_params.units"]')
+    units.get_by_role("combobox").first.select_option("equals")
+    expect(units).to_contain_text("enter a value")
+    units.get_by_role("combobox").first.select_option("not checked")
+    expect(units).not_to_contain_text("enter a value")
+    units.get_by_role("combobox").first.select_option("is absent")
+    city = page.locator('[data-path="test_cases[0].expected_params.city"]')
+    city.get_by_role("combobox").select_option("not checked")
+    city.get_by_role("combobox").select_option("equals")
+    city.get_by_role("textbox").fill("")
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {"days": 3, "units": {"$absent": True}, "city": ""}
+
+
+def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    theirs = SEED.replace("Tests weather", "They tested")
+    seeded.field("name").fill("Mine")
+    seeded.write("weather.tooleval.json", theirs)
+    page.get_by_role("button", name="Save", exact=True).click()
+    conflict = page.locator(".conflict")
+    conflict.wait_for()
+    assert '"name": "Mine"' in conflict.locator(".plus").first.inner_text()
+    assert "They tested" in conflict.locator(".minus").all_inner_texts()[-1]
+    assert seeded.text("weather.tooleval.json") == theirs
+    page.get_by_role("button", name="Keep editing").click()
+    save = page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_focused()
+    save.click()
+    page.get_by_role("button", name="Discard my changes").click()
+    assert seeded.field("description").input_value() == "They tested tool calling"
+    seeded.field("name").fill("Mine again")
+    seeded.write("weather.tooleval.json", SEED)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Overwrite with my version").click()
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine again"
+    seeded.complaints.clear()  # Chromium notes each answer of 409
+
+
+def test_unsaved_changes_are_not_left_by_accident(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("name").fill("Mine")
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Stay").click()
+    assert seeded.field("name").input_value() == "Mine"
+    assert "#/suite/" in page.url
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Leave without saving").click()
+    page.get_by_role("heading", name="History").wait_for()
+    assert seeded.text("weather.tooleval.json") == SEED
+
+
+def test_a_deleted_suite_is_gone_only_after_a_yes(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    assert (seeded.folder / "weather.tooleval.json").exists()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete the file").click()
+    page.get_by_role("heading", name="Suites").wait_for()
+    assert not (seeded.folder / "weather.tooleval.json").exists()
+
+
+_CHANGES: list[tuple[list[Any], str, str]] = [
+    (["setRaw", ["a"], "2"], '{"a": 1}', '{"a": 2}'),
+    (["setRaw", ["b"], "2"], '{"a": 1}', '{"a": 1, "b": 2}'),
+    (["setRaw", ["b"], "2"], '{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"b": 2\n}\n'),
+    (
+        ["setRaw", ["b"], "[\n  1\n]"],
+        '{\r\n "a": 1\r\n}',
+        '{\r\n "a": 1,\r\n "b": [\r\n   1\r\n ]\r\n}',
+    ),
+    (["setRaw", ["a", "b"], "2"], '{"a": {}}', '{"a": {\n  "b": 2\n}}'),
+    (["removeAt", ["a"]], '{"a": "}\\"]", "b": 1}', '{"b": 1}'),
+    (["removeAt", ["b"]], '{\n  "a": 1,\n  "b": [{}]\n}', '{\n  "a": 1\n}'),
+    (["removeAt", ["a"]], '{ "a": 1 }', "{}"),
+    (["insertItem", ["a"], 1, "9"], '{"a": [1, 2]}', '{"a": [1, 9, 2]}'),
+    (["insertItem", ["a"], 0, "9"], '{"a": []}', '{"a": [\n  9\n]}'),
+    (["moveItem", ["a"], 2, 0], '{"a": [1,\n 22, 333]}', '{"a": [333,\n 1, 22]}'),
+    (["setRaw", ["a"], "3"], '{"a": 1, "a": 2}', '{"a": 1, "a": 3}'),
+    (
+        ["setRaw", ["b"], "2", ["a", "b", "c"]],
+        '{"c": 3, "a": 1, "x": 0}',
+        '{"c": 3, "a": 1, "b": 2, "x": 0}',
+    ),
+    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0, "c": 3}', '{"x": 0, "b": 2, "c": 3}'),
+    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0}', '{"x": 0, "b": 2}'),
+]
+
+
+def test_changes_of_json_text(site: Site) -> None:
+    call = "([name, ...rest]) => import('/static/json-text.js').then((m) => m[name](...rest))"
+    for change, before, after in _CHANGES:
+        assert site.page.evaluate(call, [change[0], before, *change[1:]]) == after, change
+
+
+# ---- running ----
+
+
+_SEEN = """(isSeen) => {
+  Object.defineProperty(document, "hidden", {value: !isSeen, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(6))
+    site.script({"*": [["get_weather", {"city": "x"}]], "Weather 1": [["wrong", {}]]})
+    page = site.page
+    site.go("run?file=counted.tooleval.json&model=agent")
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    rows = page.locator(".matrix tbody tr")
+    for count in (1, 2, 3):
+        site.release(count)
+        expect(rows).to_have_count(count)
+        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 results")
+    expect(site.cell("case-1")).to_have_accessible_name("agent: failed 0.00")
+    page.reload()
+    expect(rows).to_have_count(3)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(_SEEN, False)  # six tabs that listen would leave the browser no connection
+    site.release(4)
+    page.wait_for_timeout(400)
+    expect(rows).to_have_count(3)
+    page.evaluate(_SEEN, True)
+    expect(rows).to_have_count(4)
+    assert [url for url in asked if re.search(r"/events\?after=\d+$", url)] == asked
+    site.go("run")
+    page.get_by_role("link", name="agent").click()  # the run under way
+    expect(rows).to_have_count(4)
+    site.release(6)
+    page.get_by_role("link", name="Run again").wait_for()
+    # Failures first, then in the order of the suite, whatever came first.
+    expect(page.locator(".matrix .id")).to_have_text([f"case-{i}" for i in (1, 0, 2, 3, 4, 5)])
+    assert "5 passed" in page.locator(".outcomes").inner_text()
+
+
+def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site) -> None:
+    suite = json.loads(SEED)
+    towns = ("Oslo", "Rome", "Lima", "Cairo")
+    suite["test_cases"] += [
+        {
+            "id": town.lower(),
+            "prompt": f"How warm is it in {town}?",
+            "expected_tool": "get_weather",
+            "expected_params": {"city": town},
+        }
+        for town in towns
+    ]
+    seeded.write("weather.tooleval.json", suite)
+    with MockServer(latency=1.0, faults={"500": 4}) as model:
+        with (seeded.folder / "tooleval.toml").open("a") as tables:
+            tables.write(
+                '[models.scripted]\nmodel = "openai/mock"\napi = "openai"\nmax_concurrency = 1\n'
+                f'api_base = "{model.base_url}"\n'
+            )
+        page = seeded.page
+        seeded.go("run?file=weather.tooleval.json&model=scripted")
+        page.get_by_role("button", name="Run Eval").click()
+        page.get_by_text(re.compile("^[1-4] of 6 results")).wait_for()
+        model.latency = 0.0
+        page.reload()
+        page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
+        run = seeded.history()[0]["id"]
+        document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
+        found = by_case(document)
+        assert found == pytest_scores(seeded.folder, "--tooleval-model=scripted")
+    assert [found[town.lower()][0] for town in towns] == ["passed"] * 4
+    # It answers a question without a place of the form "in PLACE?" with a text.
+    assert sorted(outcome for outcome, _ in found.values()) == ["failed"] + ["passed"] * 5
+    assert model.faulted > 0
+
+
+def test_a_transcript_can_be_read_while_the_run_goes_on(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(2, expected_params={"city": "Oslo"}))
+    site.script({"*": [["get_weather", {"city": "Bergen"}]]})
+    site.go("run?file=counted.tooleval.json&model=agent")
+    site.page.get_by_role("button", name="Run Eval").click()
+    site.release(1)
+    site.cell("case-0").click()
+    panel = site.page.locator(".panel")
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
+    assert "Weather 0" in panel.locator(".turn-user").inner_text()
+    assert "Bergen" in panel.locator(".turn-assistant").inner_text()
+    assert '"Oslo"' in panel.locator("tr.minus").first.inner_text()
+    site.page.keyboard.press("Escape")
+    assert panel.is_hidden()
+    expect(site.cell("case-0")).to_be_focused()
+    site.release(2)
+    site.page.get_by_role("link", name="Run again").wait_for()
+
+
+def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(4))
+    site.script({"*": [["get_weather", {"city": "x"}]]})
+    page = site.page
+    site.go("run?file=counted.tooleval.json&model=agent")
+    page.get_by_role("button", name="Run Eval").click()
+    site.release(1)
+    site.cell("case-0").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the run").click()
+    page.get_by_text("interrupted").wait_for()
+    assert "1 passed" in page.locator(".outcomes").inner_text()
+    site.release(4)
+    site.go("history")
+    expect(page.locator("tbody tr")).to_contain_text("✗ Incomplete (interrupted)1/1 passed")
+    site.go("suites")
+    expect(page.locator("tbody .tone-error")).to_contain_text("1/1 passed · partial · interrupted")
+    site.go("trend?name=Counted")
+    expect(page.locator("tbody .tone-error")).to_contain_text("interrupted")
+
+
+def test_a_run_that_fails_shows_what_pytest_wrote(seeded: Site) -> None:
+    conftest = "def pytest_runtestloop(session): raise OSError('no such place')"
+    (seeded.folder / "conftest.py").write_text(conftest)
+    seeded.run("agent")
+    alert = seeded.page.get_by_role("alert")
+    expect(alert).to_have_text(
+        "✗ internal error: OSError: no such place; pytest ended with exit status 3"
+    )
+    expect(seeded.page.locator(".output pre")).to_contain_text("INTERNALERROR> OSError: no such place")
+
+
+def test_run_again_offers_what_that_run_had(site: Site) -> None:
+    page = site.page
+    site.write("counted.tooleval.json", counted(3))
+    site.release(3)
+    first = site.run("agent", file="counted.tooleval.json")
+    for label, value in (("Temperature", "0.7"), ("Trials", "2")):
+        site.page.get_by_role("link", name="Run again").click()
+        page.get_by_label(label, exact=True).fill(value)
+        page.get_by_role("button", name="Run Eval").click()
+        page.get_by_role("link", name="Run again").wait_for()
+    page.get_by_role("link", name="Run again").click()
+    expect(page.get_by_label("Temperature", exact=True)).to_have_value("0.7")
+    expect(page.get_by_label("Trials", exact=True)).to_have_value("2")
+    site.go(f"runs/{first}")
+    page.get_by_role("link", name="Run again").click()
+    for label in ("Temperature", "Trials", "Tool choice"):
+        expect(page.get_by_label(label, exact=True)).to_have_value("")
+    site.go("run?file=counted.tooleval.json&model=agent&case=case-1")
+    page.get_by_text("1 case on 1 model").wait_for()
+
+
+def test_the_models_of_the_ini_file_are_chosen(seeded: Site) -> None:
+    seeded.write("pytest.ini", "[pytest]\ntooleval_model = agent openai/gpt-4o")
+    seeded.go("run")
+    models = seeded.page.get_by_role("group", name="Models")
+    expect(models.get_by_role("checkbox", checked=True)).to_have_count(2)
+    expect(models.get_by_label("builtin/lexical")).not_to_be_checked()
+    expect(seeded.page.get_by_text("2 cases on 2 models")).to_be_visible()
+
+
+def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("run?file=weather.tooleval.json&model=agent&model=builtin/lexical")
+    page.get_by_text("Choose cases").click()
+    page.get_by_label(TOKYO).uncheck()
+    assert page.get_by_text("1 case on 2 models").is_visible()
+    page.get_by_label("Temperature", exact=True).fill("3")
+    page.get_by_role("button", name="Run Eval").click()
+    assert "temperature=3: expected 0 to 2" in page.get_by_role("alert").inner_text()
+    page.get_by_label("Temperature", exact=True).fill("0.5")
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("link", name="Run again").wait_for()
+    expect(page.locator(".cell button")).to_have_count(2)
+    assert "temperature=0.5" in page.locator(".verdict").inner_text()
+    page.get_by_role("link", name="Run again").click()
+    page.get_by_text("1 case on 2 models").wait_for()
+    seeded.complaints.clear()  # Chromium notes the answer of 422
+
+
+def test_a_run_of_the_history_is_seen_as_in_a_report(seeded: Site) -> None:
+    page = seeded.page
+    run = seeded.run_of_the_seed()
+    seeded.go(f"runs/{run}")
+    rows = page.locator(".matrix tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_role("combobox", name="Model").select_option("agent")
+    page.locator(".chips").get_by_role("button", name="failed").click()
+    expect(rows).to_have_count(1)
+    assert page.evaluate("location.hash") == f"#/runs/{run}?outcome=failed&model=agent"
+    seeded.cell("temperature-in-tokyo-in-fahrenheit").click()
+    panel = page.locator(".panel")
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
+    assert "fahrenheit" in panel.locator("tr.minus").first.inner_text()
+    page.reload()
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
+    expect(rows).to_have_count(1)
+    page.go_back()
+    expect(panel).to_be_hidden()
+    expect(rows).to_have_count(1)
+    page.get_by_label("Search").fill("paris")
+    expect(rows).to_have_count(0)
+    page.go_forward()
+    panel.get_by_role("link", name="weather.tooleval.json").click()
+    page.locator("h1", has_text="Weather API Suite").wait_for()
+    expect(panel).to_have_count(0)
+
+
+def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
+    page = seeded.page
+    seeded.run("agent")
+    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
+    seeded.run("agent")
+    seeded.go("history")
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+    page.get_by_role("link", name="Compare selected").click()
+    page.locator(".verdict-line").wait_for()
+    page.get_by_text("All metrics").click()
+    overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
+    assert overall[1:4] == ["0.90", "0.70", "−0.20"]
+    page.get_by_text("Old and new answers").first.click()
+    page.locator(".lines .plus", has_text="Rome").wait_for()
+    page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
+    expect(page.locator(".matrix .id")).to_have_text(["whats-the-weather-in-paris"])
+    seeded.go("trend?name=Weather%20API%20Suite")
+    chart = page.get_by_role("img")
+    assert "first 0.50 … last 0.00" in str(chart.get_attribute("aria-label"))
+    ticks = chart.locator("text").all_text_contents()
+    assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
+    seeded.go("suites")
+    page.get_by_text("0.00 · 0/2 passed").wait_for()
+    seeded.go("compare?old=nope&new=latest")
+    told = re.compile(r"There is no run nope\.$")
+    expect(page.get_by_role("alert")).to_contain_text(told)
+    seeded.complaints.clear()  # Chromium notes the answer of 404
+
+
+def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: Site) -> None:
+    page = seeded.page
+    seeded.write("a-twin.tooleval.json", SEED)
+    drafts = json.loads(SEED)
+    drafts["name"] = "Drafts"
+    drafts["test_cases"] = [{**case, "skip": True} for case in drafts["test_cases"]]
+    seeded.write("drafts.tooleval.json", drafts)
+    first = seeded.run("agent")
+    seeded.run("agent", file="drafts.tooleval.json")
+    seeded.go("suites")
+    rows = page.locator("tbody tr")
+    expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.50 · 1/2 passed")
+    expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("⊘ 2 skipped")
+    expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
+    expect(rows.filter(has_text="weather.tooleval.json")).not_to_contain_text("partial")
+    seeded.go("history")
+    expect(rows.first).to_contain_text("⊘ Nothing was evaluated2 skipped")
+    started = page.locator("tbody time").first.inner_text()
+    page.get_by_role("link", name="Compare runs").click()
+    expect(page.locator(".verdict-line")).to_contain_text("failed: nothing to compare")
+    expect(page.get_by_label("New run", exact=True).locator("option").first).to_contain_text(started)
+    seeded.run("agent")
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_label("Old run", exact=True)).to_have_value(first)
+    seeded.go("trend")
+    expect(page.get_by_label("Suite or case")).to_have_value("Weather API Suite")
+    expect(page.get_by_role("img")).to_have_count(1)
+
+
+def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    params = {"city": {"$contains": "Paris"}, "units": {"$optional": {"$any_of": ["kelvin"]}}}
+    suite["test_cases"][0]["expected_params"] = {**params, "days": {"$gte": 3}}
+    seeded.write("weather.tooleval.json", suite)
+    given = {"city": "Rome", "units": "celsius", "days": 5}
+    seeded.script({**seeded.calls, PARIS: [["get_weather", given]]})
+    run = seeded.run("agent")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    page.get_by_role("button", name="Accept this answer").click()
+    page.locator("dialog .plus", has_text="Rome").wait_for()
+    page.get_by_role("button", name="Update suite").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {
+        "city": {"$contains": "Rome"},
+        "units": {"$optional": {"$any_of": ["kelvin", "celsius"]}},
+        "days": {"$gte": 3},
+    }
+    page.get_by_role("button", name="Close").click()
+    with page.expect_download() as report:
+        page.get_by_role("link", name="Download report").click()
+    assert report.value.suggested_filename == f"tooleval-{run}.html"
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_several_calls_are_accepted(seeded: Site, in_order: bool) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    params = [{"city": {"$contains": "Lyon"}}, {"units": "celsius"}]
+    calls = [{"tool": "get_weather", "params": each} for each in params]
+    suite["test_cases"] = [{"id": "two", "prompt": PARIS, "expected_calls": calls}]
+    seeded.write("weather.tooleval.json", suite)
+    given = [{"city": "Rome"}, {"city": "Nice", "units": "celsius"}]
+    seeded.script({PARIS: [["get_weather", each] for each in given[:: 1 if in_order else -1]]})
+    run = seeded.run("agent")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Atwo")
+    page.get_by_role("button", name="Accept this answer").click()
+    page.get_by_role("button", name="Update suite").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    (case,) = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    found = [each["params"] for each in case["expected_calls"]]
+    # Calls in another order are taken as they came.
+    assert found == ([{"city": {"$contains": "Rome"}}, params[1]] if in_order else given[::-1])
+
+
+def test_a_forbidden_call_is_not_accepted_and_no_matcher_is_emptied(seeded: Site) -> None:
+    page = seeded.page
+    suite = json.loads(SEED)
+    first = suite["test_cases"][0]
+    first["expected_params"] = {"city": {"$contains": "Paris"}}
+    suite["test_cases"] = [first, {**first, "id": "no", "forbidden_calls": ["get_weather"]}]
+    del suite["test_cases"][1]["expected_tool"], suite["test_cases"][1]["expected_params"]
+    suite["test_cases"][1]["expected_tool"] = None
+    seeded.write("weather.tooleval.json", suite)
+    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": ""}]]})
+    run = seeded.run("agent")
+    accept = page.get_by_role("button", name="Accept this answer")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Ano")
+    accept.click()
+    page.locator("dialog", has_text="it makes a forbidden call").wait_for()
+    page.locator("dialog").get_by_role("button", name="Close").last.click()
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    accept.click()
+    page.get_by_role("button", name="Update suite").click()
+    expect(page.locator("dialog", has_text="Accept this answer")).to_have_count(0)
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {"city": ""}
+
+
+def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
+    played = {"id": "played", "user": {"goal": "Get it.", "model": "ada"}, "expected_calls": []}
+    look = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    suite = {"name": "s", "tools": [look], "test_cases": [{**played, "expected_text": ["Rome"]}]}
+    site.write("s.tooleval.json", json.dumps(suite))
+    ada = "def ada(messages, tools):\n    return '###STOP###' if len(messages) > 2 else 'Go.'\n"
+    bot = "def bot(messages, tools):\n    return 'Paris'\n"
+    site.write("cast.py", ada + bot)
+    tables = (f'[models.{name}]\ncallable = "cast:{name}"\n' for name in ("ada", "bot"))
+    site.write("tooleval.toml", "".join(tables))
+    before = site.text("s.tooleval.json")
+    run = site.run("bot", file="s.tooleval.json")
+    site.go(f"runs/{run}?case=s.tooleval.json%3A%3Aplayed")
+    site.page.get_by_role("button", name="Accept this answer").click()
+    site.page.locator("dialog", has_text="differs each time").wait_for()
+    assert site.text("s.tooleval.json") == before
+
+
+def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site) -> None:
+    page = seeded.page
+    for rate in ("0.4", "0.9"):
+        pytest_scores(seeded.folder, "--tooleval-model=agent", f"--tooleval-fail-under={rate}")
+    history = History(seeded.folder / ".tooleval")
+    history.tag(history.find("latest~1"), "v1")
+    seeded.go("history")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    strict, loose = rows.all()
+    expect(strict).to_contain_text("✗ Failed1/2 passed, 1 failed, 1 tolerated · 1 gate failed")
+    expect(loose).to_contain_text("✓ Passed1/2 passed, 1 failed, 1 tolerated")
+    expect(loose.locator(".tag")).to_have_text("@v1")
+    seeded.go("compare")
+    expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(
+        re.compile("^@v1 · ")
+    )
+    seeded.go("suites")
+    page.get_by_text("✗ 0.50 · 1/2 passed").wait_for()
+    history.delete(history.find("latest"))
+    page.reload()
+    page.get_by_text("✓ 0.50 · 1/2 passed").wait_for()
+    seeded.write("test_other.py", "def test_other(): assert False")
+    pytest_scores(seeded.folder, "--tooleval-model=agent", "--tooleval-fail-under=0.4")
+    seeded.go("history")
+    expect(rows.first).to_contain_text("✗ Failed1/2 passed")
+
+
+def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
+    run = seeded.run_of_the_seed()
+    seeded.go("history")
+    seeded.page.get_by_role("button", name="Delete the run of").click()
+    seeded.page.get_by_role("button", name="Delete the run", exact=True).click()
+    seeded.page.get_by_text("No runs yet").wait_for()
+    assert seeded.history() == []
+    seeded.go(f"runs/{run}")
+    expect(seeded.page.get_by_role("alert")).to_contain_text("There are no runs yet")
+    seeded.complaints.clear()  # Chromium notes the answer of 404
+
+
+def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.page.context.set_offline(True)
+    seeded.field("name").fill("Mine")
+    seeded.page.get_by_role("button", name="Save", exact=True).click()
+    seeded.page.get_by_text("No response from the server").first.wait_for()
+    assert seeded.field("name").input_value() == "Mine"
+    seeded.complaints.clear()  # Chromium notes each request that fails
+
+
+# ---- hostile texts, many cases, narrow screens, keyboards ----
+
+
+def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
+    suite = json.loads(SEED)
+    suite["name"] = _HOSTILE
+    suite["test_cases"] = [
+        {
+            "id": _MARKUP + "x" * 120,
+            "prompt": _HOSTILE,
+            "expected_tool": "get_weather",
+            "expected_params": {"city": _HOSTILE + "b"},
+        }
+    ]
+    site.write("hostile.tooleval.json", suite)
+    site.script(
+        {_HOSTILE: [["get_weather", {"city": _HOSTILE, _HOSTILE: 1}]], "text:" + _HOSTILE: _HOSTILE}
+    )
+    page = site.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    site.go("suites")
+    assert "\\x1b[31m" in page.locator("tbody").inner_text()
+    run = site.run("agent", file="hostile.tooleval.json")
+    page.locator(".cell button").click()
+    page.locator(".panel .turn-assistant").wait_for()
+    text = page.locator(".panel").inner_text()
+    assert "<img src=x onerror=evil()>" in text
+    assert "\\u202e" in text
+    for address in (
+        "suites",
+        "suite/hostile.tooleval.json",
+        "run?file=hostile.tooleval.json",
+        f"runs/{run}",
+        "history",
+        "trend",
+        f"compare?old={run}&new={run}",
+    ):
+        site.go(address)
+        site.settle()
+        visible = page.locator("body").inner_text()
+        assert not set(visible) & {"\x1b", "\u202e", "\u2066"}
+        assert page.locator("img, main script").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_many_cases_keep_the_page_responsive(site: Site) -> None:
+    site.write("many.tooleval.json", counted(800))
+    page = site.page
+    site.go("run?file=many.tooleval.json&model=builtin/lexical")
+    page.evaluate(
+        """() => {
+          window.longest = 0;
+          new PerformanceObserver((list) => {
+            window.longest = Math.max(window.longest, ...list.getEntries().map((each) => each.duration));
+          }).observe({type: "longtask"});
+        }"""
+    )
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
+    page.locator(".verdict").wait_for()
+    expect(page.locator(".status")).to_have_text("800 of 800 cases")
+    assert page.locator(".matrix tbody tr").count() < 200
+    page.get_by_label("Search").fill("case-799")
+    site.cell("case-799").wait_for()
+    # On a slow machine that others use too; what people feel is far below.
+    assert page.evaluate("window.longest") < 1500
+    site.go("suite/many.tooleval.json")
+    page.get_by_label("Filter cases").fill("case-721")
+    page.locator(".item-head", has_text="case-721").click()
+    site.field("test_cases[721].prompt").fill("changed")
+    site.save()
+    assert json.loads(site.text("many.tooleval.json"))["test_cases"][721]["prompt"] == "changed"
+
+
+_NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, button")]
+  .filter((each) => !each.closest("[hidden]"))
+  .filter((each) => !each.labels?.length && !each.getAttribute("aria-label"))
+  .filter((each) => !each.textContent.trim())
+  .map((each) => each.outerHTML)"""
+
+
+def test_every_page_names_its_controls_and_is_no_wider_than_a_narrow_screen(seeded: Site) -> None:
+    run = seeded.run_of_the_seed()
+    page = seeded.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    for address in (
+        "suites",
+        "new",
+        "import",
+        "mcp",
+        "suite/weather.tooleval.json",
+        "run",
+        f"runs/{run}",
+        "trend",
+        f"compare?old={run}&new={run}",
+        "history",
+    ):
+        seeded.go(address)
+        seeded.settle()
+        assert page.locator("h1").count() == 1, address
+        assert page.evaluate(_NAMELESS) == [], address
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+        assert len(ids) == len(set(ids)), address
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, (address, scheme)
+    # A label of two lines is not printed over the next one.
+    assert page.locator(".list td").first.evaluate(
+        """(cell) => {
+          const before = cell.offsetHeight;
+          cell.dataset.label = "Redundancy penalty of all";
+          return cell.offsetHeight > before * 1.4;
+        }"""
+    )
+
+
+def test_the_skip_link_leaves_the_address_as_it_is(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("history")
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("[document.activeElement.id, location.hash]") == ["main", "#/history"]
+    page.goto("about:blank")
+    page.goto(f"{seeded.base}#main")
+    page.get_by_role("heading", name="Suites").wait_for()
+
+
+def test_a_suite_is_edited_and_run_by_keyboard_alone(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suites")
+    page.locator("h1").focus()
+    _tab_to(page, "Weather API Suite")
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text="Weather API Suite").wait_for()
+    _tab_to(page, "1What's the weather")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    page.keyboard.type(" Now!")
+    page.keyboard.press("Control+s")
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    assert " Now!" in seeded.text("weather.tooleval.json")
+    page.locator("h1").focus()
+    _tab_to(page, "Run")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Run").wait_for()
+
+
+def _tab_to(page: Page, text: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent").startswith(text):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+            return
+    raise AssertionError(f"no Tab leads to {text}")
+
+
+def test_the_colours_can_be_chosen_and_are_kept(site: Site) -> None:
+    page = site.page
+    page.get_by_role("button", name="Theme: auto").click()
+    page.get_by_role("button", name="Theme: light").click()
+    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.reload()
+    page.get_by_role("button", name="Theme: dark").wait_for()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == dark
+    assert dark != "rgb(255, 255, 255)"
+    page.get_by_role("button", name="Theme: dark").click()
+    page.get_by_role("button", name="Theme: auto").wait_for()

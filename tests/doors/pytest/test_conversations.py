@@ -1,0 +1,268 @@
+"""Conversations on a world, run as users run them: the four agents of the example, and cassettes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .project import Project
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
+AGENTS = ("right", "lying", "careless", "destructive")
+FIRST = "asks-who-you-are-then-refunds"
+
+
+@pytest.fixture
+def desk(project: Project) -> Project:
+    for name in ("desk.py", "agents.py", "refunds.tooleval.json"):
+        shutil.copy(EXAMPLE / name, project.path / name)
+    tables = (f'[models.{name}]\ncallable = "agents:{name}"\n' for name in AGENTS)
+    project.write("tooleval.toml", "".join(tables))
+    return project
+
+
+def test_each_agent_is_told_what_it_did(desk: Project) -> None:
+    models = [f"--tooleval-model={name}" for name in AGENTS]
+    desk.run("--tooleval-report=out.json", "--tooleval-trials=2", *models, model=None)
+    found = desk.rows()
+    overall = {name: found[f"{FIRST}[{name}]"]["scores"]["overall"] for name in AGENTS}
+    assert overall == {
+        "right": 1.0,
+        "lying": pytest.approx(4 / 6),
+        "careless": pytest.approx(5 / 6),
+        "destructive": 0.0,
+    }
+    assert found["refunds-in-two-halves[right]"]["outcome"] == "passed"
+    reasons = {name: found[f"{FIRST}[{name}]"]["reason"].partition(" (")[0] for name in AGENTS}
+    assert reasons == {
+        "right": "",
+        "lying": "turn 2: call 1: expected refund, got",
+        "careless": 'Desk.orders["A1"].refunded: expected 40, got 80',
+        "destructive": "turn 1: called refund, which is forbidden",
+    }
+    (trial, *_) = found[f"{FIRST}[careless]"]["trials"]
+    said = [reply["prompt"] for reply in trial["transcript"]["replies"]]
+    assert [bool(prompt) for prompt in said] == [False, True, False]
+
+
+def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    case = next(case for case in suite["test_cases"] if case["id"] == FIRST)
+    case["turns"][0].update(expected_text=["Not this"], expected_state={"orders.A1.refunded": 1})
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    desk.run("-k", FIRST, model="lying").stdout.fnmatch_lines(
+        [
+            "  turn 1",
+            '  - Desk.orders*"A1"*.refunded  1',
+            '  + Desk.orders*"A1"*.refunded  0 *different value',
+            '  - text *"Not this" *was not said',
+            "  + text *?",
+            "  turn 2: call 1",
+            "  the whole conversation",
+            "  overall *= the mean of 8 checks: calls 0 of 1, state 0 of 2, text 2 of 3, conduct 2 of 2",
+        ]
+    )
+
+
+def test_a_record_of_other_scoring_rules_is_scored_again_on_its_world(desk: Project) -> None:
+    desk.run("--tooleval-report=old.json", model="careless")
+    document = desk.document("old.json")
+    document["run"]["scoring_version"] = 0
+    for row in document["cases"]:
+        row.update(outcome="passed", passes=1, scores={**row["scores"], "overall": 1.0, "state": 1.0})
+    desk.write("old.json", json.dumps(document))
+
+    def compared() -> tuple[int, list[str]]:
+        options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
+        desk.run(*options, model="careless")
+        found = desk.document()["baseline"]
+        drops = {row["drop"] for model in found["models"] for row in model["metrics"]}
+        assert drops <= {0.0}
+        return found["old"]["rescored"], [each["why"] for each in found["cases"]["incomparable"]]
+
+    assert compared() == (2, [])
+    desk.write("desk.py", (desk.path / "desk.py").read_text() + "# another world\n")
+    why = "old.json has scores of other rules, and its tools or its world changed"
+    assert compared() == (0, [why] * 2)
+
+
+def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> None:
+    tools = [{"type": "function", "function": {"name": "refund"}}]
+    case = {"id": "a", "turns": [{"prompt": "Hello", "expected_state": {"paid": 1}}]}
+    suite = {"name": "Refunds", "world": "desk:Desc", "tools": tools, "test_cases": [case]}
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    result = desk.run(model="right")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*json:1: *'desk' has no class or function 'Desc', did you mean Desk?"])
+
+
+def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Project) -> None:
+    code = (desk.path / "desk.py").read_text()
+    desk.write(
+        "desk.py",
+        code.replace('        return {"ok"', '        print("paid", amount)\n        return {"ok"'),
+    )
+    result = desk.run("-v", "-k", FIRST, model="careless")
+    result.stdout.fnmatch_lines(
+        [
+            'Desk.orders["A1"].refunded: expected 40, got 80',
+            "  turn 2: call 1",
+            "*amount*40",
+            "*user*I want my money back for order A1.",
+            "*assistant*Who are you?",
+            "*user*I am ada@example.com*",
+            '*tool*{"ok": true, "refunded": 80}',
+            "*world output",
+            "*paid 40",
+        ]
+    )
+
+
+def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> None:
+    replay = ("--tooleval-cassette=cassettes", "--tooleval-record=none")
+    desk.run(replay[0], model="right").assert_outcomes(passed=2)
+    desk.run(*replay, model="right").assert_outcomes(passed=2)
+    desk.write("desk.py", (desk.path / "desk.py").read_text().replace('{"ok": True', '{"done": True'))
+    missed = desk.run(*replay, "-k", FIRST, model="right")
+    missed.assert_outcomes(errors=1, deselected=1)
+    missed.stdout.fnmatch_lines(["*differs in tools_answer: world.code recorded *"])
+
+
+def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -> None:
+    desk.write(
+        "desk.py",
+        """
+        class Desk:
+            def __init__(self, orders={"A1": {"refunded": 0}}):
+                self.orders = orders
+
+            def refund(self, order: str, amount: float) -> dict:
+                self.orders[order]["refunded"] += amount
+                return {"ok": True, "refunded": self.orders[order]["refunded"]}
+        """,
+    )
+    result = desk.run("-k", FIRST, "--tooleval-trials=2", model="right")
+    result.assert_outcomes(errors=1, deselected=1)
+    result.stdout.fnmatch_lines(["*refunded: a new world does not start like the first*"])
+
+
+def test_limits_know_turns(desk: Project) -> None:
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    suite["test_cases"][0]["thresholds"] = {"max_calls": 1}
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    result = desk.run("-k", FIRST, model="right")
+    result.assert_outcomes(passed=1, deselected=1)
+
+
+def test_an_agent_with_its_own_loop_acts_on_the_world(desk: Project) -> None:
+    desk.write(
+        "agents.py",
+        """
+        async def right(messages, tools, call_tool):
+            if "@" not in messages[-1]["content"]:
+                return "Who are you?"
+            await call_tool("refund", {"order": "A1", "amount": 40})
+            return "Refunded 40."
+        """,
+    )
+    tape = "--tooleval-cassette=cassettes"
+    desk.run(tape, "-k", FIRST, "--tooleval-report=out.json", model="right").assert_outcomes(
+        passed=1, deselected=1
+    )
+    (trial,) = desk.rows()[f"{FIRST}[right]"]["trials"]
+    prompted = [bool(reply["prompt"]) for reply in trial["transcript"]["replies"]]
+    assert prompted == [False, True, False]
+    desk.run(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
+        passed=1, deselected=1
+    )
+
+
+def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None:
+    desk.write(
+        "agents.py",
+        """
+        def destructive(messages, tools, call_tool):
+            return "Refunded: " + call_tool("refund", {"order": "A1", "amount": 40})
+        """,
+    )
+    desk.run("-k", FIRST, "--tooleval-report=out.json", model="destructive").assert_outcomes(
+        failed=1, deselected=1
+    )
+    row = desk.rows()[f"{FIRST}[destructive]"]
+    assert row["reason"] == "turn 1: called refund, which is forbidden"
+    (reply,) = row["trials"][0]["transcript"]["replies"]
+    assert reply["answers"] == []
+
+
+KEY = "sk-test-abcdefghijklmnop1234ZZ"
+LEAKING = """
+import os
+
+
+class Desk:
+    def __init__(self):
+        self.token = ""
+
+    def refund(self, order: str) -> str:
+        self.token = os.environ["OPENAI_API_KEY"]
+        print("connecting with", self.token)
+        return "paid with " + self.token
+
+    def check(self, order: str) -> dict:
+        raise ValueError("refused " + 1990 * "." + os.environ["OPENAI_API_KEY"])
+
+    def close(self, order: str) -> object:
+        print(os.environ["OPENAI_API_KEY"] + 290 * ".")
+        return object()
+"""
+CALLING = """
+def bot(messages, tools):
+    name = messages[-1]["content"]
+    if messages[-1]["role"] == "tool":
+        return "done"
+    function = {"name": name, "arguments": '{"order": "A1"}'}
+    call = {"id": "1", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+"""
+
+
+def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    project.write("leaking.py", LEAKING)
+    project.write("calling.py", CALLING)
+    project.write("tooleval.toml", '[models.bot]\ncallable = "calling:bot"\n')
+
+    def leak(id: str, name: str, **fields: Any) -> dict[str, Any]:
+        expected = [{"tool": name, "params": {"order": "A1"}}]
+        return {"id": id, "turns": [{"prompt": name, "expected_calls": expected}], **fields}
+
+    cases = [
+        leak("returned", "refund", match="state", results=True),
+        leak("kept", "refund", expected_state={"token": "none"}),
+        leak("typed", "refund", expected_state={"token": {"$type": "number"}}),
+        leak("raised", "check", expected_state={"token": "none"}),
+        leak("printed", "close"),
+    ]
+    suite = {"name": "Leaks", "world": "leaking:Desk", "test_cases": cases}
+    project.write("leaks.tooleval.json", json.dumps(suite))
+    files = ("report=out.json", "cassette=tapes")
+    options = [f"--tooleval-{file}" for file in files]
+    result = project.run("-v", "--junitxml=out.xml", *options, model="bot")
+
+    result.assert_outcomes(passed=1, failed=3, errors=1)
+    output = result.stdout.str()
+    stand_in = "sk-" + "x" * (len(KEY) - 3)
+    assert f"paid with {stand_in}" in output
+    assert f"connecting with {stand_in}" in output
+    assert "\n  the whole conversation\n" in output
+    assert "the answer" not in output
+    texts = [output, result.stderr.str()]
+    written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".py"]
+    assert {"out.json", "out.xml"} <= {path.name for path in written}
+    texts += [path.read_bytes().decode(errors="replace") for path in written]
+    # Not even the half of it that is left when something is cut.
+    assert not [text for text in texts if KEY[:12] in text or KEY[-12:] in text]

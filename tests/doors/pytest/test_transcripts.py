@@ -1,0 +1,344 @@
+"""Transcripts in place of a model, as a user of a CI job runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval import load_suite
+from pytest_tooleval import score_messages
+
+from .project import WEATHER_TOOL
+from .project import Project
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
+TWO_TURNS = "asks-who-you-are-then-refunds"
+FIRST = "I want my money back for order A1."
+SECOND = "I am ada@example.com, and all of it, please."
+WEATHER = {"id": "w", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def called(name: str, id: str = "c1", **arguments: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    calls = [{"id": id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def refunds(*amounts: float, says: str = "You get 40 back.") -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = [
+        said("system", "The agent's own prompt."),
+        said("user", FIRST),
+        said("assistant", "Who are you?"),
+        said("user", SECOND),
+    ]
+    for number, amount in enumerate(amounts):
+        told.append(called("refund", f"c{number}", order="A1", amount=amount))
+        told.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
+    return [*told, said("assistant", says)]
+
+
+def recorded(project: Project, *runs: dict[str, Any], file: str = "runs.jsonl") -> str:
+    project.write(file, "".join(json.dumps(run) + "\n" for run in runs))
+    return f"--tooleval-transcripts={file}"
+
+
+@pytest.fixture
+def desk(project: Project) -> Project:
+    for name in ("desk.py", "refunds.tooleval.json"):
+        shutil.copy(EXAMPLE / name, project.path / name)
+    return project
+
+
+def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: Project) -> None:
+    messages = {"right": refunds(40), "careless": refunds(40, 40), "lying": refunds()}
+    runs = [{"case": f"Refunds::{TWO_TURNS}", "model": m, "messages": messages[m]} for m in messages]
+    option = recorded(desk, *runs, {"messages": [said("user", "Hi\x1b[2J"), said("assistant", "Hi.")]})
+    result = desk.run(option, "-k", TWO_TURNS, "--tooleval-report=out.json", model=None)
+    suite = load_suite(desk.path / "refunds.tooleval.json")
+    rows = desk.rows()
+    assert set(rows) == {f"{TWO_TURNS}[{model}]" for model in messages}
+    for model, told in messages.items():
+        scored = score_messages(suite, suite.case(TWO_TURNS), told)
+        row = rows[f"{TWO_TURNS}[{model}]"]
+        assert row["scores"] == scored.values
+        assert (row["outcome"] == "passed") is scored.passed
+        assert row["reason"] == scored.wrong
+    assert rows[f"{TWO_TURNS}[right]"]["outcome"] == "passed"
+    result.stdout.fnmatch_lines(
+        [
+            "1 of 4 transcripts NOT JUDGED: no case matches",
+            r'no case: runs.jsonl:4: no case has its id or begins with "Hi\x1b?2J"',
+        ]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_call_that_was_blocked_is_not_played_and_the_result_says_so(desk: Project) -> None:
+    retried = refunds(40, 40)
+    retried[5]["content"] = '{"error": "503"}'
+    twice = refunds(40, 40, 40)
+    twice[5]["status"] = "rejected"
+    runs = [{"case": TWO_TURNS, "model": m, "messages": t} for m, t in (("r", retried), ("t", twice))]
+    files = ("--tooleval-report=out.json", "--tooleval-report=out.md")
+    result = desk.run(recorded(desk, *runs), "-k", TWO_TURNS, *files, model=None)
+    rows = desk.rows()
+    assert [row["outcome"] for row in rows.values()] == ["passed", "failed"]
+    line = 'turn 2: refund was answered {"error": "503"}, so it was not played on the world'
+    (trial,) = rows[f"{TWO_TURNS}[r]"]["trials"]
+    assert trial["not_played"] == [line]
+    assert trial["calls_made"] == 2
+    result.stdout.fnmatch_lines(
+        [
+            'Desk.orders?"A1"?.refunded: expected 40, got 80',
+            '*calls refund(order="A1", amount=40) (refused)',
+            "*1 call answered with an error and not played on the world; the first: "
+            f"{TWO_TURNS}: {line.replace('[', '?')}",
+        ]
+    )
+    assert f"- `{TWO_TURNS}` on `r`: `{line}`" in (desk.path / "out.md").read_text()
+
+
+def test_what_became_of_calls_is_read_again_under_other_scoring_rules(desk: Project) -> None:
+    messages = refunds(40, 40)
+    messages[5]["content"] = '{"error": "503"}'
+    runs = recorded(desk, {"case": TWO_TURNS, "model": "m", "messages": messages})
+    desk.run(runs, "-k", TWO_TURNS, "--tooleval-report=old.json", model=None)
+    document = desk.document("old.json")
+    document["run"]["scoring_version"] = 0
+    (row,) = document["cases"]
+    for reply in row["trials"][0]["transcript"]["replies"]:
+        reply["status"] = []
+    desk.write("old.json", json.dumps(document))
+    options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
+    desk.run(runs, "-k", TWO_TURNS, *options, model=None)
+    (model,) = desk.document()["baseline"]["models"]
+    assert (model["cases"], model["worse"], model["better"]) == (1, [], [])
+
+
+def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
+    calls = [{"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Rome")]
+    turns = [{"prompt": "?", "expected_calls": [each]} for each in calls]
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [{"id": "weather", "turns": turns}]}
+    project.write("weather.tooleval.json", json.dumps(suite))
+    spans = Path(__file__).parents[2] / "traces" / "pydantic_ai.jsonl"
+    project.run(f"--tooleval-transcripts={spans}", "--tooleval-report=out.json", model=None)
+    row = project.rows()["weather[gpt-4o]"]
+    assert (row["outcome"], row["scores"]["overall"]) == ("passed", 1.0)
+    (trial,) = row["trials"]
+    assert (trial["prompt_tokens"], trial["cost_usd"], trial["served_model"]) == (200, 0.0009, "gpt-4o")
+
+
+def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project: Project) -> None:
+    project.suite(WEATHER, {"id": "v", "prompt": "Weather in Rome?", "expected_tool": "get_weather"})
+    option = recorded(
+        project,
+        {
+            "model": "m",
+            "messages": [said("user", "Weather in  Paris?"), called("get_weather", city="Paris")],
+        },
+    )
+    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-report=out.json", model=None)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    rows = project.rows()
+    assert rows["w[m]"]["outcome"] == "passed"
+    assert rows["v[m]"]["outcome"] == "error"
+    assert rows["v[m]"]["reason"] == "no transcript of this case"
+    assert project.run(option, "--tooleval-fail-over=errors=1", model=None).ret == 0
+    assert project.calls == []
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
+    project: Project, workers: Sequence[str]
+) -> None:
+    project.suite(WEATHER)
+    messages = [said("user", "Weather in Paris?"), called("get_weather", city="Paris")]
+    right, other = ({"case": "w", "model": name, "messages": messages} for name in "ab")
+    gate = "--tooleval-fail-under=0.9"
+    option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
+    assert project.run(option, model=None).ret == 0
+    run = project.run_subprocess if workers else project.run
+    result = run(option, gate, *workers, model=None)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*judged without*: runs.jsonl:2: these suites have no case W*"])
+    option = recorded(project, right, other)
+    assert project.run(option, gate, model=None).ret == 0
+
+
+def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None:
+    turn = {
+        "prompt": "Weather?",
+        "expected_calls": [{"tool": "get_weather", "params": {"city": "Paris"}}],
+    }
+    case = {"id": "c", "turns": [turn], "max_rounds": 2, "mock_responses": {"get_weather": "ok"}}
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    call = called("get_weather", city="Paris")
+    messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
+    for more, outcome, reason in (
+        ([], "error", "runs.jsonl:1: the transcript ends with calls that no reply follows"),
+        ([call], "failed", "end: expected a reply without calls, got calls in every reply"),
+        ([said("assistant", "Sunny.")], "passed", ""),
+    ):
+        option = recorded(project, {"case": "c", "messages": [*messages, *more]})
+        project.run(option, "--tooleval-report=out.json", model=None)
+        (row,) = project.rows().values()
+        assert (row["outcome"], row["reason"]) == (outcome, reason)
+    # BFCL judges what was done until it asked no further.
+    option = recorded(project, {"id": "c", "result": [[[{"get_weather": '{"city": "Paris"}'}]]]})
+    project.run(option, model=None).assert_outcomes(passed=1)
+
+
+def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
+    project.suite(WEATHER)
+    right: dict[str, Any] = {"id": "w"}
+    right["messages"] = [said("user", "?"), called("get_weather", city="Paris")]
+    wrong = {"id": "w", "messages": [said("user", "?"), called("get_time", city="Paris")]}
+    right["usage"], right["cost_usd"] = {"prompt_tokens": 10, "completion_tokens": 2}, 0.5
+    option = recorded(project, right, wrong, right)
+    project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(failed=1)
+    (row,) = project.rows().values()
+    assert (row["passes"], row["scored"], row["model"]) == (2, 3, "transcript")
+    assert [trial["prompt_tokens"] for trial in row["trials"]] == [10, None, 10]
+    assert project.document()["run"]["spent"] == {}
+    project.run(option, "--tooleval-pass=2/3", model=None).assert_outcomes(passed=1)
+    # Two of any three would be another rule than two of four.
+    project.run(option, "--tooleval-pass=1/2", model=None).assert_outcomes(errors=1)
+    result = project.run(option, "--tooleval-trials=4", model=None)
+    result.stdout.fnmatch_lines(["*transcripts of 3 of 4 trials; see --tooleval-trials*"])
+
+
+def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> None:
+    project.suite(WEATHER)
+    project.write("logs/a.jsonl", '{"messages": [{"role": "robot"}]}\n{"messages": [\n')
+    project.write("logs/b.json", '{"name": "what else lies there"}')
+    result = project.run("--tooleval-transcripts=logs", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --tooleval-transcripts: cannot be read",
+            "logs/a.jsonl:2:1: invalid JSON: Input data was truncated",
+            "logs/a.jsonl:1:1: messages?0?.role: invalid enum value 'robot'",
+            "logs/b.json:1:1: expected results of BFCL, chat transcripts *, got *what else lies there*",
+        ]
+    )
+    assert project.run("--tooleval-transcripts=logs").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Project) -> None:
+    project.suite(WEATHER)
+    recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
+    project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
+    result = project.run(model=None)
+    result.stdout.fnmatch_lines(["tooleval: transcripts (1) of m; no model is asked"])
+    result.assert_outcomes(failed=1)
+    project.run().assert_outcomes(passed=1)
+
+
+def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "planted-0123456789")
+    token = "ghp_" + "a" * 36
+    project.suite(WEATHER)
+    text = [said("user", "planted-0123456789"), said("assistant", f"I use {token}")]
+    option = recorded(project, {"id": "w", "messages": text})
+    result = project.run(option, "--tooleval-report=out.json", "-rA", model=None)
+    written = (project.path / "out.json").read_text() + result.stdout.str()
+    assert "planted-0123456789" not in written
+    assert token not in written
+    assert "I use ghp_" + "x" * 36 in written
+
+
+def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
+    answer = {"passed": False, "reason": "It never asks."}
+    call = {"function": {"name": "verdict", "arguments": answer}}
+    project.write("my_judge.py", f"def judge(messages, tools):\n    return {{'tool_calls': [{call}]}}\n")
+    project.write("tooleval.toml", '[models.judge]\ncallable = "my_judge:judge"\n')
+    case = {
+        "id": "w",
+        "user": {"goal": "You want to know the weather."},
+        "expected_text": [{"$judge": "Asks where."}],
+    }
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case]}
+    project.write("weather.tooleval.json", json.dumps(suite))
+    talk = [said("user", "Hi."), said("assistant", "Hi."), said("user", "?"), said("assistant", "Rain.")]
+    option = recorded(project, {"id": "w", "messages": talk})
+    project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(errors=1)
+    assert "set --tooleval-judge=MODEL" in project.rows()["w[transcript]"]["reason"]
+    project.run(option, "--tooleval-report=out.json", "--tooleval-judge=judge", model=None)
+    row = project.rows()["w[transcript]"]
+    assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
+
+
+def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
+    project.suite(WEATHER)
+    evil = "gpt\x1b[2J\n::error::" + "x" * 5000
+    bad = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": evil}, {"type": "file", "file": {}}],
+    }
+    option = recorded(project, {"id": "w", "model": evil, "messages": [said("user", evil), bad]})
+    result = project.run(option, "-rA", "--tooleval-report=out.json", model=None)
+    result.assert_outcomes(failed=1)
+    assert "\x1b[2J" not in result.stdout.str()
+    assert not any(line.startswith("::error::") for line in result.outlines)
+    (row,) = project.rows().values()
+    assert len(row["model"]) <= 100
+    assert "[file]" in row["trials"][0]["transcript"]["replies"][0]["message"]["content"]
+
+
+def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
+    project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
+    refusal = {"type": "refusal", "refusal": "No."}
+    written = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
+    parts = {"type": "message", "role": "assistant", "content": [refusal]}
+    runs: dict[str, dict[str, Any]] = {
+        "refused": {"messages": [said("user", "Hi"), said("assistant", "") | {"refusal": "No."}]},
+        "part": {"messages": [said("user", "Hi"), parts]},
+        "incomplete": {
+            "messages": [said("user", "Hi"), {**parts, "content": "S", "status": "incomplete"}]
+        },
+        "filtered": {
+            "messages": [said("user", "Hi"), said("assistant", "") | {"finish_reason": "content_filter"}]
+        },
+        "cut": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "length"},
+        "error": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "error"},
+        "quiet": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "stop"},
+        "lost": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "tool_calls"},
+        "written": {"messages": [said("user", "Hi"), said("assistant", written)]},
+    }
+    option = recorded(project, *({"model": model, **run} for model, run in runs.items()))
+    project.run(option, "--tooleval-report=out.json", model=None)
+    rows = project.rows().values()
+    ends = {row["model"]: row["trials"][0].get("failure") or row["outcome"] for row in rows}
+    assert ends == {
+        "refused": "refused",
+        "part": "refused",
+        "incomplete": "cut_off",
+        "filtered": "blocked",
+        "cut": "cut_off",
+        "error": "error",
+        "quiet": "empty_answer",
+        "lost": "malformed_call",
+        "written": "unexpected_call",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("cost_usd", -5), ("latency_s", -1), ("usage", {"prompt_tokens": -1})],
+)
+def test_nothing_costs_less_than_0(project: Project, field: str, value: object) -> None:
+    project.suite(WEATHER)
+    option = recorded(project, {"id": "w", "messages": [said("user", "?")], field: value})
+    result = project.run(option, model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"runs.jsonl:1:1: a conversation.{field}*: expected * >= 0*"])

@@ -1,0 +1,199 @@
+"""The parts of the docs that are made from the code: `python tools/generated.py` writes them anew."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pytest_tooleval.engine.models.providers import PROVIDERS
+from pytest_tooleval.matchers.modes import DEFAULT_MODE
+from pytest_tooleval.matchers.modes import MODES
+from pytest_tooleval.matchers.shape import MATCHERS
+from pytest_tooleval.mutation.mutants import DESTRUCTIVE
+from pytest_tooleval.mutation.results import GAPS
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.events import Event
+from pytest_tooleval.record.metrics import LIMITS
+from pytest_tooleval.record.results import NOT_SAID
+from pytest_tooleval.reports.text import NOTHING
+from pytest_tooleval.reports.text import WHOLE
+from pytest_tooleval.suite.schema import schema_text as suite_schema_text
+from pytest_tooleval.verdicts.options import GROUPS
+from pytest_tooleval.verdicts.presets import PRESETS
+from pytest_tooleval.verdicts.presets import options_text
+
+ROOT = Path(__file__).parents[1]
+_RESULTS = "results.schema.json"
+_PUBLISHED = "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/"
+
+
+def results_schema() -> dict[str, Any]:
+    """The schema of a JSON report."""
+    return _schema(Document, _RESULTS, "pytest-tooleval results")
+
+
+def events_schema() -> dict[str, Any]:
+    """The schema of a line that `--tooleval-events` writes. It refers to the other one."""
+    text = json.dumps(_schema(Event, "events.schema.json", "pytest-tooleval event"))
+    known = results_schema()["$defs"]
+    for name in known:
+        text = text.replace(f'"#/$defs/{name}"', f'"{_RESULTS}#/$defs/{name}"')
+    schema: dict[str, Any] = json.loads(text)
+    schema["$defs"] = {name: own for name, own in schema["$defs"].items() if name not in known}
+    return schema
+
+
+def _schema(type: object, file: str, title: str) -> dict[str, Any]:
+    (root,), definitions = msgspec.json.schema_components([type], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        # Python leaves the indentation in docstrings until 3.13.
+        definition["description"] = inspect.cleandoc(definition["description"])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": _PUBLISHED + file,
+        "title": title,
+        **root,
+        "$defs": definitions,
+    }
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """A schema as the text of its file."""
+    ordered = json.loads(json.dumps(schema), object_hook=_null_last)
+    return json.dumps(ordered, indent=2, ensure_ascii=False) + "\n"
+
+
+def _null_last(node: dict[str, Any]) -> dict[str, Any]:
+    """The order of a union's types, which differs between versions of msgspec."""
+    if "anyOf" in node:
+        node["anyOf"].sort(key=lambda each: each.get("type") == "null")
+    return node
+
+
+def words_text() -> str:
+    """What the scripts of the page say as Python does."""
+    return f"""\
+// @ts-check
+// Words that Python says, too: `python tools/generated.py` writes them.
+
+export const ABSENT = {json.dumps(NOTHING)};
+export const NOT_SAID = {json.dumps(NOT_SAID)};
+export const WHOLE = {json.dumps(WHOLE)};
+"""
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "pytest_tooleval/reports/page/words.js": words_text,
+    "docs/tooleval.schema.json": suite_schema_text,
+    "docs/results.schema.json": lambda: schema_text(results_schema()),
+    "docs/events.schema.json": lambda: schema_text(events_schema()),
+}
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def limits() -> str:
+    return table(("limit", "at most"), [(f"`{name}`", text) for name, text in LIMITS.items()])
+
+
+def modes() -> str:
+    rows = [
+        (f"`{name}`" + " (default)" * (name == DEFAULT_MODE), mode.strings, mode.numbers)
+        for name, mode in MODES.items()
+    ]
+    return table(("mode", "strings", "numbers"), rows)
+
+
+def matchers() -> str:
+    rows = [(f'`{{"{key}": {one.example}}}`', one.meaning) for key, one in MATCHERS.items()]
+    return table(("matcher", "matches"), rows)
+
+
+def options() -> str:
+    parts = []
+    for title, group in GROUPS.values():
+        rows = []
+        for option in group:
+            value = option.metavar or "|".join(option.choices)
+            name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
+            key = f"`tooleval_{option.key}`" if option.ini else ""
+            rows.append([text.replace("|", "\\|") for text in (name, option.help, key)])
+        parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning', 'ini key'), rows)}")
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def presets() -> str:
+    rows = [
+        (f"`{name}`", each.meaning, f"`{options_text(each.sets)}`") for name, each in PRESETS.items()
+    ]
+    return table(("`--tooleval-preset=`", "means", "sets"), rows)
+
+
+def document() -> str:
+    definition = results_schema()
+    while "$ref" in definition:
+        definition = results_schema()["$defs"][definition["$ref"].rpartition("/")[2]]
+    parts = definition["properties"]
+    return table(("part", "has"), [(f"`{name}`", part["description"]) for name, part in parts.items()])
+
+
+def gaps() -> str:
+    return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
+
+
+def clients() -> str:
+    rows = [
+        (f"`{row.name}/`", " or ".join(f"`{key}`" for key in row.keys), row.base or f"`{row.bases[0]}`")
+        for row in PROVIDERS.values()
+        if row.protocol
+    ]
+    return table(("models", "key", "address"), rows)
+
+
+def destructive() -> str:
+    return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
+
+
+# What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
+PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("docs/reference/metrics.md", "limits"): limits,
+    ("docs/reference/suite-format.md", "modes"): modes,
+    ("docs/reference/suite-format.md", "matchers"): matchers,
+    ("docs/reference/options.md", "options"): options,
+    ("docs/concepts/verdicts.md", "presets"): presets,
+    ("docs/reference/results.md", "document"): document,
+    ("docs/reference/models.md", "clients"): clients,
+    ("docs/guides/mutation.md", "destructive"): destructive,
+    ("docs/guides/mutation.md", "gaps"): gaps,
+}
+
+
+def part(text: str, name: str) -> re.Match[str]:
+    found = re.search(rf"(?<=<!-- {name} -->\n)(.*?)(?=<!-- end of {name} -->)", text, re.DOTALL)
+    assert found, f"there is no part `{name}`"
+    return found
+
+
+def main() -> None:
+    for file, make in FILES.items():
+        (ROOT / file).write_text(make(), encoding="utf-8")
+    for (file, name), make in PARTS.items():
+        path = ROOT / file
+        text = path.read_text(encoding="utf-8")
+        found = part(text, name)
+        path.write_text(text[: found.start()] + make() + text[found.end() :], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

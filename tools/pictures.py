@@ -1,0 +1,383 @@
+"""The pictures of the docs, from real runs: `python tools/pictures.py [NAME...]` makes them anew.
+
+`tox -e pictures` has what it needs: a Chromium, rich and termtosvg. Diagrams need nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ASSETS = ROOT / "docs/assets"
+CASE = "parallel.tooleval.json -k lock --tooleval-model=needle-3,qwen2.5-coder-1.5b"
+# (what is said before it, the command, seconds to read what it prints)
+RECORDED = (
+    ("A suite is a JSON file: tools, and cases with the call that you expect.", "", 2),
+    ("The recorded answers of two small models are replayed.", "", 2),
+    ("", "pytest weather.tooleval.json --tooleval-model=needle-3 -v", 9),
+    ("Cases are pytest items: choose them as you choose tests.", f"pytest {CASE}", 16),
+    (
+        "A gate asks for a share of the cases, and tolerates single failures.",
+        "pytest routing.tooleval.json --tooleval-model=needle-3 -q --tb=no --tooleval-fail-under=0.5",
+        12,
+    ),
+    (
+        "Every run is kept. Which tool was called instead of which?",
+        "tooleval show latest --confusion",
+        14,
+    ),
+    ("Would the suite notice a wrong answer?", "tooleval mutate weather.tooleval.json", 12),
+)
+
+
+def project(folder: Path) -> Path:
+    """The examples, as a project of their own."""
+    leave = shutil.ignore_patterns(".tooleval", "__pycache__", ".pytest_cache", ".gitignore")
+    return Path(shutil.copytree(ROOT / "examples", folder / "examples", ignore=leave))
+
+
+def environment(columns: int) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": os.environ.get("HOME", "/"),
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "-p tooleval --color=yes",
+    }
+
+
+def run(command: str, cwd: Path, columns: int = 100) -> str:
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=cwd,
+        env=environment(columns),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------------------------------ terminal
+
+
+def terminal(folder: Path) -> None:
+    from rich.console import Console
+    from rich.terminal_theme import TerminalTheme
+    from rich.text import Text
+
+    colours = {
+        "light": "000000 be282d 14783c 966400 1e5ab4 8c3c96 007882",
+        "dark": "282d32 e65a5a 5abe78 dcb45a 6ea0f0 d28cdc 5ac8cd",
+    }
+    ansi, bright = (
+        [(r, g, b) for r, g, b in map(bytes.fromhex, each.split())] for each in colours.values()
+    )
+    themes = {
+        "light": TerminalTheme(
+            (250, 250, 248), (30, 35, 40), [*ansi, (90, 95, 100)], [*ansi, (60, 65, 70)]
+        ),
+        "dark": TerminalTheme(
+            (26, 30, 35), (220, 224, 228), [*bright, (200, 205, 210)], [*bright, (235, 238, 240)]
+        ),
+    }
+    width = 134
+    output = run(f"pytest {CASE}", project(folder), width)
+    # The first lines are about this machine.
+    shown = output[output.index("parallel.tooleval.json ") :].splitlines()
+    shown = [line for line in shown if "saved as" not in line]
+    for name, theme in themes.items():
+        console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+        console.print(Text(f"$ pytest {CASE}\n"))
+        console.print(Text.from_ansi("\n".join(shown)))
+        svg = console.export_svg(title="", theme=theme, unique_id=f"t{name}")
+        # No fonts from another host.
+        svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+        svg = svg.replace("Fira Code", "ui-monospace, Menlo, Consolas")
+        (ASSETS / f"terminal-{name}.svg").write_text(re.sub(r"\s*\n\s*", "\n", svg), encoding="utf-8")
+
+
+def recording(folder: Path) -> None:
+    cwd = project(folder)
+    width, height = 134, 30
+    events: list[tuple[float, str, str]] = []
+    now = 0.0
+
+    def say(text: str, pause: float) -> None:
+        nonlocal now
+        events.append((now, "o", text))
+        now += pause
+
+    for said, command, pause in RECORDED:
+        if said:
+            say(f"\x1b[36m# {said}\x1b[0m\r\n", pause if not command else 2.0)
+        if not command:
+            continue
+        say("\x1b[32m$\x1b[0m ", 0.6)
+        for word in re.findall(r"\S+\s*", command):
+            say(word, 0.25)
+        say("\r\n", 0.4)
+        printed = through_pty(command, cwd, width)
+        if "pytest" in command:
+            header, _, rest = printed.partition("collected")
+            printed = "collected" + rest if rest else header
+        for line in printed.splitlines(keepends=True):
+            say(line, 0.05)
+        say("\r\n", pause)
+    head = json.dumps({"version": 2, "width": width, "height": height})
+    cast = folder / "tooleval.cast"
+    cast.write_text("\n".join([head, *map(json.dumps, events)]) + "\n", encoding="utf-8")
+    target = ASSETS / "recording.svg"
+    subprocess.run([sys.executable, "-m", "termtosvg", "render", cast, target, "-m", "100"], check=True)
+
+
+def through_pty(command: str, cwd: Path, columns: int) -> str:
+    """What it prints in a terminal."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(cwd)
+        os.execvpe("/bin/sh", ["sh", "-c", f"stty cols {columns}; {command}"], environment(columns))
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    os.waitpid(pid, 0)
+    return b"".join(chunks).decode()
+
+
+# ------------------------------------------------------------------------------------------- browser
+
+
+def screenshots(shots: Callable[..., None]) -> None:
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)))
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme)
+            shots(page, scheme)
+        browser.close()
+
+
+def report(folder: Path) -> None:
+    cwd = project(folder)
+    run("pytest --tooleval-report=report.html --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.goto((cwd / "report.html").as_uri())
+        page.wait_for_timeout(500)
+        page.screenshot(path=ASSETS / f"report-{scheme}.png")
+        page.goto("about:blank")
+        page.goto((cwd / "report.html").as_uri() + "#q=lock-then-arm")
+        page.locator(".matrix tbody .id").first.wait_for()
+        page.locator(".matrix tbody button, .matrix tbody a").first.click()
+        page.get_by_role("button", name="0.50 qwen2.5-coder-1.5b").click()
+        page.wait_for_timeout(500)
+        page.screenshot(path=ASSETS / f"failure-{scheme}.png")
+
+    screenshots(shoot)
+
+
+def page(folder: Path) -> None:
+    cwd = project(folder)
+    run("pytest --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
+    served = subprocess.Popen(
+        ["tooleval", "ui", "--port=0", "--no-browser"],
+        cwd=cwd,
+        env=environment(100) | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert served.stdout
+    address = next(found[0] for line in served.stdout if (found := re.search(r"http://\S+", line)))
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.goto(address)
+        page.goto(address.partition("?")[0] + "#/suite/parallel.tooleval.json")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=ASSETS / f"page-{scheme}.png")
+
+    try:
+        screenshots(shoot)
+    finally:
+        served.send_signal(signal.SIGINT)
+        served.wait(20)
+
+
+# ------------------------------------------------------------------------------------------ diagrams
+
+_NAMES = ("text", "soft", "line", "good", "bad", "open", "panel")
+_COLOURS = {
+    "light": dict(
+        zip(_NAMES, "#1d2528 #5b676c #c3ccce #167a4a #b3342f #8a6a00 #f3f6f5".split(), strict=True)
+    ),
+    "dark": dict(
+        zip(_NAMES, "#e3e8e9 #9daaae #47525a #5cc98f #f08a83 #e0be5c #252b33".split(), strict=True)
+    ),
+}
+
+
+class Drawing:
+    """An SVG of texts, boxes and lines, in the colours of a scheme."""
+
+    def __init__(self, width: int, height: int, title: str, scheme: str) -> None:
+        self.colours = _COLOURS[scheme]
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'font-family="system-ui, sans-serif" font-size="14"><title>{title}</title>'
+        ]
+
+    def text(self, x: float, y: float, text: str, colour: str = "text", **more: str) -> None:
+        fields = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
+        text = text.replace("&", "&amp;").replace("<", "&lt;")
+        self.parts.append(f'<text x="{x}" y="{y}" fill="{self.colours[colour]}"{fields}>{text}</text>')
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str = "line") -> None:
+        self.parts.append(
+            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" '
+            f'fill="{self.colours["panel"]}" stroke="{self.colours[colour]}"/>'
+        )
+
+    def line(
+        self, x: float, y: float, to_x: float, to_y: float, colour: str = "soft", **more: str
+    ) -> None:
+        fields = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
+        self.parts.append(
+            f'<path d="M{x} {y}L{to_x} {to_y}" stroke="{self.colours[colour]}" fill="none"{fields}/>'
+        )
+
+    def arrow(self, x: float, y: float, to_x: float) -> None:
+        self.line(x, y, to_x, y, stroke_width="1.5")
+        self.parts.append(
+            f'<path d="M{to_x - 7} {y - 4}L{to_x} {y}L{to_x - 7} {y + 4}" '
+            f'stroke="{self.colours["soft"]}" fill="none" stroke-width="1.5"/>'
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([*self.parts, "</svg>\n"])
+
+
+def scores(scheme: str) -> Drawing:
+    mono = {"font_family": "ui-monospace, Menlo, Consolas, monospace", "font_size": "13"}
+    bold = {"font_weight": "600"}
+    draw = Drawing(760, 250, "How one call is scored", scheme)
+    draw.text(20, 28, "expected", "soft")
+    draw.text(250, 28, "called", "soft")
+    draw.text(470, 28, "score", "soft")
+    rows = [
+        ("get_forecast", "get_forecast", "the right tool", "1", "good"),
+        ('city  "Oslo"', 'city  "Oslo"', "right", "1", "good"),
+        ("days  3", "days  5", "different value", "0", "bad"),
+    ]
+    for y, (expected, called, why, score, colour) in zip((58, 88, 118), rows, strict=True):
+        draw.text(20, y, expected, **mono)
+        draw.text(250, y, called, **mono)
+        draw.text(470, y, score, colour, **bold)
+        draw.text(495, y, why, "soft")
+    draw.line(20, 136, 740, 136, "line")
+    draw.text(20, 164, "tool_selection", **mono)
+    draw.text(250, 164, "1", **bold)
+    draw.text(20, 190, "parameter_accuracy", **mono)
+    draw.text(250, 190, "1 of 2 = 0.5", **bold)
+    draw.text(20, 226, "overall", **mono)
+    draw.text(250, 226, "0.6 × 1 + 0.4 × 0.5 = 0.80", **bold)
+    draw.box(500, 158, 240, 76, "bad")
+    draw.text(516, 182, "threshold: overall 1.00", "soft")
+    draw.text(516, 212, "0.80 is below it: FAILED", "bad", **bold)
+    return draw
+
+
+def verdicts(scheme: str) -> Drawing:
+    draw = Drawing(760, 250, "From trials to the exit status of a run", scheme)
+    bold = {"font_weight": "600"}
+    for x, title, lines in (
+        (10, "trial", ["one answer", "scores against", "thresholds"]),
+        (205, "case", ["all its trials", "--tooleval-pass:", "mean, all, any, K/N"]),
+        (400, "gate", ["all cases of a model,", "suite or tag", "--tooleval-fail-under"]),
+        (595, "run", ["every gate", "and the baseline:", "exit status 0 or 1"]),
+    ):
+        draw.box(x, 20, 155, 116)
+        draw.text(x + 14, 46, title, **bold)
+        for number, line in enumerate(lines):
+            draw.text(x + 14, 74 + 22 * number, line, "soft", font_size="13")
+    for x in (168, 363, 558):
+        draw.arrow(x, 78, x + 34)
+    draw.box(10, 170, 740, 64, "open")
+    draw.text(24, 196, "ERROR", "open", **bold)
+    draw.text(
+        90,
+        196,
+        "No answer: network, key, rate limit. It counts in no score, no case and no gate,",
+        "soft",
+    )
+    draw.text(90, 218, "and fails the run unless --tooleval-fail-over=errors allows it.", "soft")
+    return draw
+
+
+def statistics(scheme: str) -> Drawing:
+    draw = Drawing(760, 230, "A gate with a confidence: passed, inconclusive, failed", scheme)
+    left, right = 190, 590
+
+    def at(value: float) -> float:
+        return left + (right - left) * (value - 0.6) / 0.4
+
+    for value in (0.6, 0.7, 0.8, 0.9, 1.0):
+        draw.line(at(value), 44, at(value), 190, "line")
+        draw.text(at(value), 214, f"{value:.1f}", "soft", text_anchor="middle", font_size="12")
+    draw.line(at(0.85), 34, at(0.85), 190, "text", stroke_dasharray="5 4", stroke_width="1.5")
+    draw.text(at(0.85), 24, "--tooleval-fail-under=0.85", text_anchor="middle", font_size="13")
+    rows = (
+        ("184 of 200 cases", 0.874, 0.92, 0.950, "passed", "good"),
+        ("46 of 50 cases", 0.812, 0.92, 0.968, "inconclusive", "open"),
+        ("152 of 200 cases", 0.696, 0.76, 0.814, "failed", "bad"),
+    )
+    for y, (name, low, mean, high, verdict, colour) in zip((70, 118, 166), rows, strict=True):
+        draw.text(10, y + 5, name)
+        draw.line(at(low), y, at(high), y, colour, stroke_width="4", stroke_linecap="round")
+        draw.parts.append(f'<circle cx="{at(mean)}" cy="{y}" r="6" fill="{draw.colours[colour]}"/>')
+        draw.text(610, y + 5, verdict, colour, font_weight="600")
+    return draw
+
+
+def diagrams(folder: Path) -> None:
+    for draw in (scores, verdicts, statistics):
+        for scheme in _COLOURS:
+            (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
+
+
+PICTURES = {one.__name__: one for one in (diagrams, terminal, recording, report, page)}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or PICTURES:
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            PICTURES[name](Path(folder))
+        print(f"{name}: {time.monotonic() - started:.0f} s")
+    for file in sorted(ASSETS.iterdir()):
+        print(f"{file.stat().st_size / 1000:6.0f} kB  {file.name}")
+
+
+if __name__ == "__main__":
+    main()
