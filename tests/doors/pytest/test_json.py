@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from records import as_json
+from builders import as_json
 
 import pytest_tooleval
 from pytest_tooleval import CaseResult

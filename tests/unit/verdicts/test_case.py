@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import result_of
 from hypothesis import given
 from hypothesis import strategies as st
-from records import result_of
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.endings import NoAnswer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from records import result_of
+from builders import result_of
 
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import Outcome
