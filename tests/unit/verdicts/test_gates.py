@@ -110,6 +110,8 @@ GATES: list[tuple[list[CaseRow], str, str, str]] = [
      "0.03 on average over 2 trials, at most 0.02 allowed"),
     ([case(costs=[None])], "over cost_usd=9", "failed",
      "unknown for 1 of 1 trial, at most 9 allowed"),
+    ([case(costs=[None, 1.0])], "over cost_usd=9", "failed",
+     "unknown for 1 of 2 trials, at most 9 allowed"),
     ([case(costs=[None])], "over calls=2", "passed", "2 on average over 1 trial, at most 2 allowed"),
     ([error()], "over calls=2", "failed", "no trial has an answer, at most 2 allowed"),
     ([case(costs=[1.0]), case(costs=[9.0], tags=("slow",))], "over tag=slow:cost_usd=5", "failed",
@@ -153,6 +155,9 @@ SURE: list[tuple[list[CaseRow], str, str, str]] = [
     (HALF, "overall=0.75", "inconclusive",
      "0.80 (0.70 to 0.87 at 95%) needs 0.75, over 24 cases, 12 of which FAILED; at least 8 more trials "
      "of each case, or about 60 more cases like these would decide"),
+    (HALF, "0.45", "inconclusive",
+     "0.50 (0.31 to 0.69 at 95%) needs 0.45, over 24 cases, 12 of which FAILED; about 357 more cases "
+     "like these would decide"),
     (NOISY, "pass^1=0.55", "inconclusive",
      "0.60 (0.50 to 0.69 at 95%) needs 0.55, over 20 cases (100 trials); about 52 more trials of each "
      "case, or about 55 more cases like these would decide"),

@@ -1,4 +1,4 @@
-"""The texts of `--tooleval-fail-under` and `--tooleval-fail-over`: what they mean, or why they are wrong."""
+"""The texts of `--tooleval-fail-under` and `--tooleval-fail-over`: what they mean, or why not."""
 
 from __future__ import annotations
 
