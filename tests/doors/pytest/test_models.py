@@ -17,7 +17,7 @@ def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "SKIPPED*no model is set: use --tooleval-model=NAME*",
-            "2 test cases were NOT EVALUATED: no model is set*(your config defines agent, other; builtin/l*",
+            "2 test cases were NOT EVALUATED: *(your config defines agent, other; builtin/*",
         ]
     )
     assert project.calls == []
