@@ -38,7 +38,6 @@ SLOW = (
     "tests/doors/pytest/test_merge.py",
     "tests/doors/pytest/test_over_a_socket.py",
     "tests/doors/pytest/test_resume.py",
-    "tests/doors/pytest/test_scheduling.py",
     "tests/doors/pytest/test_secrets.py",
     "tests/doors/pytest/test_signals.py",
     "tests/doors/pytest/test_spending.py",

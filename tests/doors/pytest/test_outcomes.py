@@ -198,24 +198,6 @@ def test_an_unexpected_pass(project: Project) -> None:
     assert "XPASS(strict)" in result.stdout.str()
 
 
-def test_a_case_that_is_expected_to_fail_and_not_asked_has_the_reason_of_its_mark(
-    project: Project,
-) -> None:
-    project.suite(right("a"))
-    project.write(
-        "conftest.py",
-        """
-        import pytest
-
-        def pytest_collection_modifyitems(items):
-            items[0].add_marker(pytest.mark.xfail(reason="too dear", run=False))
-        """,
-    )
-    project.run("--tooleval-report=out.json").assert_outcomes(xfailed=1)
-    (row,) = project.document("out.json")["cases"]
-    assert (row["outcome"], row["reason"]) == ("skipped", "too dear")
-
-
 def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
     slow = {"city": {"$regex": "(a+)+$"}}
     script = {"calls": [call(city="a" * 5000 + "!")]}
