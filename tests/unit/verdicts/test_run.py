@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders import result_of
+from msgspec import structs
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
@@ -73,9 +74,10 @@ UNSCORED = result_of(outcome="error")
 )
 def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
     assert tolerates(gates(*rules), case) is tolerated
-    judging = [gate for gate in judge_run([case], gates(*rules), strict=False) if judged_by(case, gate)]
+    cases = [case, structs.replace(case, model="another")]
+    judging = [gate for gate in judge_run(cases, gates(*rules), strict=False) if judged_by(case, gate)]
     if case not in (FORBIDDEN, UNSCORED) and not {"pass^3=0.9", "parameter_accuracy=0.9"} & {*rules}:
-        assert bool(judging) is tolerated
+        assert len(judging) == tolerated
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
@@ -147,6 +149,7 @@ def test_what_fails_beside_the_cases() -> None:
     assert (unsure.name, unsure.failed) == ("gate pass_rate of m", False)
     assert verdict("0.9", strict=True).failed
     assert not verdict("0.9").failed
+    assert verdict("0.9").problems == []
     lost = verdict("0.3", misnamed=("a.jsonl:2: no case", "b", "c"))
     message = "the gates judged without these transcripts: a.jsonl:2: no case (and 2 more runs)"
     assert lost.findings == [Finding("transcripts", message)]
@@ -196,7 +199,7 @@ def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> 
 
 
 def test_a_baseline_that_is_not_there() -> None:
-    new = whole("abc")
+    new = [*whole("abc"), result_of(model="")]
     preset = judge(new, RUN, Gates(), against([], "good", known=False), strict=False)
     assert preset.uncompared == "not compared with a baseline: no complete run yet"
     assert (preset.comparison, preset.findings) == (None, [])
