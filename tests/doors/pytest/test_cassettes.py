@@ -89,7 +89,7 @@ def packaged(project: Project) -> None:
     project.write("tooleval.toml", '[models.agent]\ncallable = "app.agent:answer"\n')
 
 
-def test_the_modules_of_a_package_are_those_of_the_project(project: Project) -> None:
+def test_the_modules_of_a_package_are_those_of_the_project_under_xdist(project: Project) -> None:
     packaged(project)
     project.suite(right("a"), right("b"))
     project.run_subprocess(CASSETTE).assert_outcomes(passed=2)
@@ -239,7 +239,7 @@ def test_a_run_that_is_killed_leaves_its_questions_to_the_others(project: Projec
     assert project.calls == ["a", "a"]
 
 
-def test_workers_ask_each_question_once(project: Project) -> None:
+def test_each_question_is_asked_once_under_xdist(project: Project) -> None:
     same = right("a", delay=1)
     project.suite(same, {**same, "id": "b"})
     project.run_subprocess("-n", "2").assert_outcomes(passed=2)

@@ -190,15 +190,18 @@ def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) ->
 
 
 @pytest.mark.parametrize(
-    ("rule", "message"),
+    ("rule", "message", "workers"),
     [
-        ("under=tag=smok:0.9", "no case has this tag, did you mean smoke?"),
-        ("over=model=agnt:errors=1", "no case has this model, did you mean agent?"),
-        ("under=suite=zzz:0.9", "no case has this suite; there is *"),
+        ("under=tag=smok:0.9", "no case has this tag, did you mean smoke?", ()),
+        ("under=tag=smok:0.9", "no case has this tag, did you mean smoke?", ("-n1",)),
+        ("over=model=agnt:errors=1", "no case has this model, did you mean agent?", ()),
+        ("under=suite=zzz:0.9", "no case has this suite; there is *", ()),
     ],
 )
-def test_a_scope_that_no_case_has_is_told_before_asking(three: Project, rule: str, message: str) -> None:
-    result = three.run(f"--tooleval-fail-{rule}", *(["-n1"] if "smok" in rule else []))
+def test_a_scope_that_no_case_has_is_told_before_asking(
+    three: Project, rule: str, message: str, workers: tuple[str, ...]
+) -> None:
+    result = three.run(f"--tooleval-fail-{rule}", *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{rule.rpartition(':')[0]}: {message}"])
     assert three.calls == []

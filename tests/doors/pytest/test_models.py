@@ -68,7 +68,6 @@ NEEDS_MODEL = {
     "-oaddopts=weather.tooleval.json": "weather.tooleval.json",
     "-otooleval_fail_under=0.5": "a gate",
     "-otooleval_preset=pr": "the preset pr",
-    "-n2 --tooleval-preset=pr": "the preset pr",
 }
 
 
@@ -78,8 +77,7 @@ def test_a_verdict_without_a_model_is_a_usage_error(project: Project) -> None:
     project.run("--tooleval-report=good.json")
     project.forget_calls()
     for option, needs in NEEDS_MODEL.items():
-        run = project.run_subprocess if "-n2" in option else project.run
-        result = run(*option.split(), model=None)
+        result = project.run(option, model=None)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         message = f"ERROR: no model is set, and {needs} needs one: use --tooleval-model=NAME*"
         result.stderr.fnmatch_lines([message])
@@ -87,6 +85,13 @@ def test_a_verdict_without_a_model_is_a_usage_error(project: Project) -> None:
     assert project.run(".", model=None).ret == pytest.ExitCode.OK
     shown = project.run("--co", "--tooleval-preset=pr", "weather.tooleval.json", model=None)
     assert shown.ret == pytest.ExitCode.OK
+
+
+def test_a_verdict_without_a_model_is_a_usage_error_under_xdist(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    result = project.run_subprocess("-n2", "--tooleval-preset=pr", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: no model is set, and the preset pr needs one: use*"])
 
 
 def test_a_test_that_asks_for_a_case_needs_a_model(project: Project) -> None:

@@ -300,7 +300,7 @@ def test_mistakes(root: Path, line: str) -> None:
     ],
 )
 def test_a_wrong_value_of_the_ini_file_is_named_as_such(
-    tmp_path: Path, key: str, value: object, message: str
+    tmp_path: Path, key: str, value: Any, message: str
 ) -> None:
     with pytest.raises(pytest.UsageError, match=re.escape(message)):
         settings(tmp_path, **{key: value})
