@@ -1,7 +1,7 @@
-// What pytest_tooleval/web/static/vendor/codemirror.js exports: what json-editor.js needs, and no more.
+// What pytest_tooleval/web/static/vendor/codemirror.js exports: what json-editor.js and json-text.js need, and no more.
 export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-export { json } from "@codemirror/lang-json";
+export { json, jsonLanguage } from "@codemirror/lang-json";
 export { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 export { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 export { search, searchKeymap } from "@codemirror/search";

@@ -4,6 +4,7 @@
 import { go, suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
+import { JsonEditor } from "./json-editor.js";
 import { newlineOf, read } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
 import { SuiteForms } from "./suite-forms.js";
@@ -21,17 +22,16 @@ const MOST_MUTATED = 500; // cases; more take the server too long
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
-  // Large, and only used by this page.
-  const [found, schema, { JsonEditor }] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema"), import("./json-editor.js")]);
+  const [found, schema] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema")]);
   if (isGone()) return;
-  const editor = new Editor(rest, place, schema, JsonEditor);
+  const editor = new Editor(rest, place, schema);
   editor.load(found.text, found.etag, found.problems, found.warnings);
   return { isDirty: () => editor.isDirty, leave: () => editor.leave() };
 }
 
 class Editor {
-  /** @param {string} file @param {HTMLElement} place @param {import("./json-completion.js").Schema} schema of the format @param {typeof import("./json-editor.js").JsonEditor} JsonEditor */
-  constructor(file, place, schema, JsonEditor) {
+  /** @param {string} file @param {HTMLElement} place @param {import("./suite-fields.js").Schema} schema of the format */
+  constructor(file, place, schema) {
     this.file = file;
     this.place = place;
     this.etag = "";

@@ -365,7 +365,7 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
     choice.select_option("turns")
     site.save()
     assert site.text("refunds.tooleval.json") == before
-    site.page.get_by_label("Calls that a transcript answers with an error did run").check()
+    site.page.get_by_label("Play failed calls").check()
     site.save()
     assert json.loads(site.text("refunds.tooleval.json"))["test_cases"][0]["play_failed_calls"] is True
     site.complaints.clear()  # Chromium notes the answer of 422
