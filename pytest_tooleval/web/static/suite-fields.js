@@ -1,6 +1,8 @@
 // @ts-check
 // What the published schema says of the fields of a suite: which there are, their kinds, hints and choices.
 
+import { capitalized } from "./page/dom.js";
+
 /** @import { Path } from "./json-text.js" */
 /**
  * @typedef {Record<string, any>} Schema
@@ -41,10 +43,9 @@ export function fieldAt(root, path) {
   const key = String(path.at(-1));
   const schemas = schemasAt(root, path);
   const [{ description = "", default: unset = null }] = schemas;
-  const words = key.replaceAll("_", " ");
   return {
     key,
-    label: words[0].toUpperCase() + words.slice(1),
+    label: capitalized(key).replaceAll("_", " "),
     hint: description,
     kind: kindOf(key, schemas),
     isRequired: !("default" in schemas[0]),

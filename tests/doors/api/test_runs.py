@@ -19,6 +19,7 @@ from starlette.testclient import TestClient
 from pytest_tooleval.web import runs
 from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog
+from pytest_tooleval.verdicts.options import OPTIONS
 from pytest_tooleval.web.pytest_run import pytest_arguments
 
 from .suites import case
@@ -188,6 +189,7 @@ def test_names_are_no_options() -> None:
         "-k--help",
         "--color=no",
     ]
+    assert OPTIONS["resume"].arguments("true") == ["--tooleval-resume"]
 
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
