@@ -16,10 +16,10 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from pytest_tooleval.verdicts.options import OPTIONS
 from pytest_tooleval.web import runs
 from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog
-from pytest_tooleval.verdicts.options import OPTIONS
 from pytest_tooleval.web.pytest_run import pytest_arguments
 
 from .suites import case
