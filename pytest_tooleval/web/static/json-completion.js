@@ -1,12 +1,13 @@
 // @ts-check
 // Completions for a suite's text, from the format's JSON Schema and the suite's own tools.
 
+import { treeOf } from "./json-text.js";
 import { shown } from "./page/dom.js";
 import { isToolName, parametersAt, propertiesOf, schemasAt, toolsAt, whole } from "./suite-fields.js";
 
 /** @import { Path } from "./json-text.js" */
 /** @import { Schema } from "./suite-fields.js" */
-/** @import { Node, Tree } from "./vendor/codemirror.js" */
+/** @import { Node } from "./vendor/codemirror.js" */
 /**
  * A place in the text: the path of the value, or of the object whose key it is, the token there, and the other
  * keys of that object.
@@ -17,9 +18,9 @@ import { isToolName, parametersAt, propertiesOf, schemasAt, toolsAt, whole } fro
 const TOKENS = ["PropertyName", "String", "Number", "True", "False", "Null", "⚠"];
 const HOLDERS = ["Object", "Array", "Property", "JsonText"];
 
-/** The place of the cursor in a text that is being typed. @param {Tree} tree @param {string} text @param {number} at @returns {Place} */
-export function placeAt(tree, text, at) {
-  let node = tree.resolveInner(at, -1);
+/** The place of the cursor in a text that is being typed. @param {string} text @param {number} at @returns {Place} */
+export function placeAt(text, at) {
+  let node = treeOf(text).resolveInner(at, -1);
   const isWhole = node.to === at && /^".*"$/s.test(text.slice(node.from, node.to)) && node.to > node.from + 1;
   const isToken = TOKENS.includes(node.name) && !isWhole;
   const [start, end] = isToken ? [node.from, node.to] : [at, at];

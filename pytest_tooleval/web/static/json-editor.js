@@ -2,7 +2,7 @@
 // A suite's text in CodeMirror: line numbers, problems in place, completion from the format's schema.
 
 import { optionsAt, placeAt } from "./json-completion.js";
-import { unitOf } from "./json-text.js";
+import { difference, treeOf, unitOf } from "./json-text.js";
 import { el, shown } from "./page/dom.js";
 import * as cm from "./vendor/codemirror.js";
 
@@ -95,20 +95,14 @@ export class JsonEditor {
 
   /** Show a text that changed elsewhere. Only the difference is replaced, so that cursor and scroll stay. @param {string} text */
   show(text) {
-    const old = this.text;
-    if (old === text) return;
-    const most = Math.min(old.length, text.length);
-    let from = 0;
-    while (from < most && old[from] === text[from]) from += 1;
-    let same = 0;
-    while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
-    this.view.dispatch({ changes: { from, to: old.length - same, insert: text.slice(from, text.length - same) } });
+    const { from, toOld, toNew } = difference(this.text, text);
+    if (toOld > from || toNew > from) this.view.dispatch({ changes: { from, to: toOld, insert: text.slice(from, toNew) } });
   }
 
   /** @param {Problem[]} problems @param {Problem[]} warnings */
   mark(problems, warnings) {
     const { state } = this.view;
-    const tree = cm.jsonLanguage.parser.parse(this.text);
+    const tree = treeOf(this.text);
     const found = [...problems.map((each) => /** @type {const} */ ([each, "error"])), ...warnings.map((each) => /** @type {const} */ ([each, "warning"]))];
     const marks = found.map(([{ line, column, field, message }, severity]) => {
       const from = this.offsetOf(line, column);
@@ -133,14 +127,9 @@ export class JsonEditor {
     this.view.focus();
   }
 
-  /** @param {number} at */
-  placeAt(at) {
-    return placeAt(cm.syntaxTree(this.view.state), this.text, at);
-  }
-
   /** @param {{pos: number, explicit: boolean}} context */
   complete({ pos, explicit }) {
-    const place = this.placeAt(pos);
+    const place = placeAt(this.text, pos);
     if (!explicit && place.start === place.end) return null;
     const all = optionsAt(this.around.schema, this.around.data(), place);
     const options = all
@@ -151,7 +140,7 @@ export class JsonEditor {
 
   /** Replace what was typed by the chosen option. @param {string} raw @param {number} at the cursor */
   put(raw, at) {
-    const { start, end, isKey } = this.placeAt(at);
+    const { start, end, isKey } = placeAt(this.text, at);
     const rest = this.text.slice(end);
     const hasColon = /^\s*:/.test(rest);
     const chosen = isKey && hasColon ? raw.slice(0, raw.indexOf('":') + 1) : raw;

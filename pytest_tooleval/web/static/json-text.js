@@ -4,7 +4,7 @@
 //
 // The functions need valid JSON; check it with `read`.
 
-import { jsonLanguage } from "./vendor/codemirror.js";
+import { TreeFragment, jsonLanguage } from "./vendor/codemirror.js";
 
 /** @import { Node } from "./vendor/codemirror.js" */
 /**
@@ -26,12 +26,25 @@ export function read(text) {
   }
 }
 
-/** The last text and its root, as many questions about one text follow each other. */
-let parsed = { text: "null", root: rootOf("null") };
+let parsed = { text: "", tree: jsonLanguage.parser.parse("") };
 
-/** @param {string} text @returns {Node} */
-function rootOf(text) {
-  return /** @type {Node} */ (jsonLanguage.parser.parse(text).topNode.firstChild);
+/** The tree of a text. Only what differs from the last text is parsed. @param {string} text */
+export function treeOf(text) {
+  if (text === parsed.text) return parsed.tree;
+  const { from, toOld, toNew } = difference(parsed.text, text);
+  const unchanged = TreeFragment.applyChanges(TreeFragment.addTree(parsed.tree), [{ fromA: from, toA: toOld, fromB: from, toB: toNew }]);
+  parsed = { text, tree: jsonLanguage.parser.parse(text, unchanged) };
+  return parsed.tree;
+}
+
+/** The only part in which two texts differ. @param {string} old @param {string} text */
+export function difference(old, text) {
+  const most = Math.min(old.length, text.length);
+  let from = 0;
+  while (from < most && old[from] === text[from]) from += 1;
+  let same = 0;
+  while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
+  return { from, toOld: old.length - same, toNew: text.length - same };
 }
 
 /**
@@ -65,8 +78,7 @@ function memberOf(members, key) {
  * @param {Path} path
  */
 function find(text, path) {
-  if (parsed.text !== text) parsed = { text, root: rootOf(text) };
-  return path.reduce((/** @type {Node | null} */ node, key) => (node && memberOf(membersOf(text, node), key)?.value) ?? null, parsed.root);
+  return path.reduce((/** @type {Node | null} */ node, key) => (node && memberOf(membersOf(text, node), key)?.value) ?? null, treeOf(text).topNode.firstChild);
 }
 
 /**

@@ -24,8 +24,11 @@ export interface Tree {
   topNode: Node;
   resolveInner(at: number, side: -1 | 0 | 1): Node;
 }
-export const jsonLanguage: { parser: { parse(text: string): Tree } };
-export function syntaxTree(state: EditorState): Tree;
+export class TreeFragment {
+  static addTree(tree: Tree): TreeFragment[];
+  static applyChanges(fragments: TreeFragment[], changes: { fromA: number; toA: number; fromB: number; toB: number }[]): TreeFragment[];
+}
+export const jsonLanguage: { parser: { parse(text: string, unchanged?: TreeFragment[]): Tree } };
 export function startCompletion(view: EditorView): boolean;
 export function setDiagnostics(state: EditorState, found: object[]): object;
 export class EditorState {
