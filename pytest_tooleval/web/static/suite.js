@@ -189,7 +189,7 @@ class Editor {
     this.checks += 1;
     const asked = this.checks;
     try {
-      const found = await call("POST", `${suitePath(this.file)}/check`, { body: { text: this.text } });
+      const found = await call("POST", suitePath(this.file, "/check"), { body: { text: this.text } });
       if (asked !== this.checks) return;
       this.problems = found.problems;
       this.warnings = found.warnings;
@@ -222,7 +222,7 @@ class Editor {
     const cases = this.data?.test_cases?.length ?? 0;
     // The tools of a server are unknown here.
     if (this.problems.length || this.data?.tools_from || cases === 0 || cases > MOST_MUTATED) return;
-    const found = await call("GET", `${suitePath(this.file)}/mutation`).catch(() => null);
+    const found = await call("GET", suitePath(this.file, "/mutation")).catch(() => null);
     if (asked !== this.mutations) return;
     const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
     const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";

@@ -20,7 +20,7 @@ from .suites import tool
 from .suites import weather
 
 FILE = "weather.tooleval.json"
-PATH = f"/api/suites/{FILE}"
+PATH = f"/api/suite?file={FILE}"
 
 
 def show(client: TestClient, path: str = PATH) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def test_a_suite_shows_whether_it_would_notice_wrong_answers(client: TestClient,
     cases = weather(case("Paris"), case("Oslo", thresholds={"overall": 0.5}))
     (folder / FILE).write_text(json.dumps({**cases, "tools": tools}))
 
-    found = client.get(f"{PATH}/mutation").json()
+    found = client.get(f"/api/suite/mutation?file={FILE}").json()
 
     assert 0 < found["score"] < 1
     assert found["score"] == pytest.approx(1 - found["survivors"] / found["mutants"])
     assert {gap["field"] for gap in found["gaps"]} == {"test_cases[1]"}
     assert any(gap["message"].endswith('"thresholds": {"overall": 1.0}') for gap in found["gaps"])
     (folder / FILE).write_text("{")
-    assert client.get(f"{PATH}/mutation").status_code == 422
+    assert client.get(f"/api/suite/mutation?file={FILE}").status_code == 422
 
 
 def test_a_file_that_is_too_large_is_listed_and_not_read(
@@ -234,10 +234,12 @@ def test_a_body_that_does_not_fit(client: TestClient, body: dict[str, Any], fiel
 
 
 def test_checking_writes_nothing(client: TestClient, folder: Path) -> None:
-    answer = client.post("/api/suites/not/there.tooleval.json/check", json={"text": '{"nam": 1}'})
+    answer = client.post("/api/suite/check?file=not/there.tooleval.json", json={"text": '{"nam": 1}'})
     assert answer.status_code == 200
     assert answer.json()["problems"][0]["file"] == "not/there.tooleval.json"
-    good = client.post(f"{PATH}/check", json=as_text(weather(case("Paris", tags=["flaky"])))).json()
+    good = client.post(
+        f"/api/suite/check?file={FILE}", json=as_text(weather(case("Paris", tags=["flaky"])))
+    ).json()
     assert good["problems"] == []
     assert len(good["warnings"]) == 1
     assert os.listdir(folder) == [FILE]
@@ -305,7 +307,7 @@ def test_a_body_makes_no_code_run_but_a_world_beside_it(
     (suite["test_cases"][0] if of_case else suite).update(world)
     if tools is not None:
         suite["tools"] = tools
-    checked = client.post("/api/suites/new.tooleval.json/check", json=as_text(suite))
+    checked = client.post("/api/suite/check?file=new.tooleval.json", json=as_text(suite))
     (problem,) = checked.json()["problems"]
     assert problem["field"].endswith("world")
     assert "a module in the suite's folder" in problem["message"]
