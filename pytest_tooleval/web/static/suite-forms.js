@@ -5,36 +5,16 @@ import { field, select } from "./controls.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
 import { fieldAt, keysAt, parametersAt, propertiesOf, toolsAt, valueAt } from "./suite-fields.js";
+import { EXPECTATION, EXPECTATIONS, aboutOf, expectationOf, fieldsOf, keysReplaced, takenOver, text, titleOf } from "./suite-cases.js";
 import { ItemList } from "./suite-items.js";
 import { matchersOf, paramRows } from "./suite-params.js";
 import { button, el, fold, outcomeText, shownNodes } from "./page/dom.js";
 import { plural } from "./page/numbers.js";
-import { contentText } from "./page/trial.js";
 
 /** @import { Problem } from "./api.js" */
 /** @import { Path } from "./json-text.js" */
 /** @import { Field, Schema } from "./suite-fields.js" */
 
-/** @type {[string, string][]} */
-const EXPECTATIONS = [
-  ["call", "one call"],
-  ["calls", "several calls"],
-  ["none", "no call"],
-  ["turns", "a conversation"],
-];
-/** The menu of these, among the fields. */
-const EXPECTATION = "";
-/** What a case shows first, by what it expects. All other fields of the format are settings. @type {Record<string, string[]>} */
-const FIRST = {
-  call: ["prompt", "id", EXPECTATION, "expected_tool", "expected_params", "multi_turn"],
-  calls: ["prompt", "id", EXPECTATION, "expected_calls", "call_order", "multi_turn"],
-  none: ["prompt", "id", EXPECTATION, "multi_turn"],
-  turns: ["id", EXPECTATION, "turns", "user", "match", "results", "max_rounds", "expected_calls", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"],
-};
-const OF_CHAINS = ["max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses", "live_tools"];
-/** The fields for expected calls, and those for conversations, which another expectation replaces. */
-const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
-const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "results", "expected_state", "expected_text"];
 const OF_SUITE = ["name", "description"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
@@ -356,8 +336,8 @@ export class SuiteForms {
       one: "case",
       many: "cases",
       empty: "No cases yet. A case is a prompt and the calls that you expect.",
-      title: (item) => text(item?.id) || promptText(promptOf(item)) || "(no prompt)",
-      about: (item) => [text(item?.id) && promptText(promptOf(item)), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
+      title: titleOf,
+      about: aboutOf,
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
       add: () => {
         this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
@@ -383,7 +363,7 @@ export class SuiteForms {
       this.showProblems();
       /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector(focused))?.focus();
     };
-    const kind = isConversation(item) ? "turns" : item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
+    const kind = expectationOf(item);
     const choice = select(EXPECTATIONS, kind);
     choice.addEventListener("change", () => {
       if (this.focusBroken()) {
@@ -394,11 +374,7 @@ export class SuiteForms {
       again("select");
     });
     const expectation = field("Expected answer", choice);
-    const isChain = kind !== "turns" && (item.multi_turn === true || OF_CHAINS.some((key) => item[key] !== undefined));
-    const first = [...FIRST[kind], ...(isChain ? OF_CHAINS : [])];
-    // What other expectations show first is only for them.
-    const others = [...Object.values(FIRST).flat(), ...OF_CHAINS].filter((key) => [item[key] ?? []].flat().length === 0);
-    const more = keysAt(this.schema, path).filter((key) => !first.includes(key) && !others.includes(key));
+    const { first, more } = fieldsOf(item, keysAt(this.schema, path));
     const changed = (/** @type {string} */ key) => (key === "multi_turn" ? () => again('[data-path$=".multi_turn"] input') : written);
     return [...first.map((key) => (key === EXPECTATION ? expectation : this.field([...path, key], changed(key)))), this.details(more, path)];
   }
@@ -415,9 +391,9 @@ export class SuiteForms {
     const path = ["test_cases", i];
     const item = valueAt(editor.data, path);
     const kept = (this.cases.state(i).kept ??= { order: Object.keys(item), kinds: new Map() });
-    const keys = old === "turns" || kind === "turns" ? [...EXPECTED, ...OF_TURNS] : EXPECTED;
+    const keys = keysReplaced(old, kind);
     kept.kinds.set(old, new Map(keys.map((key) => [key, rawOf(editor.text, [...path, key])])));
-    const derived = Object.entries(this.expectation(item, path, kind)).map(([key, value]) => [key, spell(editor.text, value)]);
+    const derived = Object.entries(takenOver(item, kind, this.toolNames(path)[0] ?? "*")).map(([key, value]) => [key, spell(editor.text, value)]);
     const made = new Map(/** @type {[string, string][]} */ (derived));
     const values = kept.kinds.get(kind) || made;
     let { text } = editor;
@@ -427,53 +403,6 @@ export class SuiteForms {
     }
     this.edit(text);
   }
-
-  /** The values that a new kind of expectation takes over from the old one. @param {any} item @param {Path} path @param {string} kind */
-  expectation(item, path, kind) {
-    const turn = Array.isArray(item.turns) ? item.turns[0] : undefined;
-    const said = isConversation(item) ? { prompt: turn?.prompt ?? "" } : {};
-    if (kind === "none") return { ...said, expected_tool: null };
-    const calls = item.expected_calls ?? turn?.expected_calls;
-    if (kind === "turns" && (item.expected_tool === null || calls?.length === 0)) return { turns: [{ prompt: item.prompt ?? "", expected_calls: [] }] };
-    const first = Array.isArray(calls) ? calls[0] : undefined;
-    const tool = first?.tool ?? item.expected_tool ?? turn?.expected_tool ?? this.toolNames(path)[0] ?? "*";
-    const params = first?.params ?? item.expected_params ?? turn?.expected_params;
-    const several = [{ tool, ...(params ? { params } : {}) }];
-    if (kind === "turns") return { turns: [{ prompt: item.prompt ?? "", expected_calls: calls ?? several }] };
-    if (kind === "calls") return { ...said, expected_calls: several };
-    return { ...said, expected_tool: tool, ...(params ? { expected_params: params } : {}) };
-  }
-}
-
-/** @param {unknown} value */
-function text(value) {
-  return typeof value === "string" ? value : "";
-}
-
-/** @param {any} item */
-function isConversation(item) {
-  return item?.turns !== undefined || item?.user !== undefined;
-}
-
-/** The prompt of a case, or of its first turn. @param {any} item */
-function promptOf(item) {
-  return item?.prompt ?? item?.turns?.[0]?.prompt;
-}
-
-/** @param {any} prompt @returns {string} */
-function promptText(prompt) {
-  if (!Array.isArray(prompt)) return text(prompt);
-  const users = prompt.filter((message) => message?.role === "user");
-  return contentText(users.length ? users[users.length - 1].content : "");
-}
-
-/** @param {any} item */
-function expected(item) {
-  if (Array.isArray(item?.turns)) return plural(item.turns.length, "turn");
-  if (item?.user !== undefined) return "simulated user";
-  if (Array.isArray(item?.expected_calls)) return plural(item.expected_calls.length, "call");
-  const tools = item?.expected_tool;
-  return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
 }
 
 /** A name that is not taken. @param {string} name @param {unknown[]} taken @param {string} sign */
