@@ -297,6 +297,8 @@ export class SuiteForms {
     const { text, data } = this.editor;
     const raw = spell(text, item);
     this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setRaw(text, [key], spell(text, [item]), this.order));
+    const list = key === "tools" ? this.tools : this.cases;
+    list.state(list.items.length - 1).isOpen = true;
   }
 
   /** @returns {import("./suite-items.js").Kind} */
@@ -316,7 +318,6 @@ export class SuiteForms {
       add: () => {
         const name = unique("new_tool", this.toolNames([]), "_");
         this.add("tools", { type: "function", function: { name, description: "", parameters: { type: "object", properties: {}, required: [] } } });
-        this.tools.state(editor.data.tools.length - 1).isOpen = true;
       },
       duplicate: (i) => {
         const raw = rawOf(editor.text, ["tools", i]) || "{}";
@@ -339,10 +340,7 @@ export class SuiteForms {
       title: titleOf,
       about: aboutOf,
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
-      add: () => {
-        this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
-        this.cases.state(editor.data.test_cases.length - 1).isOpen = true;
-      },
+      add: () => this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null }),
       duplicate: (i) => {
         const id = editor.data.test_cases[i]?.id;
         const ids = editor.data.test_cases.map((/** @type {any} */ each) => each?.id);
