@@ -20,6 +20,7 @@ from ..reports.run_text import run_words
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
+from .responses import needed
 
 _DEFAULT_LIMIT = 50
 _MAX_LIMIT = 1000
@@ -72,7 +73,7 @@ def show_document(request: Request) -> Response:
 
 
 def show_case(request: Request) -> Response:
-    nodeid = _needed(request, "nodeid")
+    nodeid = needed(request, "nodeid")
     run = request.app.state.runs.get(request.path_params["id"])
     whole = None if run is None else run.case(nodeid)
     if whole is not None:  # the history may not have it yet
@@ -105,7 +106,7 @@ def delete_run(request: Request) -> Response:
 
 
 def show_trend(request: Request) -> Response:
-    name, limit = _needed(request, "name"), _limit(request)
+    name, limit = needed(request, "name"), _limit(request)
     with _history(request, "name") as history:
         return json_response(history.trend(name, model=request.query_params.get("model"), limit=limit))
 
@@ -113,7 +114,7 @@ def show_trend(request: Request) -> Response:
 def compare_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare
 
-    old, new = _needed(request, "old"), _needed(request, "new")
+    old, new = needed(request, "old"), needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
     if (models[0] is None) != (models[1] is None):
         raise field_error(400, "old_model", "expected with new_model, or neither of them")
@@ -126,13 +127,6 @@ def compare_runs(request: Request) -> Response:
         return json_response(compare(*sides, models=pairs))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
-
-
-def _needed(request: Request, name: str) -> str:
-    value = request.query_params.get(name)
-    if not value:
-        raise field_error(400, name, "expected in the query")
-    return value
 
 
 def _limit(request: Request) -> int:

@@ -18,8 +18,6 @@ from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
 from ..verdicts.options import FORM
-from ..verdicts.options import Option
-from ..verdicts.presets import PRESETS
 from .bodies import NewRun
 from .bodies import taking
 from .events import stream
@@ -98,15 +96,14 @@ def show_project(request: Request) -> Response:
             "name": option.name,
             "help": option.help,
             "metavar": option.metavar,
-            "choices": {choice: _meaning(option, choice) for choice in option.choices},
+            "default": option.default,
+            "choices": {choice: option.meanings.get(choice, "") for choice in option.choices}
+            or ({"true": ""} if option.is_flag else {}),
+            "is_kept": option.kept,
         }
         for option in FORM.values()
     ]
     return json_response({"root": str(request.app.state.folder.root), "options": options})
-
-
-def _meaning(option: Option, choice: str) -> str:
-    return PRESETS[choice].meaning if option.name == "preset" else ""
 
 
 def list_runs(request: Request) -> Response:

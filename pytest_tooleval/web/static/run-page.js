@@ -1,7 +1,6 @@
 // @ts-check
 // A run: live while it is running, then its results.
 
-import { accept } from "./accept.js";
 import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
 import { call, historyPath, query, runPath } from "./api.js";
 import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
@@ -11,7 +10,6 @@ import { exactJson } from "./page/json.js";
 import { RunView } from "./page/view.js";
 
 /** @import { Row } from "./page/cases.js" */
-
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
@@ -80,7 +78,8 @@ class RunPage {
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
     const editor = `vscode://file/${[...this.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
     const trial = row.trials[number];
-    const take = async () => accept(row, (await this.load(row)).trials[number]);
+    // Loads the JSON grammar, which is large.
+    const take = async () => (await import("./accept.js")).accept(row, (await this.load(row)).trials[number]);
     return [
       link(`#/run?${again}`, "Run this case again", { class: "button" }),
       link(editor, "Open in VS Code", { class: "button" }),
