@@ -8,6 +8,7 @@ from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
 from ..record.transcript import Taken
+from ..record.transcript import searches_in
 from ..record.transcript import text_of
 from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
@@ -39,6 +40,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     return Reply(
         message=message,
         calls=calls,
+        searches=searches_in(message),
         format=format,
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),

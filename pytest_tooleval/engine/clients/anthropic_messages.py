@@ -20,9 +20,9 @@ from ...record.untrusted import objects_in
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS
 from ..models.spec import Effort
+from ..protocols.reading import replied
 from .base import ChatRequest
 from .http_client import HttpClient
-from .message_parts import call_of
 from .message_parts import data_in
 from .message_parts import input_of
 from .message_parts import parts_of
@@ -246,17 +246,11 @@ def _kept(block: Block) -> Block:
 def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:
     """The assistant's message for the blocks of an answer."""
     thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
-    calls = [
-        call_of(
-            block.get("id"), names.get(name := str(block.get("name") or ""), name), block.get("input")
-        )
-        for block in blocks
-        if block.get("type") == "tool_use"
-    ]
     texts = "".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    if calls:
-        message["tool_calls"] = calls
+    message |= replied([{"role": "assistant", "content": list(blocks)}])
+    for call in message.get("tool_calls", ()):
+        call["function"]["name"] = names.get(name := call["function"]["name"], name)
     if thoughts:
         message["thinking_blocks"] = thoughts
         message["reasoning_content"] = "".join(as_text(block.get("thinking")) for block in thoughts)

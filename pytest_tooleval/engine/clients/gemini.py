@@ -23,6 +23,7 @@ from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 from ..fallbacks import ParameterRefused
 from ..models.prices import token_count
+from ..protocols.reading import replied
 from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import call_of
@@ -216,10 +217,12 @@ def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
     }
     if thoughts := "".join(as_text(part.get("text")) for part in parts if part.get("thought")):
         message["reasoning_content"] = thoughts
-    calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
-    if calls:
-        message["tool_calls"] = [_call(part, f"{ours}_{number}") for number, part in enumerate(calls)]
-    return message
+    called = [part for part in parts if isinstance(part.get("functionCall"), dict)]
+    calls = [_call(part, f"{ours}_{number}") for number, part in enumerate(called)]
+    others = [part for part in parts if part not in called]
+    message |= replied([{"role": "model", "parts": others}])
+    calls += message.get("tool_calls", ())
+    return {**message, "tool_calls": calls} if calls else message
 
 
 def _call(part: Part, ours: str) -> dict[str, Any]:

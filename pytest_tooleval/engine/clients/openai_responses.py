@@ -15,6 +15,7 @@ from typing import Any
 
 from ...record.endings import ending_of
 from ...record.untrusted import objects_in
+from ..protocols.reading import replied
 
 # The field of an assistant's message with the `output` of the answer.
 ITEMS = "responses_output"
@@ -166,18 +167,10 @@ def chat_message(items: list[Any]) -> dict[str, Any]:
         "".join(_texts(said, "content", "refusal", ("refusal",))),
         "\n\n".join(_thoughts(item for item in known if item.get("type") == "reasoning")),
     )
-    calls = [
-        {
-            "id": item.get("call_id"),
-            "type": "function",
-            "function": {"name": item.get("name"), "arguments": item.get("arguments")},
-        }
-        for item in known
-        if item.get("type") == "function_call"
-    ]
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    found = {"tool_calls": calls, "refusal": refusals, "reasoning_content": thoughts}
-    return {**message, **{name: value for name, value in found.items() if value}}
+    made = replied(item for item in known if item.get("type") != "message")
+    found = {"refusal": refusals, "reasoning_content": thoughts}
+    return {**message, **made, **{name: value for name, value in found.items() if value}}
 
 
 def _thoughts(items: Iterable[Item]) -> Iterator[str]:
