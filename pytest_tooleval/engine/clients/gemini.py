@@ -80,14 +80,25 @@ def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
         body["systemInstruction"] = {"parts": system}
     if tools := chat.get("tools"):
         body["tools"] = [{"functionDeclarations": [_declaration(tool["function"]) for tool in tools]}]
-    if mode := _MODES.get(chat.get("tool_choice", "auto")):
-        body["toolConfig"] = {"functionCallingConfig": {"mode": mode}}
+    if calling := _calling(chat.get("tool_choice", "auto")):
+        body["toolConfig"] = {"functionCallingConfig": calling}
     config = {_RENAMED[name]: value for name, value in chat.items() if name in _RENAMED}
     if (stop := chat.get("stop")) is not None:
         config["stopSequences"] = [stop] if isinstance(stop, str) else stop
     if thinking := _thinking(chat.get("thinking"), chat.get("reasoning_effort"), model, older):
         config["thinkingConfig"] = thinking
     return {**body, "generationConfig": config} if config else body
+
+
+def _calling(choice: str | Mapping[str, Any]) -> dict[str, Any]:
+    """How tools are to be called; empty for the default."""
+    if isinstance(choice, str):
+        return {"mode": _MODES[choice]} if choice in _MODES else {}
+    allowed = choice.get("allowed_tools") or {"mode": "required", "tools": [choice]}
+    names = [tool["function"]["name"] for tool in allowed["tools"]]
+    # VALIDATED: a call of one of these, or a text.
+    mode = "ANY" if allowed["mode"] == "required" else "VALIDATED"
+    return {"mode": mode, "allowedFunctionNames": names}
 
 
 def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
