@@ -28,6 +28,7 @@ Feature = Literal[
     "allowed_tools",
 ]  # fmt: skip
 
+_OPENAI = ("openai", "azure")
 _CALLERS: frozenset[Feature] = frozenset(("defer_loading", "allowed_callers"))
 _RESPONSES: frozenset[Feature] = frozenset(("output_schema", "namespace"))
 _OF_PROTOCOL: Mapping[str, frozenset[Feature]] = {
@@ -69,12 +70,15 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
         return frozenset(("defer_loading", "custom"))
     if spec.is_agent:
         return frozenset(_INSTEAD) - {"custom"}  # it gets what the suite says, and does what it will
-    known = _OF_PROTOCOL.get(spec.protocol or "", frozenset[Feature]())
-    if spec.base and spec.provider.name != "azure":  # a server with models of its own
-        return known - _OF_PROTOCOL["openai"]
-    responses = spec.protocol == "openai" and needs_responses(spec.model)
-    known |= _RESPONSES if responses else frozenset()
-    can_search = spec.protocol in HOSTED and searches_tools(spec.model)
+    protocol = spec.protocol
+    # Others that speak OpenAI's protocol have models of their own.
+    others = spec.base is not None and spec.provider.name != "azure"
+    if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
+        return frozenset()
+    known = _OF_PROTOCOL[protocol]
+    if protocol == "openai" and needs_responses(spec.model):
+        known |= _RESPONSES
+    can_search = protocol in HOSTED and not others and searches_tools(spec.model)
     return known | (_CALLERS if can_search else frozenset())
 
 
