@@ -31,7 +31,7 @@ from ..fakes import CITY
 Document = dict[str, Any]
 
 USER = {"role": "user", "content": "Find Ana, and pay her 5."}
-FIND = {
+FIND: Document = {
     "type": "function",
     "function": {
         "name": "crm.find",
@@ -211,7 +211,7 @@ def test_a_program_goes_on_over_two_rounds_of_openai() -> None:
         "type": "function_call_output",
         "call_id": "c1",
         "output": "ok",
-        "caller": caller,
+        "caller": PROGRAM,
     }
     assert items[6:] == [
         *OPENAI_ROUNDS[1],
