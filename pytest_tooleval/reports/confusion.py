@@ -8,8 +8,9 @@ from ..record.confusion import Cell
 from ..record.confusion import Confusion
 from ..text import counted
 from ..text import printable
+from .columns import interval_text
+from .columns import records_of
 from .tables import aligned
-from .tables import interval_text
 
 _MOST = 15  # tools, which is what a text table has room for
 _HALLUCINATED = "\0"  # the column for all hallucinated names; no tool has this one
@@ -39,14 +40,14 @@ def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[
     columns = [
         (title, called) for title, called in columns if any((row, called) in counts for row in rows)
     ]
-    figures = {each.tool: each for each in confusion.tools}
+    figures = {each["tool"]: each for each in records_of(confusion.tools)}
     table = [["expected", *(title for title, _ in columns), *_FIGURES]]
     for number, name in zip([*numbers, ""], rows, strict=False):
         shown = "none" if name is None else f"{number} {quote(name)}"
         means = ["-"] * len(_FIGURES)
         if name is not None:
             found = figures[name]
-            means = [interval_text(mean) for mean in (found.precision, found.recall, found.f1)]
+            means = [interval_text(found[each.lower()]) for each in _FIGURES]
         table.append([shown, *(str(counts.get((name, called), ".")) for _, called in columns), *means])
     return table
 

@@ -27,6 +27,16 @@ from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import shown
+from ..verdicts.words import COUNTED
+from ..verdicts.words import NOT_JUDGED
+from ..verdicts.words import OTHER_TEST
+from ..verdicts.words import TOLERATED
+from ..verdicts.words import run_summary
+from ..verdicts.words import tolerated_word
+from ..verdicts.words import tolerated_words
+from .columns import cell
+from .columns import columns_at
+from .columns import records_of
 from .comparison import case_key
 from .comparison import change_text
 from .comparison import compared_text
@@ -36,16 +46,8 @@ from .confusion import matrix_rows
 from .confusion import notes
 from .model_lines import ModelLine
 from .model_lines import model_lines
-from .run_text import COUNTED
-from .run_text import NOT_JUDGED
-from .run_text import OTHER_TEST
-from .run_text import TOLERATED
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
-from .run_text import run_words
-from .run_text import tolerated_word
-from .run_text import tolerated_words
-from .tables import score_columns
 from .tables import told_apart
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -156,9 +158,9 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
 
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
-    total, verdict = run.total, run_words(document)
+    total, verdict = run.total, run_summary(document)
     # The verdict stands out: INCOMPLETE (killed).
-    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.words)
+    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.verdict)
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
@@ -244,14 +246,19 @@ def _pair(model: ComparedModel) -> str:
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without values are left out."""
     names = ["model", "suite"] if suites else ["model"]
-    columns = score_columns(rows, partial(_code, table=True), intervals=True)
+    records = records_of(rows)
+    columns = columns_at("scores", records)
     entries = [
         _table_row(
-            [*(_code(getattr(row, name), table=True) for name in names), *(c[i] for _, c in columns)]
+            [
+                *(_code(record[name], table=True) for name in names),
+                *(cell(record, column, intervals=True) for column in columns),
+            ]
         )
-        for i, row in enumerate(rows)
+        for record in records
     ]
-    return _Section(head + _table_head([*names, *(name for name, _ in columns)], len(names)), entries)
+    titles = [_code(each.title, table=True) if each.is_metric else each.title for each in columns]
+    return _Section(head + _table_head([*names, *titles], len(names)), entries)
 
 
 def _case(case: CaseRow, move: Moved | None) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..text import printable
+from ..verdicts.words import tolerated_word
 from .comparison import MOST
 from .comparison import case_key
 from .comparison import change_text
@@ -21,7 +22,6 @@ from .model_lines import ModelLine
 from .model_lines import model_lines
 from .notes import notes
 from .run_text import VERDICTS
-from .run_text import tolerated_word
 from .tables import aligned
 from .tables import score_tables
 

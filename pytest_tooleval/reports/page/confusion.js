@@ -2,9 +2,9 @@
 // Which tools were called instead of the expected ones, and how well each is found.
 
 import { choiceText, isRight } from "./cases.js";
+import { meanCell } from "./columns.js";
 import { el, fold, isolated, link, listTable, modelName, modelText, numberCell, scrolling, section, shortened, shown, tableRow } from "./dom.js";
 import { countText, plural } from "./numbers.js";
-import { meanCell } from "./summary.js";
 
 /** @import { Choice } from "./cases.js" */
 /**

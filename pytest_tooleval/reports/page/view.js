@@ -19,7 +19,7 @@ import { gatesSection, scoresSection, verdictNode } from "./summary.js";
 
 export class RunView {
   /**
-   * @param {any} document the result document without transcripts, plus verdict, lines and notes
+   * @param {any} document as `page_document` in reports/html.py makes it
    * @param {any} trends from the history, or null
    * @param {RunSurroundings} around
    * @param {string} query of the address

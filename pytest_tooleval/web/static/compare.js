@@ -56,7 +56,7 @@ class ComparePage {
     this.runs = runs;
     this.isGone = isGone;
     /** @type {[string, string][]} */
-    const options = runs.map((run) => [run.id, [...run.tags.map((/** @type {string} */ tag) => `@${tag}`), momentText(run.started), run.models.join(", "), scoreText(run.pass_rate)].join(" · ")]);
+    const options = runs.map((run) => [run.id, [...run.tags.map((/** @type {string} */ tag) => `@${tag}`), momentText(run.started), run.models.join(", "), scoreText(run.pass_rate?.mean)].join(" · ")]);
     for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
     this.old = select(options, old);
     this.now = select(options, now);

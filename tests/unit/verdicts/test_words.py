@@ -1,4 +1,4 @@
-"""The verdict of a run in words, which page, report and Markdown share."""
+"""The verdict of a run in words, which lists, page, report and Markdown share."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.reports.run_text import run_words
-
-from .samples import comparison
-from .samples import document
-from .samples import gate
-from .samples import no_answer
-from .samples import row
-from .samples import trial
+from pytest_tooleval.verdicts.words import run_summary
+from unit.reports.samples import comparison
+from unit.reports.samples import document
+from unit.reports.samples import gate
+from unit.reports.samples import no_answer
+from unit.reports.samples import row
+from unit.reports.samples import trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
 ERROR = row("error", no_answer(), tolerated=True)
@@ -44,5 +43,5 @@ ERROR = row("error", no_answer(), tolerated=True)
     ],
 )
 def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: str) -> None:
-    found = run_words(document(*rows, **run).rows())
-    assert f"{found.outcome} {found.words}: {' · '.join(found.details)}" == expected
+    found = run_summary(document(*rows, **run).rows())
+    assert f"{found.outcome} {found.verdict}: {' · '.join(found.details)}" == expected
