@@ -6,7 +6,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Container
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 from typing import Literal
@@ -140,61 +139,44 @@ def read_trend(
     for number, *columns in runs:
         run = stored_run(columns, dead)
         if case is None:
-            points += _of_suite(run, read_sums(connection, number, file or suite), model)
-            continue
-        query = (
-            "SELECT model, outcome, passes, scored, overall, suite_cases, content FROM cases "
-            f"WHERE run = :run AND {chosen} ORDER BY model"
-        )
-        points += [_of_case(run, *row) for row in connection.execute(query, {**bound, "run": number})]
+            by_model = read_sums(connection, number, file or suite)
+            found = [_of_suite(each, sums) for each, sums in by_model.items() if each]
+        else:
+            found = _of_case(connection, chosen, {**bound, "run": number})
+        points += [TrendPoint(**_facts(run), **each) for each in found if model in (None, each["model"])]
     return Trend(suite, case, tuple(points))
 
 
-def _of_suite(run: Run, by_model: Mapping[str, Sums], model: str | None) -> Iterator[TrendPoint]:
-    for each, sums in by_model.items():
-        if not each or model not in (None, each):
-            continue
-        total = sums.total
-        yield TrendPoint(
-            **_facts(run),
-            model=each,
-            outcome=None,
-            cases=total.cases,
-            passed=total.passed,
-            passes=sums.passes,
-            scored=sums.scored,
-            suite_cases=sums.suite_cases,
-            is_part=_is_part(sums),
-            pass_rate=_mean(total.pass_rate),
-            overall=_mean(total.metrics.get("overall")),
-            content=sums.content,
-        )
+def _of_suite(model: str, sums: Sums) -> dict[str, Any]:
+    total = sums.total
+    return {
+        "model": model,
+        "outcome": None,
+        "cases": total.cases,
+        "passed": total.passed,
+        "passes": sums.passes,
+        "scored": sums.scored,
+        "suite_cases": sums.suite_cases,
+        "is_part": _is_part(sums),
+        "pass_rate": _mean(total.pass_rate),
+        "overall": _mean(total.metrics.get("overall")),
+        "content": sums.content,
+    }
 
 
 def _of_case(
-    run: Run,
-    model: str,
-    outcome: Outcome,
-    passes: int,
-    scored: int,
-    overall: float | None,
-    suite_cases: int,
-    content: str,
-) -> TrendPoint:
-    return TrendPoint(
-        **_facts(run),
-        model=model,
-        outcome=outcome,
-        cases=1,
-        passed=int(outcome == "passed"),
-        passes=passes,
-        scored=scored,
-        suite_cases=suite_cases,
-        is_part=False,
-        pass_rate=passes / scored if scored else None,
-        overall=overall,
-        content=content,
+    connection: sqlite3.Connection, chosen: str, bound: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    cursor = connection.execute(
+        f"""
+        SELECT model, outcome, 1 AS cases, (outcome = 'passed') AS passed, passes, scored, suite_cases,
+               passes * 1.0 / scored AS pass_rate, overall, content
+        FROM cases WHERE run = :run AND {chosen} ORDER BY model
+        """,
+        bound,
     )
+    names = [name for name, *_ in cursor.description]
+    return [{"is_part": False, **dict(zip(names, row, strict=True))} for row in cursor]
 
 
 def _facts(run: Run) -> dict[str, Any]:
