@@ -11,8 +11,7 @@ from ..record.run import RunSummary
 from ..reports.columns import Column
 from ..reports.columns import Record
 from ..reports.columns import cell
-from ..reports.columns import columns_at
-from ..reports.columns import records_of
+from ..reports.columns import table_of
 from ..reports.columns import value_in
 from ..text import counted
 from ..text import local_time
@@ -27,8 +26,7 @@ from .tables import table
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run."""
-    records = records_of(runs)
-    columns = columns_at("runs", records)
+    found = table_of("runs", runs)
     texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
     cells = [
         {
@@ -38,11 +36,11 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
             "commit": commit_text(run.git),
             "branch": branch_text(run.git),
             "models": short(", ".join(run.models)),
-            **{each.title: _cell(record, each) for each in columns},
+            **{each.title: _cell(record, each) for each in found.columns},
             "gates failed": str(run.gates_failed or ""),
             "tags": " ".join(run.tags),
         }
-        for run, record in zip(runs, records, strict=True)
+        for run, record in zip(runs, found.records, strict=True)
     ]
     return table(cells, texts)
 

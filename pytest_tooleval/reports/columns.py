@@ -1,4 +1,4 @@
-"""The columns of all tables of figures: of models, suites and runs, of trials and replies.
+"""The columns of all tables of figures: of models, suites and runs, of trials and replies, and others.
 
 Each is a row of `COLUMNS`, which text, Markdown and CSV read here, and the page gets as data.
 """
@@ -18,16 +18,32 @@ from msgspec import structs
 
 from ..record.metrics import ordered_metrics
 from ..text import score_text
+from ..text import shown
+from .aligned import aligned
 from .run_text import cases_text
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
-# the page says of a trial and of a reply; and the rows of CSV, which are trials.
-Place = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv"]
+# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; tools.
+Place = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "tools"]
 Format = Literal[
-    "rate", "mean", "score", "count", "scored", "selected", "tokens", "parts", "usd", "seconds"
+    "name",
+    "verdict",
+    "rate",
+    "mean",
+    "interval",
+    "score",
+    "p",
+    "count",
+    "scored",
+    "selected",
+    "tokens",
+    "parts",
+    "usd",
+    "seconds",
 ]
 Record = dict[str, Any]  # as in JSON
 ANY, UNKNOWN = "*", "-"
+_NAME = 60
 
 
 class Column(Struct, frozen=True):
@@ -98,7 +114,46 @@ COLUMNS = (
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
     Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
+    Column(("model",), "model", "name", ("comparison",)),
+    Column(("title",), "metric", "name", ("comparison",)),
+    Column(("n",), "cases", "count", ("comparison",)),
+    Column(("old",), "old", "score", ("comparison",)),
+    Column(("new",), "new", "score", ("comparison",)),
+    Column(("drop",), "drop", "score", ("comparison",), about="old - new"),
+    Column(("p_adjusted",), "p", "p", ("comparison",), about="adjusted by Holm over all tests"),
+    Column(("largest_drop",), "drop at most", "score", ("comparison",), about="more is ruled out"),
+    Column(("verdict",), "", "verdict", ("comparison",)),
+    Column(("tool",), "tool", "name", ("tools",)),
+    Column(("expected",), "expected", "count", ("tools",)),
+    Column(("called",), "called", "count", ("tools",)),
+    Column(("right",), "right", "count", ("tools",)),
+    Column(("precision",), "precision", "interval", ("tools",)),
+    Column(("recall",), "recall", "interval", ("tools",)),
+    Column(("f1",), "F1", "interval", ("tools",)),
 )
+
+
+class Table(Struct, frozen=True):
+    """Records and the columns to show of them."""
+
+    columns: list[Column]
+    records: list[Record]
+
+
+def table_of(
+    place: Place, rows: Iterable[Struct | Record], only: Collection[str] | None = None
+) -> Table:
+    """The rows with the columns of a place; see `columns_at`."""
+    records = [row if isinstance(row, dict) else msgspec.to_builtins(row) for row in rows]
+    return Table(columns_at(place, records, only), records)
+
+
+def table_lines(table: Table) -> list[str]:
+    """The table for a terminal."""
+    texts = [place for place, each in enumerate(table.columns) if each.format in ("name", "verdict")]
+    titles = [each.title for each in table.columns]
+    rows = ([cell(record, each) for each in table.columns] for record in table.records)
+    return aligned([titles, *rows], texts=texts) if table.records else []
 
 
 def columns_at(
@@ -141,16 +196,12 @@ def value_in(record: Record, column: Column) -> Any:
     return found
 
 
-def records_of(rows: Iterable[Struct]) -> list[Record]:
-    return [msgspec.to_builtins(row) for row in rows]
-
-
 def cell(record: Record, column: Column, *, intervals: bool = False) -> str:
     """The value as text; a dash for none. With `intervals`, the pass rate has its own."""
     value = value_in(record, column)
     if value is None:
         return UNKNOWN
-    if intervals and column.format == "rate":
+    if column.format == "interval" or (intervals and column.format == "rate"):
         return interval_text(value)
     return _TEXTS[column.format](value, record)
 
@@ -174,9 +225,12 @@ def _usd(value: float, record: Record) -> str:
 
 
 _TEXTS: dict[Format, Callable[[Any, Record], str]] = {
+    "name": lambda value, _: shown(value, _NAME),
+    "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
     "rate": lambda value, _: score_text(value["mean"]),
     "mean": lambda value, _: score_text(value["mean"]),
     "score": lambda value, _: score_text(value),
+    "p": lambda value, _: f"{value:.3f}" if value >= 0.001 else "<0.001",
     "count": lambda value, _: f"{value:,}",
     "scored": lambda value, record: f"{value}/{value + record['failed']}",
     "selected": lambda value, record: f"{value}/{cases_text(record['cases'], record['selected'])}",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from .. import __version__
+from ..record.comparison import Comparison
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
@@ -25,8 +26,10 @@ from ..verdicts.words import run_summary
 from .columns import COLUMNS
 from .columns import Column
 from .columns import Place
-from .columns import columns_at
-from .columns import records_of
+from .columns import table_of
+from .comparison import case_lists
+from .comparison import metrics_table
+from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
 
@@ -37,6 +40,7 @@ PAGE = Path(__file__).with_name("page")
 # Compressed one by one, cases would take four times the space. More at a time would save little,
 # and take longer to open.
 _TOGETHER = 8
+_MOST_TOOLS = 30
 _IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
 
 # Nothing else can style or run; nothing is fetched, sent or parsed as markup.
@@ -94,15 +98,24 @@ def html_text(document: Document, trends: Trends | None = None) -> str:
 
 
 def page_document(document: RowsDocument) -> dict[str, object]:
-    """What the page shows of a run: the document, and what is said of it in words and columns."""
-    records = records_of([*document.models, *document.suites])
+    """What the page shows of a run: the document, and what is said of it in words and tables."""
+    found = document.baseline
     return {
         **structs.asdict(document),
         "summary": run_summary(document),
         "notes": notes(document),
         "lines": list(model_lines(document)),
-        "columns": {**page_columns(), "scores": columns_at("scores", records)},
+        "columns": page_columns(),
+        "scores": table_of("scores", [*document.models, *document.suites]).columns,
+        "comparison": None if found is None else page_comparison(found),
+        "matrices": [matrix_of(each, _MOST_TOOLS) for each in document.confusion],
     }
+
+
+def page_comparison(found: Comparison) -> dict[str, object]:
+    """A comparison as the page shows it."""
+    blocks = {"metrics": metrics_table(found), "lists": case_lists(found)}
+    return {**structs.asdict(found), **blocks}
 
 
 def page_columns() -> dict[str, list[Column]]:

@@ -13,13 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ..record.comparison import ComparedCase
-from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
-from ..record.comparison import Incomparable
 from ..record.comparison import Moved
-from ..record.comparison import RenamedCase
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -34,16 +29,20 @@ from ..verdicts.words import TOLERATED
 from ..verdicts.words import run_summary
 from ..verdicts.words import tolerated_word
 from ..verdicts.words import tolerated_words
+from .columns import Column
+from .columns import Record
+from .columns import Table
 from .columns import cell
-from .columns import columns_at
-from .columns import records_of
+from .columns import table_of
+from .columns import value_in
 from .comparison import case_key
+from .comparison import case_lists
 from .comparison import change_text
 from .comparison import compared_text
+from .comparison import metrics_table
 from .comparison import moved_cases
-from .confusion import heading
+from .confusion import matrix_of
 from .confusion import matrix_rows
-from .confusion import notes
 from .model_lines import ModelLine
 from .model_lines import model_lines
 from .run_text import ModelVerdict
@@ -153,7 +152,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     if several:
         yield _details("Scores by suite", _scores(suites, "", suites=True))
     if document.baseline:
-        yield from _changed_cases(document.baseline.cases)
+        yield from _changed_cases(document.baseline)
 
 
 def _verdict(document: RowsDocument) -> str:
@@ -193,24 +192,8 @@ def _model_line(line: ModelLine) -> Iterator[str]:
 def _baseline(found: Comparison) -> _Section:
     """What was compared, and the metrics that fell."""
     head = f"\n{_code(compared_text(found), _LINE)}\n"
-    header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
-    rows = [
-        [
-            _code(_pair(model), table=True),
-            _code(row.title + (f" in {row.suite}" if row.suite else ""), table=True),
-            f"{row.old:.3f}",
-            f"{row.new:.3f}",
-            f"{row.new - row.old:+.3f}",
-            str(row.n),
-            f"{row.p_adjusted:.3f}",
-            _WORDS[row.verdict],
-        ]
-        for model in found.models
-        for row in model.metrics
-        if row.verdict == "failed"
-    ]
-    table = "\n" + _table_head(header, 2) if rows else ""
-    return _Section(head + table, [_table_row(row) for row in rows])
+    table = _table("\n", metrics_table(found, all_changed=False))
+    return _Section(head + table.head, table.entries)
 
 
 def _case_sections(document: RowsDocument) -> Iterator[_Section]:
@@ -239,26 +222,33 @@ def _title(outcome: str, tolerated: str) -> str:
     return _OUTCOMES[outcome] + (f", {tolerated}" if tolerated else "")
 
 
-def _pair(model: ComparedModel) -> str:
-    return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
-
-
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without values are left out."""
-    names = ["model", "suite"] if suites else ["model"]
-    records = records_of(rows)
-    columns = columns_at("scores", records)
-    entries = [
-        _table_row(
-            [
-                *(_code(record[name], table=True) for name in names),
-                *(cell(record, column, intervals=True) for column in columns),
-            ]
-        )
-        for record in records
+    names = [
+        Column((name,), name, "name", ()) for name in (("model", "suite") if suites else ("model",))
     ]
-    titles = [_code(each.title, table=True) if each.is_metric else each.title for each in columns]
-    return _Section(head + _table_head([*names, *titles], len(names)), entries)
+    found = table_of("scores", rows)
+    return _table(head, Table([*names, *found.columns], found.records))
+
+
+def _table(head: str, table: Table) -> _Section:
+    """A table below its heading; nothing without records."""
+    texts = sum(column.format == "name" for column in table.columns)
+    # Names of metrics are not ours.
+    titles = [each.title or each.name for each in table.columns]
+    quoted = [
+        _code(title, table=True) if each.is_metric else title
+        for title, each in zip(titles, table.columns, strict=True)
+    ]
+    rows = [_table_row([_cell(record, each) for each in table.columns]) for record in table.records]
+    return _Section(head + _table_head(quoted, texts) if rows else "", rows)
+
+
+def _cell(record: Record, column: Column) -> str:
+    value = value_in(record, column)
+    if column.format == "name":
+        return _code(value, table=True)
+    return _WORDS[value] if column.format == "verdict" else cell(record, column, intervals=True)
 
 
 def _case(case: CaseRow, move: Moved | None) -> str:
@@ -271,42 +261,26 @@ def _case(case: CaseRow, move: Moved | None) -> str:
 
 def _confusion(found: Confusion) -> _Section:
     """A model's expected and called tools."""
-    rows = matrix_rows(found, partial(_code, table=True))
-    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in notes(found))]
+    matrix = matrix_of(found)
+    rows = matrix_rows(matrix, partial(_code, table=True))
+    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
     table = "\n" + _table_head(rows[0], 1) if rows else ""
     section = _Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
-    return _details(f"Tools called: {heading(found)}", section)
+    return _details(f"Tools called: {matrix.title}", section)
 
 
-def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
+def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
     """Cases that are not the same in the baseline."""
-    kinds: dict[str, Sequence[ComparedCase]] = {
-        "added": cases.added,
-        "removed": cases.removed,
-        "changed": cases.changed,
-        "renamed": cases.renamed,
-    }
-    if cases.incomparable:
-        kinds["not comparable"] = cases.incomparable
+    lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
-        f"- {kind}: {_where(case)}{_more(case)}\n" for kind, found in kinds.items() for case in found
+        f"- {each.title}: {_code(item.case)} of {_code(item.suite)}"
+        + (f": {_code(item.more, _LINE)}\n" if item.more else "\n")
+        for each in lists
+        for item in each.items
     ]
     if entries:
-        counts = [f"{len(found)} {kind}" for kind, found in kinds.items()]
-        summary = f"Cases that differ from the baseline: {', '.join(counts)}"
-        yield _details(summary, _most(entries))
-
-
-def _more(case: ComparedCase) -> str:
-    if isinstance(case, Incomparable):
-        return f": {_code(case.why, _LINE)}"
-    if isinstance(case, RenamedCase):
-        return f", was {_where(ComparedCase(case.old_suite, case.old_case))}"
-    return ""
-
-
-def _where(case: ComparedCase) -> str:
-    return f"{_code(case.case)} of {_code(case.suite)}"
+        counts = [f"{len(each.items)} {each.title}" for each in lists]
+        yield _details(f"Cases that differ from the baseline: {', '.join(counts)}", _most(entries))
 
 
 def _most(entries: Sequence[str]) -> _Section:

@@ -14,22 +14,9 @@ from ..record.document import RowsDocument
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
+from .aligned import aligned
 from .columns import cell
-from .columns import columns_at
-from .columns import records_of
-
-
-def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
-    """Rows of equal length as lines; the columns `texts` are aligned left, others right."""
-    left = set(texts)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+from .columns import table_of
 
 
 def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
@@ -62,16 +49,17 @@ def score_tables(
         return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
-    records = records_of(rows)
-    only = None if whole else _deciding(document)
-    columns = columns_at("scores" if whole else "short", records, only)
+    table = table_of("scores", rows) if whole else table_of("short", rows, _deciding(document))
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
     names = [row.model for row in rows] if by_model else list(groups)
     indent = "  " if is_grouped else ""
     first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
-    scores = [[*_folded(each.title), *(cell(record, each) for record in records)] for each in columns]
+    scores = [
+        [*_folded(each.title), *(cell(record, each) for record in table.records)]
+        for each in table.columns
+    ]
     for part in _fitting(scores, width - max(map(len, first))):
         above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
         yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines

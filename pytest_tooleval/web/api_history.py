@@ -14,6 +14,7 @@ from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
 from ..reports.html import html_text
+from ..reports.html import page_comparison
 from ..reports.html import page_document
 from .responses import ApiError
 from .responses import field_error
@@ -117,7 +118,7 @@ def compare_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(compare(*sides, models=pairs))
+        return json_response(page_comparison(compare(*sides, models=pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
 

@@ -1,17 +1,24 @@
 // @ts-check
 // Columns of figures, which `reports/columns.py` describes: values, and cells of tables.
 
-import { capitalized, el, metricName, numberCell, spoken } from "./dom.js";
-import { UNKNOWN, countText, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
+import { capitalized, el, isolated, listTable, metricName, numberCell, outcomeText, shortened, spoken, tableRow } from "./dom.js";
+import { UNKNOWN, countText, isKnown, pText, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
 /** @typedef {{path: string[], heading: string, format: string, about: string, tone: string, seldom: boolean}} Column */
+/** @typedef {{columns: Column[], records: any[]}} Table */
 
+/** Formats that are texts and no numbers. */
+const TEXTS = ["name", "verdict"];
 /** @type {Record<string, (value: any, record: any) => Child[]>} */
 const FORMATS = {
+  name: (value) => [isolated(shortened(value, 120))],
+  verdict: (value) => [outcomeText(value)],
   rate: (value) => meanNodes(value, "headline"),
   mean: (value) => meanNodes(value),
+  interval: (value) => meanNodes(value),
   score: (value) => [scoreText(value)],
+  p: (value) => [pText(value)],
   count: (value) => [countText(value)],
   seconds: (value) => [secondsText(value)],
   tokens: (value) => [tokensSum(value)],
@@ -50,9 +57,13 @@ function meanNodes(found, className = null) {
   return [value, el("small", {}, low.toFixed(2), spoken(" to "), el("span", { "aria-hidden": "true" }, "–"), high.toFixed(2))];
 }
 
-/** @param {any} found */
-export function meanCell(found) {
-  return numberCell(...meanNodes(found));
+/** Records by their columns; the first one names the record. @param {Table} table @param {string} label */
+export function columnTable({ columns, records }, label) {
+  const rows = records.map((record) => {
+    const [name, ...cells] = columns.map((column) => (TEXTS.includes(column.format) ? el("td", {}, ...valueNodes(record, column)) : columnCell(record, column)));
+    return tableRow(el("span", {}, ...name.childNodes), ...cells);
+  });
+  return listTable(columns.map(({ heading, path }) => capitalized(heading || path[0])), rows, label);
 }
 
 /** @param {any} tokens */

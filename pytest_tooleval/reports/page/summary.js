@@ -110,11 +110,11 @@ export function gatesSection(gates) {
 // ---- scores ----
 
 /** Models over all suites, then by suite if there are several. @param {any} document */
-export function scoresSection({ models: all, suites, notes, columns }) {
+export function scoresSection({ models: all, suites, notes, scores }) {
   const models = all.filter((/** @type {any} */ row) => row.cases);
   if (!models.length) return null;
   const remarks = notes.map((/** @type {string} */ words) => el("p", { class: "note" }, words));
-  return section("scores", "Scores", scoreTables(models, suites, columns.scores), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
+  return section("scores", "Scores", scoreTables(models, suites, scores), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
 }
 
 /** @param {any[]} models @param {any[]} suites @param {Column[]} columns */

@@ -32,11 +32,11 @@ export class RunView {
     const links = { runHref: around.runHref, caseHref: (suite, id, model) => this.caseHref(around, suite, id, model) };
     const sections = [
       gatesSection(document.gates),
-      comparisonSection(document.baseline, links),
+      comparisonSection(document.comparison, links),
       scoresSection(document),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
-      confusionSection(document.confusion, this.opening(around)),
+      confusionSection(document.matrices, this.opening(around)),
       trendsSection(trends, models),
     ].filter((node) => node !== null && node !== undefined);
     this.nodes = [verdictNode(document, around.heading), ...sections];

@@ -163,20 +163,22 @@ def test_the_comparison_with_the_baseline() -> None:
     compared = "`compared with main.json (20261121-101530-3fa9c1): 27 cases in both; 1 renamed`"
     assert compared in text
     lines = table(text, next(line for line in text.splitlines() if line.startswith(compared)))
-    assert lines[1] == ["`gpt-4o`", "`overall`", "0.900", "0.800", "-0.100", "30", "0.004", "**FAILED**"]
+    assert lines[1] == [
+        *("`gpt-4o`", "`overall`", "30", "0.90", "0.80", "0.10", "0.004", "0.15", "**FAILED**")
+    ]
     assert (
         "<details open><summary>1 result newly broken</summary>\n\n- `paris` on `gpt-4o`, `5/5 -> 0/5`"
         in text
     )
     assert "baseline: 1 added, 1 removed, 1 changed, 1 renamed</summary>" in text
     assert "- added: `paris` of `Weather`\n- removed: `paris` of `Weather`\n" in text
-    assert "- renamed: `paris` of `Weather`, was `paris` of `Weather`\n" in text
+    assert "- renamed: `paris` of `Weather`: `was Weather :: paris`\n" in text
 
 
 def test_models_under_two_names() -> None:
     baseline = comparison()
     baseline["models"][0]["old"] = "gpt-4"
-    assert "| `gpt-4 = gpt-4o` |" in report(row("passed", trial()), baseline=baseline)
+    assert "| `gpt-4 -> gpt-4o` |" in report(row("passed", trial()), baseline=baseline)
 
 
 def test_it_ends_with_where_it_comes_from() -> None:
