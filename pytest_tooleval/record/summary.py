@@ -89,9 +89,6 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     ]
     priced: Annotated[int, doc("Trials whose cost is known.", ge=0)]
     latency_s: Annotated[float | None, doc("The mean latency of a trial in seconds. Null: unknown.")]
-    median_latency_s: Annotated[
-        float | None, doc("The median latency of a trial in seconds. Null: unknown.")
-    ] = None
 
     @property
     def fails_run(self) -> bool:

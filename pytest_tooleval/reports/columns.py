@@ -113,7 +113,6 @@ COLUMNS = (
     Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs"), unit="USD"),
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
     Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
-    Column(("median_latency_s",), "median latency", "seconds", ("scores", "page runs"), unit="s"),
     Column(("cached",), "cached", "count", ("csv",)),
     Column(("model",), "model", "name", ("comparison",)),
     Column(("title",), "metric", "name", ("comparison",)),

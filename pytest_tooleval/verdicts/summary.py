@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-from statistics import median
 from typing import TypeVar
 
 from ..record.comparison import Comparison
@@ -167,7 +166,6 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         others_cost_usd=sum(others) if others else None,
         priced=len(costs),
         latency_s=sum(latencies) / len(latencies) if latencies else None,
-        median_latency_s=median(latencies) if latencies else None,
     )
 
 
