@@ -201,15 +201,12 @@ def cell(record: Record, column: Column, *, intervals: bool = False) -> str:
     value = value_in(record, column)
     if value is None:
         return UNKNOWN
-    if column.format == "interval" or (intervals and column.format == "rate"):
-        return interval_text(value)
-    return _TEXTS[column.format](value, record)
+    shows_interval = intervals and column.format == "rate"
+    return _TEXTS["interval" if shows_interval else column.format](value, record)
 
 
-def interval_text(mean: dict[str, Any] | None) -> str:
+def _interval(mean: dict[str, Any], _: Record) -> str:
     """`0.85 (0.80 to 0.90)`, or what is known of it."""
-    if mean is None:
-        return UNKNOWN
     text = score_text(mean["mean"])
     return text if mean["low"] is None else f"{text} ({mean['low']:.2f} to {mean['high']:.2f})"
 
@@ -229,6 +226,7 @@ _TEXTS: dict[Format, Callable[[Any, Record], str]] = {
     "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
     "rate": lambda value, _: score_text(value["mean"]),
     "mean": lambda value, _: score_text(value["mean"]),
+    "interval": _interval,
     "score": lambda value, _: score_text(value),
     "p": lambda value, _: f"{value:.3f}" if value >= 0.001 else "<0.001",
     "count": lambda value, _: f"{value:,}",
