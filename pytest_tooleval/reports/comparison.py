@@ -53,7 +53,7 @@ def render_comparison(comparison: Comparison) -> list[str]:
     several = len(comparison.models) > 1
     lists = case_lists(comparison)
     changes = [
-        (each.title, _change(item), _case(item) + (f" on {_pair(*item.models)}" if several else ""))
+        (each.title, change_text(item), _case(item) + (f" on {_pair(*item.models)}" if several else ""))
         for each in lists
         if each.is_moved
         for item in each.items
@@ -90,9 +90,9 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     """The cases that changed, the worst first, then those that could not be paired as they are."""
     moved: dict[str, list[CaseItem]] = {"newly broken": [], "worse": [], "better": []}
     for model in comparison.models:
-        for word, case in moves(model):
-            models = (model.old, model.new)
-            moved[word].append(CaseItem(case.suite, case.case, models, *change_of(case)))
+        for case in model.worse:
+            moved["newly broken" if case.newly_broken else "worse"].append(_moved(model, case))
+        moved["better"] += (_moved(model, case) for case in model.better)
     cases = comparison.cases
     unshared: dict[str, Sequence[ComparedCase]] = {
         "added": cases.added,
@@ -111,6 +111,14 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     ]
 
 
+def _moved(model: ComparedModel, case: Moved) -> CaseItem:
+    """With the passes before and now; where they are the same, the overall scores."""
+    change = (case.old_passes, case.new_passes)
+    if case.old_passes == case.new_passes:
+        change = (score_text(case.old), score_text(case.new))
+    return CaseItem(case.suite, case.case, (model.old, model.new), *change)
+
+
 def _unshared(case: ComparedCase) -> CaseItem:
     more = case.why if isinstance(case, Incomparable) else ""
     if isinstance(case, RenamedCase):
@@ -118,18 +126,13 @@ def _unshared(case: ComparedCase) -> CaseItem:
     return CaseItem(case.suite, case.case, more=more)
 
 
-def moves(model: ComparedModel) -> list[tuple[str, Moved]]:
-    """How each case changed that did, the worst first."""
-    worse = [("newly broken" if case.newly_broken else "worse", case) for case in model.worse]
-    return [*worse, *(("better", case) for case in model.better)]
-
-
-def moved_cases(found: Comparison | None) -> dict[tuple[str, str, str], tuple[str, Moved]]:
-    """The cases of `moves` by `case_key`."""
+def moved_cases(found: Comparison | None) -> dict[tuple[str, str, str], tuple[str, CaseItem]]:
+    """How each case changed that did, by `case_key`; the worst if it is listed twice."""
     return {
-        (model.new, case.suite, case.case): (word, case)
-        for model in (found.models if found else ())
-        for word, case in reversed(moves(model))
+        (item.models[1], item.suite, item.case): (each.title, item)
+        for each in reversed(case_lists(found) if found else ())
+        for item in each.items
+        if each.is_moved
     }
 
 
@@ -137,18 +140,7 @@ def case_key(case: CaseRow) -> tuple[str, str, str]:
     return case.model, case.suite, case.case
 
 
-def change_text(case: Moved) -> str:
-    """The passes before and now; where they are the same, the overall scores."""
-    return " -> ".join(_name(each) for each in change_of(case))
-
-
-def change_of(case: Moved) -> tuple[str, str]:
-    if case.old_passes != case.new_passes:
-        return case.old_passes, case.new_passes
-    return score_text(case.old), score_text(case.new)
-
-
-def _change(item: CaseItem) -> str:
+def change_text(item: CaseItem) -> str:
     return f"{_name(item.old)} -> {_name(item.new)}"
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..record.comparison import Comparison
-from ..record.comparison import Moved
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -35,6 +34,7 @@ from .columns import Table
 from .columns import cell
 from .columns import table_of
 from .columns import value_in
+from .comparison import CaseItem
 from .comparison import case_key
 from .comparison import case_lists
 from .comparison import change_text
@@ -201,7 +201,7 @@ def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     moved = moved_cases(document.baseline)
     words = ("", COUNTED, TOLERATED, NOT_JUDGED)
     failing = [_title(outcome, word) for word in words for outcome in _OUTCOMES]
-    groups: dict[str, list[tuple[CaseRow, Moved | None]]] = {
+    groups: dict[str, list[tuple[CaseRow, CaseItem | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
     for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
@@ -251,7 +251,7 @@ def _cell(record: Record, column: Column) -> str:
     return _WORDS[value] if column.format == "verdict" else cell(record, column, intervals=True)
 
 
-def _case(case: CaseRow, move: Moved | None) -> str:
+def _case(case: CaseRow, move: CaseItem | None) -> str:
     place = f"{case.file}:{case.line}" if case.line else case.file
     trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
     change = f", {_code(change_text(move))}" if move else trials

@@ -47,33 +47,9 @@ def test_the_verdict_comes_first() -> None:
     assert text.startswith("## Tool calling: FAILED\n\n2 results on 1 model: 1 passed, 1 failed.\n")
 
 
-@pytest.mark.parametrize(
-    ("cases", "fields", "word"),
-    [
-        ([row("passed", trial())], {}, "PASSED"),
-        ([row("failed", trial(0, 0.6))], {}, "FAILED"),
-        ([row("passed", trial()), row("error")], {}, "FAILED"),
-        ([row("passed", trial()), row("error", tolerated=True)], {}, "PASSED"),
-        ([row("failed", trial(0, 0.6), tolerated=True)], {"gates": (gate(True),)}, "PASSED"),
-        ([row("failed", trial(0, 0.6), tolerated=True)], {"gates": (gate(True), gate(False))}, "FAILED"),
-        ([row("passed", trial())], {"baseline": comparison(True)}, "FAILED"),
-        ([row("passed", trial())], {"baseline": comparison(False)}, "PASSED"),
-        ([row("skipped")], {}, "NOTHING WAS EVALUATED"),
-        ([], {"exitstatus": 5}, "NOTHING WAS EVALUATED"),
-        (
-            [row("passed", trial())],
-            {"exitstatus": 2},
-            "INCOMPLETE (interrupted)",
-        ),
-    ],
-)
-def test_the_verdict(cases: list[dict[str, Any]], fields: dict[str, Any], word: str) -> None:
-    text = report(*cases, **{"exitstatus": 0, **fields})
-    assert text.splitlines()[0] == f"## Tool calling: {word}"
-
-
 def test_files_that_could_not_be_collected_are_named() -> None:
     text = report(row("passed", trial()), exitstatus=2, collection_errors=2)
+    assert text.startswith("## Tool calling: INCOMPLETE (interrupted)\n")
     assert "2 files could not be collected." in text
 
 
@@ -333,10 +309,3 @@ def test_how_text_is_shown(text: str, shown: str) -> None:
 
 def test_a_pipe_in_a_table_is_escaped() -> None:
     assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
-
-
-@pytest.mark.parametrize(
-    ("status", "words"), [("killed", "INCOMPLETE (killed)"), ("running", "RUNNING")]
-)
-def test_a_run_that_did_not_end_has_not_passed(status: str, words: str) -> None:
-    assert f": {words}\n" in report(row("passed", trial()), exitstatus=None, status=status)

@@ -15,6 +15,7 @@ from unit.reports.samples import row
 from unit.reports.samples import trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
+TOLERATED = row("failed", trial(0, 0.6), tolerated=True)
 ERROR = row("error", no_answer(), tolerated=True)
 
 
@@ -27,6 +28,23 @@ ERROR = row("error", no_answer(), tolerated=True)
         ([ERROR], {"exitstatus": 0}, "passed Passed: 0 of 1 result passed · 1 tolerated"),
         ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
         ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
+        ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 result passed"),
+        ([PASSED, row("error")], {}, "failed Failed: 1 result without an answer"),
+        (
+            [TOLERATED],
+            {"exitstatus": 0, "gates": (gate(True),)},
+            "passed Passed: 0 of 1 result passed · 1 tolerated",
+        ),
+        (
+            [TOLERATED],
+            {"gates": (gate(True), gate(False))},
+            "failed Failed: 1 of 2 gates failed · 1 counted by a failed gate",
+        ),
+        (
+            [PASSED],
+            {"exitstatus": 0, "baseline": comparison(False)},
+            "passed Passed: 1 of 1 result passed",
+        ),
         ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
         ([row("skipped", model="")], {"exitstatus": 0}, "skipped Nothing was evaluated: 1 case skipped"),
         ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
