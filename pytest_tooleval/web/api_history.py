@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,9 +13,9 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
-from ..reports.model_lines import model_lines
-from ..reports.notes import notes
-from ..reports.run_text import run_words
+from ..reports.html import html_text
+from ..reports.html import page_comparison
+from ..reports.html import page_document
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
@@ -62,9 +61,7 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            words = {"notes": notes(found), "verdict": run_words(found)}
-            lines = list(model_lines(found))
-            content = to_json({**structs.asdict(found), **words, "lines": lines})
+            content = to_json(page_document(found))
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:
@@ -85,8 +82,6 @@ def show_case(request: Request) -> Response:
 
 
 def download_report(request: Request) -> Response:
-    from ..reports.html import html_text
-
     with _history(request) as history:
         id = history.find(request.path_params["id"])
         document = history.document(id)
@@ -124,7 +119,7 @@ def compare_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(compare(*sides, models=pairs))
+        return json_response(page_comparison(compare(*sides, models=pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
 

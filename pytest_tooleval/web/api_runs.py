@@ -17,6 +17,7 @@ from ..engine.models.tables import ModelTables
 from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..reports.html import page_columns
 from ..verdicts.options import FORM
 from .bodies import NewRun
 from .bodies import taking
@@ -90,7 +91,7 @@ def estimate_run(request: Request, asked: NewRun) -> Response:
 
 
 def show_project(request: Request) -> Response:
-    """The project's folder, for links to a local editor, and the options of the run form."""
+    """The project's folder, for links to a local editor, the run form's options, and columns."""
     options = [
         {
             "name": option.name,
@@ -103,7 +104,8 @@ def show_project(request: Request) -> Response:
         }
         for option in FORM.values()
     ]
-    return json_response({"root": str(request.app.state.folder.root), "options": options})
+    root = str(request.app.state.folder.root)
+    return json_response({"root": root, "options": options, "columns": page_columns()})
 
 
 def list_runs(request: Request) -> Response:

@@ -17,19 +17,19 @@ export async function show({ place, rest, params, isGone }) {
   const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
   const document = state ? null : await call("GET", historyPath(rest));
   if (isGone()) return;
-  const { root } = await call("GET", "/api/project");
+  const project = await call("GET", "/api/project");
   if (isGone()) return;
-  const page = new RunPage(state ?? stateOf(document), root, place, params.toString(), isGone);
+  const page = new RunPage(state ?? stateOf(document), project, place, params.toString(), isGone);
   if (state?.status === "running") page.watch();
   else await page.whole(document);
   return { leave: () => page.leave(), moved: (/** @type {URLSearchParams} */ now) => page.cases?.go(now.toString()) };
 }
 
 class RunPage {
-  /** @param {any} state @param {string} root the project's folder @param {HTMLElement} place @param {string} shown the query of the address @param {() => boolean} isGone */
-  constructor(state, root, place, shown, isGone) {
+  /** @param {any} state @param {{root: string, columns: any}} project @param {HTMLElement} place @param {string} shown the query of the address @param {() => boolean} isGone */
+  constructor(state, project, place, shown, isGone) {
     this.state = state;
-    this.root = root;
+    this.project = project;
     this.shown = shown;
     this.isGone = isGone;
     /** @type {LiveRun | null} */
@@ -59,6 +59,7 @@ class RunPage {
         (isPushed ? pushHash : replaceHash)(address(text));
       },
       options: this.state.options,
+      columns: this.project.columns,
       hrefOf: suiteHash,
       actions: (/** @type {Row} */ row, /** @type {number} */ trial) => this.actionsFor(row, trial),
       runHref: runHash,
@@ -76,7 +77,7 @@ class RunPage {
     const again = this.again();
     for (const name of ["file", "model", "case"]) again.delete(name);
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
-    const editor = `vscode://file/${[...this.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
+    const editor = `vscode://file/${[...this.project.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
     const trial = row.trials[number];
     // Loads the JSON grammar, which is large.
     const take = async () => (await import("./accept.js")).accept(row, (await this.load(row)).trials[number]);

@@ -813,9 +813,8 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     boxes.nth(1).check()
     page.get_by_role("link", name="Compare selected").click()
     page.locator(".verdict-line").wait_for()
-    page.get_by_text("All metrics").click()
-    overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
-    assert overall[1:4] == ["0.90", "0.70", "−0.20"]
+    overall = page.get_by_role("row", name=re.compile("^agent overall")).inner_text().split()
+    assert overall[2:6] == ["2", "0.90", "0.70", "0.20"]
     page.get_by_text("Old and new answers").first.click()
     page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
