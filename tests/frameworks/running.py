@@ -25,7 +25,7 @@ def skip_without(needed: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        pytest.skip(f"{needed} is not installed here; tox -e agents,crewai installs it")
+        pytest.skip(f"{needed} is not installed here; tox -e frameworks,crewai installs it")
 
 
 def rows_of(model: str, suite: dict[str, Any], *, allow: str = "") -> dict[str, dict[str, Any]]:
