@@ -45,8 +45,7 @@ class AnyOf(Matcher):
             yield from guesses(member, schema, mode)
 
     def named(self, operand: Any) -> Sequence[Any]:
-        members: list[Any] = operand
-        return members
+        return list(operand)
 
 
 @matcher
@@ -81,6 +80,9 @@ class Not(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         return (lambda: "is what it must not be") if mismatch(operand, actual, mode) is None else None
+
+    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        yield from ()
 
 
 @matcher
@@ -142,9 +144,6 @@ class Exact(Matcher):
         if both_texts and composed(operand) == composed(actual):
             return lambda: f"in different code points: {_escaped(actual)}, not {_escaped(operand)}"
         return lambda: "not of the same type and value"
-
-    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        yield operand
 
     def named(self, operand: Any) -> Sequence[Any]:
         return ()

@@ -30,8 +30,6 @@ from .matcher import matcher_key
 from .matcher import operand_problem
 from .modes import Mode
 from .modes import Number
-from .words import is_not_of
-from .words import type_of
 
 _T = TypeVar("_T")
 
@@ -106,6 +104,41 @@ def _why_other_type(expected: Any, actual: Any) -> str:
     return is_not_of(actual, type_of(expected))
 
 
+_TYPE_NAMES = {
+    "null": "null",
+    "boolean": "a boolean",
+    "number": "a number",
+    "string": "a string",
+    "list": "a list",
+    "object": "an object",
+}
+
+
+def type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if is_number(value):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "list" if isinstance(value, (list, tuple)) else "object"
+
+
+def shown(value: Any) -> str:
+    kind = type_of(value)
+    if kind in ("list", "object"):
+        return _TYPE_NAMES[kind]
+    text = json_text(value, 30)
+    return f"the {kind} {text}" if kind in ("string", "number") else text
+
+
+def is_not_of(actual: Any, kind: str) -> str:
+    """`is the string "7", not a number`."""
+    return f"is {shown(actual)}, not {_TYPE_NAMES[kind]}"
+
+
 def _why_other_text(expected: str, actual: str) -> str:
     if folded(expected) == folded(actual):
         return "case differs"
@@ -171,11 +204,11 @@ def _member_mismatch(
     for name, value in expected.items():
         if name not in actual:
             if not is_optional(value):
-                return partial(_why_missing, name)
+                return lambda: f"the key {json_text(name, 40)} is missing"
         else:
             found = mismatch(value, actual[name], mode)
             if found is not None:
-                return partial(_why_other_value, name, found)
+                return lambda: f"at {json_text(name, 40)}: {found()}"
     return None
 
 
@@ -183,14 +216,6 @@ def _why_surplus(expected: Mapping[str, Any], actual: Mapping[str, Any], mode: M
     # A wrong member says more, but decides nothing.
     found = _member_mismatch(expected, actual, mode)
     return f"the key {json_text(name, 40)} is not expected" if found is None else found()
-
-
-def _why_missing(name: str) -> str:
-    return f"the key {json_text(name, 40)} is missing"
-
-
-def _why_other_value(name: str, found: Mismatch) -> str:
-    return f"at {json_text(name, 40)}: {found()}"
 
 
 def identical(expected: Any, actual: Any) -> bool:

@@ -14,6 +14,7 @@ from ..jsonschemas.searches import search
 from ..text import folded
 from ..text import json_text
 from .compare import MAX_UNORDERED
+from .compare import is_not_of
 from .compare import matches
 from .compare import other_length
 from .compare import unpaired
@@ -28,7 +29,6 @@ from .modes import MODES
 from .modes import Mode
 from .numerals import figures
 from .patterns import example
-from .words import is_not_of
 
 
 class _Text(Matcher):
@@ -122,9 +122,6 @@ class Fuzzy(_Text):
             return None
         return lambda: f"similarity {found:.2f}, below {self.similarity:g}"
 
-    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        yield operand
-
 
 def _similarity(expected: str, actual: str) -> float:
     """The similarity of two strings, ignoring case: rapidfuzz's normalised InDel similarity, 0 to 1."""
@@ -160,5 +157,4 @@ class Unordered(Matcher):
         return guesses(operand, schema, mode)
 
     def named(self, operand: Any) -> Sequence[Any]:
-        members: list[Any] = operand
-        return members
+        return list(operand)

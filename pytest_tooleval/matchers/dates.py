@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from collections.abc import Iterator
 from datetime import datetime
 from datetime import timedelta
 from functools import lru_cache
@@ -12,11 +11,11 @@ from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
+from .compare import is_not_of
 from .matcher import Matcher
 from .matcher import Mismatch
 from .matcher import matcher
 from .modes import Mode
-from .words import is_not_of
 
 Kind = Literal["date", "date-time", "time"]
 
@@ -92,9 +91,6 @@ class Date(Matcher):
         if _is_same(expected, written):
             return None
         return lambda: f"different {_DIFFERENT[expected.kind]}: {actual}"
-
-    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        yield operand
 
 
 _DIFFERENT: dict[Kind, str] = {"date": "day", "date-time": "instant", "time": "time"}

@@ -68,8 +68,8 @@ class Matcher(ABC):
         return f"matches {self.key}"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        """Values that may be right, the likeliest first; those that are not are sorted out."""
-        yield from ()
+        """Values that may be right, the likeliest first; those that are not are left out."""
+        yield operand
 
     def named(self, operand: Any) -> Sequence[Any] | None:
         """The expected values in an operand that names what is right; None if it only describes it."""

@@ -27,19 +27,14 @@ def listed(expected: Any) -> list[Any]:
     if _is_choice(expected):
         lists = [listed(member) for member in _members(expected) or ()]
         return [value for values in lists for value in values] if all(lists) else []
-    return [right_value(expected, True, _MODE)] if _names_one(expected) else []
+    return [right_value(expected, True, _MODE)] if _names_values(expected, one=True) else []
 
 
-def _names_values(expected: Any) -> bool:
+def _names_values(expected: Any, *, one: bool = False) -> bool:
     members = _members(expected)
-    return members is not None and all(map(_names_values, members))
-
-
-def _names_one(expected: Any) -> bool:
-    members = _members(expected)
-    if members is None or (_is_choice(expected) and len(members) != 1):
+    if members is None or (one and _is_choice(expected) and len(members) != 1):
         return False
-    return all(map(_names_one, members))
+    return all(_names_values(member, one=one) for member in members)
 
 
 def _is_choice(expected: Any) -> bool:

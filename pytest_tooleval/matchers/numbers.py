@@ -11,13 +11,13 @@ from typing import Any
 from ..jsonschemas.exact import exact
 from ..record.calls import is_number
 from ..text import json_text
+from .compare import is_not_of
 from .matcher import MATCHERS
 from .matcher import Matcher
 from .matcher import Mismatch
 from .matcher import matcher
 from .modes import Mode
 from .modes import Number
-from .words import is_not_of
 
 
 class Bound(Matcher):

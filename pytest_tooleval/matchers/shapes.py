@@ -20,6 +20,8 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .compare import mismatch
+from .compare import shown
+from .compare import type_of
 from .examples import inside
 from .examples import right_value
 from .examples import stand_in
@@ -30,8 +32,6 @@ from .matcher import matcher
 from .matcher import matcher_key
 from .modes import Mode
 from .numbers import Bound
-from .words import shown
-from .words import type_of
 
 
 @matcher

@@ -223,18 +223,12 @@ def test_unordered_takes_its_time_on_a_list_made_to_be_hard() -> None:
     ("expected", "words"),
     [
         ({"$anyof": [1]}, "unknown matcher"),
-        ({"$any_of": "a"}, "expected a list of values or matchers, got the string"),
         ({"$any_of": ["a"], "x": 1}, "a single key"),
-        ({"$regex": 5}, "as a string, got the number 5"),
         ({"$regex": "("}, "does not compile"),
-        ({"$approx": 5}, "expected an object"),
         ({"$regex": "(a|a)*$"}, "ran longer than"),
         ({"$schema": {"type": "text"}}, "JSON Schema is not valid"),
         ({"$gte": "5"}, "expected a finite number"),
         ({"$not": {"$len": -1}}, "expected a whole number"),
-        ({"$unordered": "aaa"}, "expected a list of at most 200"),
-        ({"$date": "tomorrow"}, "ISO 8601"),
-        ({"$type": "text"}, "expected one of"),
     ],
 )
 def test_what_cannot_be_compared(expected: Any, words: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tooleval.matchers.compare import reason
 from pytest_tooleval.matchers.matcher import MATCHERS
+from pytest_tooleval.matchers.matcher import matcher_findings
 from pytest_tooleval.matchers.modes import MODES
 
 FORBIDDEN = "is what it must not be"
@@ -184,8 +185,9 @@ TABLES: dict[str, list[tuple[Any, Any, str]]] = {
 def test_a_matcher(key: str, operand: Any, actual: Any, why: str) -> None:
     right, said = reason({key: operand}, actual, MODES["exact"])
 
-    assert (right, said) == (not why, why or said)
-    assert why or said == (f"matches {key}" if key != "$optional" else "equal, ignoring case")
+    assert right is (not why)
+    assert said == (why or ("equal, ignoring case" if key == "$optional" else f"matches {key}"))
+    assert not list(matcher_findings({"name": {key: operand}}, ()))
 
 
 def test_every_matcher_has_a_table() -> None:
