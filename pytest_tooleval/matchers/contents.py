@@ -28,7 +28,6 @@ from .matcher import matcher
 from .modes import MODES
 from .modes import Mode
 from .numerals import figures
-from .patterns import example
 
 
 class _Text(Matcher):
@@ -58,6 +57,8 @@ class Regex(_Text):
         return None if search(operand, actual) else lambda: "the pattern does not match"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        from .patterns import example
+
         yield example(operand)
 
 

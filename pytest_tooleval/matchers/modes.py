@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+from typing import NamedTuple
 
 from ..text import composed
 from ..text import folded
@@ -16,8 +16,7 @@ ParamScoring = Literal["exact", "case_sensitive", "bfcl"]
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class Mode(NamedTuple):
     """How plain strings and numbers compare: in Markdown, and as functions of expected and actual.
 
     `fold` makes the texts that `$contains` compares, and `equal` says that two strings are the same only
