@@ -63,21 +63,6 @@ class Regex(_Text):
 
 
 @matcher
-class StartsWith(_Text):
-    key = "$starts_with"
-    title = "begins with"
-    example = '"P"'
-    says = "a string that begins with it, ignoring case, as `exact` does"
-
-    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
-        if not isinstance(actual, str):
-            return lambda: is_not_of(actual, "string")
-        if mode.fold(actual).startswith(mode.fold(operand)):
-            return None
-        return lambda: "does not begin with it"
-
-
-@matcher
 class Contains(Matcher):
     key = "$contains"
     title = "contains"
