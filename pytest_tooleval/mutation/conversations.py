@@ -11,7 +11,10 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import ScoringError
-from ..matchers.compare import RULES
+from ..matchers.examples import NOTHING
+from ..matchers.examples import inside
+from ..matchers.examples import right_value
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
@@ -41,9 +44,6 @@ from .mutants import plain_call
 from .results import Call
 from .results import CaseMutation
 from .results import Kind
-from .values import NOTHING
-from .values import inside
-from .values import right_value
 
 _CHANGES = ("wrong_value", "enum_neighbour", "off_by_one")
 
@@ -142,7 +142,7 @@ def _text(expected: str | dict[str, Any]) -> str:
         return json.dumps(operand)
     if key != "$regex":
         return ""
-    found = right_value(expected, {"type": "string"}, RULES["exact"])
+    found = right_value(expected, {"type": "string"}, MODES["exact"])
     if found is NOTHING:
         raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
     return str(found)

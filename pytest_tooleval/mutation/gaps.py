@@ -10,12 +10,13 @@ from typing import Any
 from typing import NamedTuple
 
 from ..imports.cases import expected_value
-from ..matchers.compare import RULES
-from ..matchers.compare import Rules
+from ..matchers.combined import Exact
 from ..matchers.compare import identical
 from ..matchers.compare import matches
-from ..matchers.shape import EXACT
-from ..matchers.shape import matcher_key
+from ..matchers.examples import NOTHING
+from ..matchers.matcher import matcher_key
+from ..matchers.modes import MODES
+from ..matchers.modes import Mode
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
@@ -29,7 +30,6 @@ from .results import CaseMutation
 from .results import Gap
 from .results import Kind
 from .results import Survivor
-from .values import NOTHING
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the author knows; shown without quotes
@@ -85,7 +85,7 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     call = right.calls[mutant.call]
     given = call.arguments or {}
     if mutant.kind == "repeated_call":
-        return _of_its_own(right, mutant, RULES[case.param_scoring])
+        return _of_its_own(right, mutant, MODES[case.param_scoring])
     declared = schema_of(offered(case, call.name)).get("properties") or {}
     if mutant.name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
@@ -101,7 +101,7 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     return Found("params_not_scored", {"expected_params": wanted}, "the case")
 
 
-def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
+def _of_its_own(right: Right, mutant: Mutant, mode: Mode) -> Found:
     """What an expected call must have so that the call made instead does not match it."""
     call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
     place = f"expected_calls[{mutant.call}]"
@@ -111,8 +111,8 @@ def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
     wanted: dict[str, Any] = {}
     for name, value in given.items():
         if name not in others or not identical(value, others[name]):
-            same = name in others and matches(expected_value(value), others[name], rules)
-            wanted[name] = {EXACT: value} if same else expected_value(value)
+            same = name in others and matches(expected_value(value), others[name], mode)
+            wanted[name] = {Exact.key: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
     if right.params[mutant.call] is None:
         return Found("equal_calls", {"params": wanted}, place)

@@ -11,6 +11,9 @@ from typing import Any
 from typing import NamedTuple
 
 from ..jsonschemas.values import required_values
+from ..matchers.examples import NOTHING
+from ..matchers.examples import inside
+from ..matchers.examples import stand_in
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts
 from ..scoring.tool_selection import is_expected
@@ -23,9 +26,6 @@ from .answers import offered
 from .answers import schema_of
 from .changes import changes
 from .results import Kind
-from .values import NOTHING
-from .values import inside
-from .values import stand_in
 
 # A tool is destructive when one of these is a word of its name.
 DESTRUCTIVE = (

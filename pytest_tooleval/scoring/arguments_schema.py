@@ -13,14 +13,10 @@ from ..errors import CannotCompare
 from ..jsonschemas.validation import is_valid
 from ..jsonschemas.validation import violations
 from ..jsonschemas.well_formed import referred
-from ..matchers.compare import RULES
-from ..matchers.compare import is_optional
 from ..matchers.compare import matches
-from ..matchers.shape import ANY_OF
-from ..matchers.shape import EXACT
-from ..matchers.shape import OPTIONAL
-from ..matchers.shape import UNORDERED
-from ..matchers.shape import matcher_key
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
+from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -45,8 +41,6 @@ _OPEN = (
     "$dynamicRef",
     "if",
 )
-# The matchers whose operands are right values themselves.
-_LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
@@ -140,7 +134,7 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     broken = [
         text
         for name, text in violations(schema, call.arguments)
-        if name not in invented and not _is_expected(case, call, name, _asks_for)
+        if name not in invented and not _is_expected(case, call, name, is_named)
     ]
     broken += [
         f"the tool has no parameter {json_text(name)}"
@@ -164,25 +158,7 @@ def _is_expected(
 
 def _matches(expected: Any, value: Any) -> bool:
     # A different spelling may be right for the case, but not for the tool.
-    return matches(expected, value, RULES["case_sensitive"])
-
-
-def _asks_for(expected: Any, value: Any) -> bool:
-    """Whether the case names this value; `{"$gte": 1}` only allows it."""
-    key = matcher_key(expected)
-    if key == ANY_OF:
-        return any(_asks_for(member, value) for member in expected[key])
-    if key == OPTIONAL:
-        return _asks_for(expected[key], value)
-    return _names_values(expected) and _matches(expected, value)
-
-
-def _names_values(expected: Any) -> bool:
-    key = matcher_key(expected)
-    if key is not None:
-        return key == EXACT or (key in _LISTING and _names_values(expected[key]))
-    members = expected.values() if isinstance(expected, dict) else expected
-    return not isinstance(expected, (dict, list)) or all(map(_names_values, members))
+    return matches(expected, value, MODES["case_sensitive"])
 
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:

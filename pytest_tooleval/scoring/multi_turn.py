@@ -22,7 +22,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ..matchers.compare import RULES
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -160,7 +160,7 @@ class Chain:
         if expected is None:
             return "arguments are not scored", []
         call = self._final.call if self._final else None
-        rows = argument_scores.checks(expected, call, RULES[self._case.param_scoring])
+        rows = argument_scores.checks(expected, call, MODES[self._case.param_scoring])
         text = "arguments of the completing call" if call else "the chain has no completing call"
         return text, rows
 

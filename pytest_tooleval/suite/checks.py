@@ -17,6 +17,8 @@ from ..explain import show
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
+from ..matchers.matcher import matcher_findings
+from ..matchers.modes import MODES
 from ..record.calls import is_number
 from ..record.metrics import LIMITS
 from ..record.metrics import METRICS
@@ -26,7 +28,6 @@ from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import objects_in
 from .fields import expected_at
-from .fields import matcher_findings
 from .fields import misspells
 from .fields import wrong_value
 from .mocks import mock_findings
@@ -53,6 +54,7 @@ _RESERVED_TAGS = frozenset(
     ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval", "timeout")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+_ONLY_OVERALL = [name for name, mode in MODES.items() if mode.only_overall]
 _TRANSPORTS = ("stdio", "http", "sse")
 _COUNTED_RULE = re.compile(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}")
 
@@ -96,13 +98,9 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         yield from _chain(case, loc, tools)
         yield from _thresholds(case.get("thresholds"), (*loc, "thresholds"), known)
         layers = (as_mapping(each.get("thresholds")) for each in (data, case))
-        if not judges(
-            merged_thresholds(
-                (case.get("param_scoring") or data.get("param_scoring")) == "bfcl"
-                or is_conversation(case),
-                *layers,
-            )
-        ):
+        mode = case.get("param_scoring") or data.get("param_scoring")
+        only_overall = mode in _ONLY_OVERALL or is_conversation(case)
+        if not judges(merged_thresholds(only_overall, *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _contradiction(case, loc, data, tools)

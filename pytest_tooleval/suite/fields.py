@@ -16,10 +16,8 @@ from ..explain import describe
 from ..explain import nearest
 from ..explain import show
 from ..findings import Finding
-from ..findings import Findings
 from ..findings import Loc
 from ..matchers.modes import MODES
-from ..matchers.shape import matcher_problems
 from .model import MAX_TRIALS
 from .model import ROLES
 from .model import CallOrder
@@ -403,9 +401,3 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return word[-1:].isdigit() and len(word) <= 20
-
-
-def matcher_findings(params: Mapping[str, Any], at: Loc) -> Findings:
-    """What is wrong with the matchers in the params object at `at`."""
-    for inside, message in matcher_problems(params, at):
-        yield Finding(inside, message, at_key=message.startswith("unknown"))

@@ -23,11 +23,9 @@ from ..jsonschemas.exact import KEYWORDS
 from ..jsonschemas.plain import is_plainly_valid
 from ..jsonschemas.providers import troubles
 from ..jsonschemas.well_formed import references
-from ..matchers.shape import ANY_OF
-from ..matchers.shape import EXACT
-from ..matchers.shape import OPTIONAL
-from ..matchers.shape import UNORDERED
-from ..matchers.shape import matcher_key
+from ..matchers.modes import DEFAULT_MODE
+from ..matchers.modes import MODES
+from ..matchers.named import listed
 from ..record.metrics import BUILT_IN
 from ..record.metrics import CONVERSATION
 from ..record.names import same_tool
@@ -257,8 +255,8 @@ def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
     if metric in BUILT_IN and (case.is_conversation or metric in CONVERSATION):
         return case.is_conversation and metric in ("overall", "arguments_valid", *CONVERSATION)
     if metric == "no_extra_calls":
-        mode = case.param_scoring or suite.param_scoring
-        return not (mode == "bfcl" or ANY_TOOL in case.expected_tools)
+        mode = case.param_scoring or suite.param_scoring or DEFAULT_MODE
+        return not (MODES[mode].only_overall or ANY_TOOL in case.expected_tools)
     if metric in ("completion", "efficiency"):
         return case.multi_turn
     if metric == "parameter_accuracy":
@@ -311,7 +309,7 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: list
         if not taking:
             yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
             continue
-        values = _alternatives(expected)
+        values = listed(expected)
         reasons = [_reason(tool, name, value) for value in values for tool in taking]
         if reasons and all(reasons):
             what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
@@ -370,33 +368,3 @@ def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
         return f"not a parameter of {owner}, did you mean {show(near)}?"
     rest = f"; its parameters are {listing(known)}" if known else ", which has no parameters"
     return f"not a parameter of {owner}{rest}"
-
-
-def _alternatives(expected: Any) -> list[Any]:
-    """All right values, if they can be listed."""
-    key = matcher_key(expected)
-    if key == OPTIONAL:
-        return _alternatives(expected[OPTIONAL])
-    if key == ANY_OF:
-        members = [_alternatives(member) for member in expected[ANY_OF]]
-        return [value for values in members for value in values] if all(members) else []
-    literal, value = _literal(expected)
-    return [value] if literal else []
-
-
-def _literal(expected: Any) -> tuple[bool, Any]:
-    """Whether an expected value accepts a single value, and that value; most matchers accept more."""
-    key = matcher_key(expected)
-    if key == EXACT:
-        return True, expected[EXACT]
-    if key in (OPTIONAL, UNORDERED):
-        return _literal(expected[key])
-    if key is not None:
-        return False, None
-    if isinstance(expected, list):
-        members = [_literal(member) for member in expected]
-        return all(literal for literal, _ in members), [value for _, value in members]
-    if isinstance(expected, dict):
-        literal, members = _literal([*expected.values()])
-        return literal, dict(zip(expected, members or (), strict=False))
-    return True, expected

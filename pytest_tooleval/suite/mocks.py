@@ -14,11 +14,12 @@ from ..explain import nearest
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
-from ..matchers.shape import EXACT
-from .fields import matcher_findings
+from ..matchers.combined import Exact
+from ..matchers.matcher import matcher_findings
 
 SEQUENCE = "$sequence"
 WHEN = "$when"
+EXACT = Exact.key
 
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
 _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'

@@ -30,6 +30,7 @@ from ..errors import ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
+from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.names import meant
@@ -566,7 +567,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
     merged = merged_thresholds(
-        param_scoring == "bfcl" or case.is_conversation,
+        MODES[param_scoring].only_overall or case.is_conversation,
         suite.thresholds,
         case.thresholds,
         over.thresholds,

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..jsonschemas.well_formed import TYPES
-from ..matchers import shape as matchers
+from ..matchers.matcher import MATCHERS
+from ..matchers.matcher import VALUE
 from ..record.metrics import LIMITS
 from .checks import MAX_ID_LENGTH
+from .mocks import EXACT
 from .mocks import SEQUENCE
 from .mocks import WHEN
 from .model import Suite
@@ -20,8 +21,7 @@ SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
 )
 
-_VALUE = {"$ref": "#/$defs/ExpectedValue"}
-_VALUES = {"type": "object", "additionalProperties": _VALUE}
+_VALUES = {"type": "object", "additionalProperties": VALUE}
 
 
 def suite_schema() -> dict[str, Any]:
@@ -107,38 +107,6 @@ def _finish_expectations(properties: dict[str, Any]) -> None:
     properties["expected_text"].update(_nullable(texts))
 
 
-_TOLERANCE = {
-    "type": "object",
-    "properties": {
-        "value": {"type": "number", "description": "The expected number."},
-        "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
-        "rel": {"type": "number", "minimum": 0, "description": "The largest relative distance."},
-    },
-    "required": ["value"],
-    "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
-    "additionalProperties": False,
-}
-_TYPE = {"enum": list(TYPES)}
-_LIST = {"type": "array", "items": _VALUE}
-_OPERANDS: dict[str, dict[str, Any] | bool] = {
-    matchers.ANY_OF: _LIST,
-    matchers.ALL_OF: {**_LIST, "minItems": 1},
-    matchers.UNORDERED: {**_LIST, "maxItems": matchers.MAX_UNORDERED},
-    matchers.ABSENT: {"const": True},
-    matchers.EXACT: True,
-    matchers.FUZZY: {"type": "string", "minLength": 1},
-    matchers.REGEX: {"type": "string", "minLength": 1},
-    **{key: {"type": "number"} for key in matchers.BOUNDS},
-    matchers.APPROX: _TOLERANCE,
-    matchers.DATE: {"type": "string"},
-    matchers.LEN: {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Matcher"}]},
-    matchers.TYPE: {
-        "anyOf": [_TYPE, {"type": "array", "items": _TYPE, "minItems": 1, "uniqueItems": True}]
-    },
-    matchers.SCHEMA: {"type": ["object", "boolean"]},
-}
-
-
 def _expected_texts() -> dict[str, Any]:
     text = {"type": "string", "pattern": r"\S"}
     said = [
@@ -174,14 +142,14 @@ def _matchers() -> dict[str, Any]:
     known = [
         {
             "title": one.title,
-            **_matcher(key, _OPERANDS.get(key, _VALUE), f'{{"{key}": {one.example}}}: {one.meaning}.'),
+            **_matcher(key, one.operand, f'{{"{key}": {one.example}}}: {one.says}.'),
         }
-        for key, one in matchers.MATCHERS.items()
+        for key, one in MATCHERS.items()
     ]
     plain = {
         "type": "object",
         "propertyNames": {"pattern": r"^(?!\$)"},
-        "additionalProperties": _VALUE,
+        "additionalProperties": VALUE,
     }
     scalar = {"type": ["string", "number", "boolean", "null"]}
     when = {
@@ -200,7 +168,7 @@ def _matchers() -> dict[str, Any]:
     special = [
         _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
         _matcher(WHEN, when, "The answer of the first entry whose params match."),
-        _matcher(matchers.EXACT, True, "The answer, even if it looks like one of these forms."),
+        _matcher(EXACT, True, "The answer, even if it looks like one of these forms."),
     ]
     named = {
         "type": "object",
@@ -210,7 +178,7 @@ def _matchers() -> dict[str, Any]:
     return {
         "ExpectedValue": {
             "description": "A plain value, or a matcher: an object with one $ key.",
-            "anyOf": [scalar, {"type": "array", "items": _VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
+            "anyOf": [scalar, {"type": "array", "items": VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
         },
         "Matcher": {
             "description": "An object in place of an expected value that says what matches.",

@@ -14,12 +14,12 @@ from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
 from ..jsonschemas.patterns import pattern_problem
-from ..matchers.shape import matcher_key
+from ..matchers.matcher import matcher_findings
+from ..matchers.matcher import matcher_key
 from ..record.calls import is_number
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..worlds.plain import read_path
-from .fields import matcher_findings
 from .model import ANY_TOOL
 from .tools import ToolNames
 

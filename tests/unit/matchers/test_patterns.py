@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_tooleval.jsonschemas.searches import search
-from pytest_tooleval.mutation.patterns import example
+from pytest_tooleval.matchers.patterns import example
 
 
 @pytest.mark.parametrize(

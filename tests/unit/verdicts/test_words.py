@@ -1,4 +1,4 @@
-"""The verdict of a run in words, which page, report and Markdown share."""
+"""The verdict of a run in words, which lists, page, report and Markdown share."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.reports.run_text import run_words
-
-from .samples import comparison
-from .samples import document
-from .samples import gate
-from .samples import no_answer
-from .samples import row
-from .samples import trial
+from pytest_tooleval.verdicts.words import run_summary
+from unit.reports.samples import comparison
+from unit.reports.samples import document
+from unit.reports.samples import gate
+from unit.reports.samples import no_answer
+from unit.reports.samples import row
+from unit.reports.samples import trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
+TOLERATED = row("failed", trial(0, 0.6), tolerated=True)
 ERROR = row("error", no_answer(), tolerated=True)
 
 
@@ -28,6 +28,23 @@ ERROR = row("error", no_answer(), tolerated=True)
         ([ERROR], {"exitstatus": 0}, "passed Passed: 0 of 1 result passed · 1 tolerated"),
         ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
         ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
+        ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 result passed"),
+        ([PASSED, row("error")], {}, "failed Failed: 1 result without an answer"),
+        (
+            [TOLERATED],
+            {"exitstatus": 0, "gates": (gate(True),)},
+            "passed Passed: 0 of 1 result passed · 1 tolerated",
+        ),
+        (
+            [TOLERATED],
+            {"gates": (gate(True), gate(False))},
+            "failed Failed: 1 of 2 gates failed · 1 counted by a failed gate",
+        ),
+        (
+            [PASSED],
+            {"exitstatus": 0, "baseline": comparison(False)},
+            "passed Passed: 1 of 1 result passed",
+        ),
         ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
         ([row("skipped", model="")], {"exitstatus": 0}, "skipped Nothing was evaluated: 1 case skipped"),
         ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
@@ -44,5 +61,5 @@ ERROR = row("error", no_answer(), tolerated=True)
     ],
 )
 def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: str) -> None:
-    found = run_words(document(*rows, **run).rows())
-    assert f"{found.outcome} {found.words}: {' · '.join(found.details)}" == expected
+    found = run_summary(document(*rows, **run).rows())
+    assert f"{found.outcome} {found.verdict}: {' · '.join(found.details)}" == expected

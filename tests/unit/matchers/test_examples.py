@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.matchers.compare import RULES
-from pytest_tooleval.mutation.values import right_value
+from pytest_tooleval.matchers.examples import right_value
+from pytest_tooleval.matchers.modes import MODES
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from pytest_tooleval.mutation.values import right_value
     ],
 )
 def test_a_value_that_a_matcher_accepts(expected: dict[str, Any], schema: Any, right: Any) -> None:
-    assert right_value(expected, schema, RULES["exact"]) == right
+    assert right_value(expected, schema, MODES["exact"]) == right
