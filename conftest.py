@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -36,7 +37,6 @@ SLOW = (
     "tests/doors/pytest/test_merge.py",
     "tests/doors/pytest/test_over_a_socket.py",
     "tests/doors/pytest/test_resume.py",
-    "tests/doors/pytest/test_scheduling.py",
     "tests/doors/pytest/test_secrets.py",
     "tests/doors/pytest/test_signals.py",
     "tests/doors/pytest/test_spending.py",
@@ -88,10 +88,19 @@ def _same_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
 
 
+def _params_of(item: pytest.Item) -> list[object]:
+    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+
+
+def _starts_workers(param: object) -> bool:
+    """Whether it is, or has, the option -n of xdist."""
+    words = param if isinstance(param, (tuple, list)) else [param]
+    return any(isinstance(word, str) and re.search(r"(^| )-n ?\d*$", word) for word in words)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        starts_workers = "under_xdist" in item.name or params.get("workers")
+        starts_workers = "under_xdist" in item.name or any(map(_starts_workers, _params_of(item)))
         if starts_workers or item.path.relative_to(ROOT).as_posix().startswith(SLOW):
             item.add_marker("slow")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders import as_json
 from msgspec import structs
-from records import as_json
 from unit.reports.samples import comparison
 from unit.reports.samples import document
 from unit.reports.samples import gate

@@ -9,29 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import tool
 
-WEATHER_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Get current weather for a city",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "city": {"type": "string"},
-                "units": {"type": "string", "enum": ["celsius", "fahrenheit"]},
-            },
-            "required": ["city"],
-        },
+_UNITS = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+WEATHER_TOOL = tool(
+    "get_weather",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "units": _UNITS},
+        "required": ["city"],
     },
-}
-TIME_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_time",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    },
-}
+    description="Get current weather for a city",
+)
+TIME_TOOL = tool("get_time")
 
 # Looks up the last message in script.json: what to wait for, raise, return or call. Every call is
 # logged as one line, so that a test can count calls made in any process.

@@ -278,23 +278,6 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
     assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
 
 
-def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
-    project.suite(WEATHER)
-    evil = "gpt\x1b[2J\n::error::" + "x" * 5000
-    bad = {
-        "role": "assistant",
-        "content": [{"type": "text", "text": evil}, {"type": "file", "file": {}}],
-    }
-    option = recorded(project, {"id": "w", "model": evil, "messages": [said("user", evil), bad]})
-    result = project.run(option, "-rA", "--tooleval-report=out.json", model=None)
-    result.assert_outcomes(failed=1)
-    assert "\x1b[2J" not in result.stdout.str()
-    assert not any(line.startswith("::error::") for line in result.outlines)
-    (row,) = project.rows().values()
-    assert len(row["model"]) <= 100
-    assert "[file]" in row["trials"][0]["transcript"]["replies"][0]["message"]["content"]
-
-
 def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
     project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
     refusal = {"type": "refusal", "refusal": "No."}
@@ -332,13 +315,15 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("cost_usd", -5), ("latency_s", -1), ("usage", {"prompt_tokens": -1})],
-)
-def test_nothing_costs_less_than_0(project: Project, field: str, value: object) -> None:
+def test_nothing_costs_less_than_0(project: Project) -> None:
     project.suite(WEATHER)
-    option = recorded(project, {"id": "w", "messages": [said("user", "?")], field: value})
-    result = project.run(option, model=None)
+    amounts = {"cost_usd": -5, "latency_s": -1, "usage": {"prompt_tokens": -1}}
+    runs = [{"id": "w", "messages": [said("user", "?")], name: each} for name, each in amounts.items()]
+    result = project.run(recorded(project, *runs), model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"runs.jsonl:1:1: a conversation.{field}*: expected * >= 0*"])
+    result.stderr.fnmatch_lines_random(
+        [
+            f"runs.jsonl:{number}:1: a conversation.{name}*: expected * >= 0*"
+            for number, name in enumerate(amounts, 1)
+        ]
+    )

@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from builders import as_json
 from doors.page.documents import EVIL
 from doors.page.documents import hostile_document
 from doors.page.documents import hostile_trends
 from doors.page.documents import rich_document
 from doors.page.documents import trends
-from records import as_json
 
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.reports.html import PAGE

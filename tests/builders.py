@@ -1,7 +1,8 @@
-"""Results made by hand: the fields that are computed elsewhere are filled in here, too."""
+"""What tests make by hand again and again; fields that are computed elsewhere are filled in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,6 +13,16 @@ from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
+
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+def tool(name: str, parameters: Mapping[str, Any] = CITY, **fields: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, **fields, "parameters": parameters}}
+
+
+def call(name: str, arguments: object = "{}", id: object = "call_1") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def as_json(value: object) -> Any:
@@ -25,11 +36,13 @@ def trial_of(transcript: Transcript, **fields: Any) -> TrialResult:
 
 
 def result_of(**fields: Any) -> CaseResult:
-    """A case that counts its trials."""
+    """A case that counts its trials; what it is called, and that it passed, may be left out."""
+    names = {"suite": "s", "case": "c", "model": "m", "outcome": "passed", **fields}
     trials = fields.get("trials", ())
     counts = {
+        "nodeid": f"{names['suite']}.tooleval.json::{names['case']}[{names['model']}]",
         "called": tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         "passes": sum(trial.passed for trial in trials),
         "scored": sum(trial.error is None for trial in trials),
     }
-    return CaseResult(**{**counts, **fields})
+    return CaseResult(**{**counts, **names})

@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 
-from .project import Project
-from .project import right
-from .project import wrong
-
 pytest.importorskip("xdist")
 
 from pytest_tooleval.engine.models.spec import share
@@ -112,42 +108,3 @@ def test_shares_differ_by_one_and_add_up(total: int, count: int) -> None:
     shares = [share(total, count, number) for number in range(count)]
     assert max(shares) - min(shares) <= 1
     assert sum(shares) == max(total, count)
-
-
-def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
-    project.suite(*(right(f"c{i}", delay=0.5) for i in range(24)))
-    result = project.run_subprocess("-n2", "--tooleval-concurrency=8")
-    result.assert_outcomes(passed=24)
-    # Each worker counts its own: half of the eight, and never more.
-    assert max(project.log("flight")) == 4
-
-
-def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
-    project.suite(wrong("first"), *(right(f"c{i}", delay=1) for i in range(60)))
-    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2")
-    outcomes = result.parseoutcomes()
-    assert outcomes["failed"] == 1
-    assert outcomes.get("passed", 0) < 15
-
-
-def test_a_case_that_a_hook_skips_leaves_nothing_behind(project: Project) -> None:
-    """Else a worker would go on counting it to what it asks ahead, and ask less and less."""
-    project.write(
-        "conftest.py",
-        """
-        import pytest
-        from pytest_tooleval.plugin import eval_session
-
-        def pytest_runtest_setup(item):
-            if "skipped" in item.name:
-                pytest.skip("not today")
-
-        def pytest_sessionfinish(session):
-            print("left:", eval_session(session.config).state.asking.waiting)
-        """,
-    )
-    slow = [right(f"skipped-{n}", delay=30) for n in range(3)]
-    project.suite(*slow, right("last"))
-    result = project.run("-s")
-    result.assert_outcomes(passed=1, skipped=3)
-    result.stdout.fnmatch_lines(["*left: 0*"])
