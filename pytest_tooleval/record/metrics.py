@@ -31,7 +31,6 @@ ROWS = (
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),
     Metric("completion", ("chain",)),
     Metric("efficiency", ("chain",)),
-    Metric("prerequisites", ("chain",)),
     Metric("redundancy_penalty", ("chain",), penalty=True),
     Metric("detour_penalty", ("chain",), penalty=True),
     # Each is the mean of its checks.

@@ -107,7 +107,6 @@ class _Chain:
         return {
             "completion": Draft(self._completion, self._explain_completion),
             "efficiency": Draft(self._efficiency, self._explain_efficiency),
-            "prerequisites": self._prerequisites(),
             "redundancy_penalty": Draft(self._lost["redundancy_penalty"], self._explain_redundancy),
             "detour_penalty": Draft(self._lost["detour_penalty"], self._explain_detours),
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
@@ -115,17 +114,6 @@ class _Chain:
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
-
-    def _prerequisites(self) -> Draft:
-        """The share of the prerequisites that were called."""
-        needed = self._case.case.valid_prerequisites
-        if not needed:
-            return Draft(None, "no prerequisites are given")
-        names = [call.name for call in self.calls]
-        called = sum(
-            any(tool_selection.same_name(each, name, self._case) for name in names) for each in needed
-        )
-        return Draft(called / len(needed), f"{called} of {len(needed)} prerequisites were called")
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
         if failing == {"efficiency"}:
