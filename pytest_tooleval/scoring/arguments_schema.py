@@ -25,7 +25,9 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .argument_scores import shown_arguments
-from .drafts import Draft
+from .judgement import Draft
+from .judgement import Line
+from .judgement import with_reason
 from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
 from .tool_selection import find_tool
@@ -168,7 +170,7 @@ def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str
             yield expected.params
 
 
-def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Check]]:
+def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Line]]:
     checks = [_check(case, call) for call in calls]
     wrong = [check for check in checks if not check.value]
     if not wrong:
@@ -177,7 +179,7 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     invented = argument_flaw(case, calls) == "unexpected_argument"
     if invented and "arguments_valid" in case.thresholds:
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
-    return text, wrong
+    return text, [Line(check, with_reason) for check in wrong]
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:

@@ -33,28 +33,26 @@ from ..matchers.modes import DEFAULT_MODE
 from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
+from ..record.metrics import ROWS
 from ..record.names import meant
 from ..worlds.world import WorldSpec
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolChoice = Literal["required", "auto", "none"]
+CaseKind = Literal["calls", "chain", "conversation"]
 CallOrder = Literal["any", "strict"]
 Match = Literal["exact", "contains", "within", "state"]
 
-DEFAULT_THRESHOLDS: Mapping[str, float] = {
-    "overall": 1.0,
-    "arguments_valid": 1.0,
-    "no_extra_calls": 1.0,
-}
+DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
 # BFCL judges what `overall` judges, and nothing else. In a conversation, an invalid call does no harm if
 # the model corrects it in its next reply.
-ONLY_OVERALL: Mapping[str, float] = {"overall": 1.0}
+ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
 DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
 # Metrics that can show an answer to be wrong, but not to be right.
-NEVER_DECISIVE = ("arguments_valid", "no_extra_calls")
+NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
 NOTHING_JUDGES = (
     'no threshold can tell a right answer from a wrong one; keep at least one, such as "overall": 0.8'
 )
@@ -338,6 +336,13 @@ class TestCase(Expectations):
         """The line of the file on which the case begins, from 1; 0 for a case from no file."""
         return self._line
 
+    @cached_property
+    def kind(self) -> CaseKind:
+        """How the case runs and is judged."""
+        if self.is_conversation:
+            return "conversation"
+        return "chain" if self.multi_turn else "calls"
+
     @property
     def is_conversation(self) -> bool:
         """Whether the case has turns, or a model that plays the user."""
@@ -513,6 +518,7 @@ class ResolvedCase(Struct, frozen=True):
     """
 
     case: TestCase
+    kind: CaseKind
     id: str
     line: int
     suite: str
@@ -582,6 +588,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     turns = _turns(case, tools)
     return ResolvedCase(
         case=case,
+        kind=case.kind,
         id=case.id or "",
         line=case.line,
         suite=suite.name,
