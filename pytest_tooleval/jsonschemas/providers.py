@@ -19,7 +19,7 @@ from ..explain import show
 from ..findings import Loc
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
-from .well_formed import subschemas
+from .subschemas import subschemas
 
 Rules = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 

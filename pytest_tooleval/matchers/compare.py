@@ -23,8 +23,8 @@ from typing import Any
 from typing import TypeVar
 
 from ..errors import CannotCompare
-from ..jsonschemas import searches as regexes
 from ..jsonschemas.exact import exact
+from ..jsonschemas.patterns import search
 from ..record.calls import is_number
 from ..text import composed
 from ..text import folded
@@ -290,9 +290,7 @@ _MATCHERS: Mapping[str, _Matcher] = {
     shape.OPTIONAL: matches,
     shape.ABSENT: lambda operand, actual, rules: False,
     shape.EXACT: lambda operand, actual, rules: identical(operand, actual),
-    shape.REGEX: lambda operand, actual, rules: (
-        isinstance(actual, str) and regexes.search(operand, actual)
-    ),
+    shape.REGEX: lambda operand, actual, rules: isinstance(actual, str) and search(operand, actual),
     shape.CONTAINS: _contains,
     shape.FUZZY: _fuzzy,
     shape.UNORDERED: lambda operand, actual, rules: (

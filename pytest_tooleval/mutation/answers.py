@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 from typing import NamedTuple
 
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
 from ..matchers.compare import RULES
 from ..matchers.compare import is_optional
@@ -29,7 +30,6 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..text import json_text
 from .results import Call
-from .values import NOTHING
 from .values import inside
 from .values import right_value
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import ScoringError
+from ..jsonschemas.values import NOTHING
 from ..matchers.compare import RULES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
@@ -41,7 +42,6 @@ from .mutants import plain_call
 from .results import Call
 from .results import CaseMutation
 from .results import Kind
-from .values import NOTHING
 from .values import inside
 from .values import right_value
 

@@ -10,6 +10,7 @@ from typing import Any
 from typing import NamedTuple
 
 from ..imports.cases import expected_value
+from ..jsonschemas.values import NOTHING
 from ..matchers.compare import RULES
 from ..matchers.compare import Rules
 from ..matchers.compare import identical
@@ -29,7 +30,6 @@ from .results import CaseMutation
 from .results import Gap
 from .results import Kind
 from .results import Survivor
-from .values import NOTHING
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the author knows; shown without quotes

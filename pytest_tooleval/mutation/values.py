@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
-from typing import Final
 
 from ..errors import CannotCompare
+from ..jsonschemas.pattern_examples import example
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import fits
-from ..jsonschemas.values import required_values
+from ..jsonschemas.values import stand_in
 from ..matchers import shape
 from ..matchers.compare import Rules
 from ..matchers.compare import is_optional
 from ..matchers.compare import matches
 from ..record.calls import is_number
-from .patterns import example
-
-NOTHING: Final[Any] = object()  # no value is known
 
 
 def right_value(expected: Any, schema: Any, rules: Rules) -> Any:
@@ -31,12 +29,6 @@ def right_value(expected: Any, schema: Any, rules: Rules) -> Any:
             return value
         found = value if found is NOTHING else found
     return found
-
-
-def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
-    """A value that fits a parameter's schema, its own example if it has one; `NOTHING` if none does."""
-    asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
-    return required_values(asked).get(name, NOTHING)
 
 
 def inside(schema: Any, name: str | None) -> Any:

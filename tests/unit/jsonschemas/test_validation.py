@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import CannotCompare
-from pytest_tooleval.jsonschemas import searches as regexes
-from pytest_tooleval.jsonschemas import validation as json_schema
+from pytest_tooleval.jsonschemas import patterns
 from pytest_tooleval.jsonschemas.validation import errors
 from pytest_tooleval.jsonschemas.validation import is_valid
 
@@ -133,7 +132,7 @@ def test_errors_are_short_lines_with_a_place() -> None:
 def test_schemas_that_cannot_be_used(
     schema: Any, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regexes, "TIMEOUT_S", 0.1)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
     with pytest.raises(CannotCompare) as raised:
         is_valid(schema, value)
 
@@ -141,7 +140,7 @@ def test_schemas_that_cannot_be_used(
 
 
 def test_a_schema_that_multiplies_work_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_schema, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.2)
     defs: dict[str, Any] = {"d0": {"type": "string"}}
     for i in range(1, 40):
         ref = {"$ref": f"#/$defs/d{i - 1}"}
