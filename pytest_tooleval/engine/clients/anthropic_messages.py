@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
@@ -34,8 +35,6 @@ Block = dict[str, Any]
 _VERSION = "2023-06-01"
 # The API requires a limit. This is for models whose limit is unknown, and on top of a thinking budget.
 _MAX_TOKENS = 4096
-# Refused at the top level of a tool's schema.
-_NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
 _LEAST_BUDGET = 1024
 
 
@@ -111,7 +110,8 @@ def _safe(text: str) -> str:
 
 def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     schema = function.get("parameters") or {}
-    kept = {key: value for key, value in schema.items() if key not in _NOT_AT_THE_TOP}
+    # Combined schemas are refused at the top.
+    kept = {key: value for key, value in schema.items() if key not in COMBINED}
     tool = {field: function[field] for field in ("description", "strict") if field in function}
     return {"name": names[function["name"]], **tool, "input_schema": {**kept, "type": "object"}}
 
