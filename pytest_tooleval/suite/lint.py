@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from typing import Any
 
+from ..errors import CannotCompare
 from ..errors import Problem
 from ..errors import WorldError
 from ..explain import describe
@@ -19,10 +18,11 @@ from ..explain import show
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
-from ..jsonschemas.exact import KEYWORDS
-from ..jsonschemas.plain import is_plainly_valid
+from ..jsonschemas.parameters import allows_others
+from ..jsonschemas.parameters import described
 from ..jsonschemas.providers import troubles
-from ..jsonschemas.well_formed import references
+from ..jsonschemas.subschemas import references
+from ..jsonschemas.validation import parameter_problem
 from ..matchers.modes import DEFAULT_MODE
 from ..matchers.modes import MODES
 from ..matchers.named import listed
@@ -30,7 +30,6 @@ from ..record.metrics import BUILT_IN
 from ..record.metrics import CONVERSATION
 from ..record.names import same_tool
 from ..text import folded
-from ..text import printable
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
 from ..worlds.world import method_for
@@ -197,7 +196,7 @@ def _world(suite: Suite) -> Findings:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue
         schema = method["parameters"]
-        given, takes = set(_properties(tool)), set(schema.get("properties", ()))
+        given, takes = set(described(_parameters(tool))), set(schema.get("properties", ()))
         needs = set(schema.get("required", ()))
         surplus = given - takes if schema.get("additionalProperties") is False else set()
         wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
@@ -208,11 +207,6 @@ def _world(suite: Suite) -> Findings:
 
 def _parameters(tool: Tool) -> dict[str, Any]:
     return tool.function.parameters or {}
-
-
-def _properties(tool: Tool) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = _parameters(tool).get("properties", {})
-    return properties
 
 
 def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
@@ -303,7 +297,7 @@ def _has(names: Collection[str], name: str, tools: list[Tool]) -> bool:
 def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: list[Tool]) -> Findings:
     """Params that none of the acceptable tools accepts with the expected value."""
     acceptable = [tool for tool in tools if ANY_TOOL in names or _has(names, tool.name, tools)]
-    known = {parameter: None for tool in acceptable for parameter in _properties(tool)}
+    known = {parameter: None for tool in acceptable for parameter in described(_parameters(tool))}
     for name, expected in params.items() if acceptable else ():
         taking = [tool for tool in acceptable if _takes(tool, name)]
         if not taking:
@@ -319,46 +313,14 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: list
 
 def _reason(tool: Tool, name: str, value: Any) -> str | None:
     """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
-    schema = _properties(tool).get(name)
-    if not isinstance(schema, dict) or is_plainly_valid(schema, value):
-        return None
-    from jsonschema.exceptions import best_match
-    from referencing import Registry
-
-    # The registry is empty, so that nothing is fetched.
-    validator = _validator_class()(_parameters(tool), registry=Registry())
     try:
-        error = best_match(validator.descend(value, schema))
-    except Exception:  # an unknown reference, or an endlessly recursive schema
+        return parameter_problem(_parameters(tool), name, value)
+    except CannotCompare:
         return None
-    return None if error is None else _reason_text(error)
-
-
-@lru_cache(maxsize=1)
-def _validator_class() -> Any:
-    """A validator that ignores patterns, which may be slow."""
-    from jsonschema import Draft202012Validator
-    from jsonschema import validators
-
-    extend: Any = validators.extend
-    return extend(Draft202012Validator, {**KEYWORDS, "pattern": None, "patternProperties": None})
-
-
-def _reason_text(error: Any) -> str:
-    place = f"{field_path(error.path)}: " if error.path else ""
-    if error.validator == "type":
-        return f"{place}expected type {show(error.validator_value)}"
-    if error.validator == "enum":
-        return f"{place}expected one of {show(error.validator_value, 120)}"
-    return f"{place}{printable(str(error.message)[:200])}"
 
 
 def _takes(tool: Tool, name: str) -> bool:
-    parameters = _parameters(tool)
-    # These may define further parameters.
-    if any(key in parameters for key in ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")):
-        return True
-    return name in _properties(tool) or parameters.get("additionalProperties", False) is not False
+    return name in described(_parameters(tool)) or allows_others(_parameters(tool))
 
 
 def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
