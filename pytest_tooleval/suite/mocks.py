@@ -15,7 +15,7 @@ from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
 from ..matchers.shape import EXACT
-from .fields import matcher_findings
+from .checks.expectations import matcher_findings
 
 SEQUENCE = "$sequence"
 WHEN = "$when"
