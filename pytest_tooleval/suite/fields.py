@@ -43,12 +43,13 @@ class Unread(Exception):
     """A field is needed that could not be read."""
 
 
-def until_unread(findings: Findings) -> Findings:
-    """The findings of a check, which ends where it needs a field that could not be read."""
-    try:
-        yield from findings
-    except Unread:
-        return
+def readable(*checks: Findings) -> Findings:
+    """The findings of checks, each of which ends where it needs a field that could not be read."""
+    for findings in checks:
+        try:
+            yield from findings
+        except Unread:
+            continue
 
 
 class Part(BaseModel):
@@ -67,9 +68,12 @@ class Part(BaseModel):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in type(self).model_fields:
-                raise Unread(name)  # `suite.reading` has left it out
-            return super().__getattr__(name)
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                if name in type(self).model_fields:
+                    raise Unread(name) from None  # `suite.reading` has left it out
+                raise
 
 
 class FieldType(NamedTuple):

@@ -43,7 +43,7 @@ _DEFAULTS = {
 
 def content_of_case(suite: Suite, case: TestCase) -> str:
     """16 hex digits for the prompt and the expectations of a case."""
-    parts = {name: getattr(case, name) for name in _DEFAULTS}
+    parts = {name: getattr(case, name) for name in case.model_fields_set & _DEFAULTS.keys()}
     world = world_of(suite, case)
     forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
     parts |= {

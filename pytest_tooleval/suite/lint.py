@@ -9,9 +9,8 @@ from ..findings import Findings
 from ..findings import Loc
 from .checks import cases
 from .checks import expectations
-from .checks import params
+from .checks import schemas
 from .checks import thresholds
-from .checks import tools
 from .checks.scope import case_scopes
 from .checks.scope import tools_of_suite
 from .kinds import KINDS
@@ -22,7 +21,7 @@ _OF_CASES = (
     expectations.impossible_warnings,
     thresholds.threshold_warnings,
     cases.tag_warnings,
-    params.params_warnings,
+    schemas.params_warnings,
 )
 
 
@@ -55,11 +54,11 @@ def _findings(suite: Suite) -> Findings:
             "not set, such as in a replay, nothing equals it: use a made-up key",
         )
     seen: set[str] = set()
-    yield from tools.tool_warnings(suite.tools, (), seen)
-    yield from tools.world_warnings(suite)
+    yield from schemas.tool_warnings(suite.tools, (), seen)
+    yield from schemas.world_warnings(suite)
     yield from thresholds.suite_threshold_warnings(suite)
-    yield from params.forbidden_params_warnings(suite.forbidden_calls, (), suite.tools)
+    yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), suite.tools)
     for scope in case_scopes(suite, tools_of_suite(suite)):
-        yield from tools.tool_warnings(scope.case.tools or (), scope.at, seen)
+        yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
         for warnings in (*_OF_CASES, *KINDS[scope.case.kind].warnings):
             yield from warnings(scope)

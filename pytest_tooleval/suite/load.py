@@ -132,11 +132,8 @@ def read_model(data: dict[str, Any]) -> Suite:
 
 def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
     """`tools_from` if it is there and can be used; what is wrong with it is found later."""
-    source = data.get("tools_from")
-    if source is None:
-        return None
     try:
-        return ToolsFrom.model_validate(source)
+        return ToolsFrom.model_validate(data.get("tools_from"))
     except ValidationError:
         return None
 

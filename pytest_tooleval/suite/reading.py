@@ -58,9 +58,7 @@ def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
 
 def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
     """The object without the fields in which something is wrong."""
-    inside: dict[Any, list[Loc]] = {}
-    for loc in wrong:
-        inside.setdefault(loc[0], []).append(loc[1:])
+    inside = _by_key(wrong)
     kept = {name: value for name, value in data.items() if name not in inside}
     for name, locs in inside.items():
         if name in _LISTS and isinstance(data.get(name), list) and all(locs):
@@ -74,18 +72,22 @@ def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
 
 
 def _readable_items(part: type[Part], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
-    inside: dict[Any, list[Loc]] = {}
-    for loc in wrong:
-        inside.setdefault(loc[0], []).append(loc[1:])
     made = list(items)
-    for index, locs in inside.items():
+    for index, locs in _by_key(wrong).items():
         if part is Tool:
             made[index] = _named_tool(items[index])
-        elif all(locs):
-            made[index] = _readable(part, items[index], locs)
         else:
-            made[index] = _readable(part, {}, [(name,) for name in fields_of(part)])
+            whole = not all(locs)  # it is no object
+            every = [(name,) for name in fields_of(part)]
+            made[index] = _readable(part, {} if whole else items[index], every if whole else locs)
     return made
+
+
+def _by_key(wrong: Iterable[Loc]) -> dict[Any, list[Loc]]:
+    inside: dict[Any, list[Loc]] = {}
+    for key, *rest in wrong:
+        inside.setdefault(key, []).append(tuple(rest))
+    return inside
 
 
 def _named_tool(data: Any) -> Tool:

@@ -9,7 +9,6 @@ from ...explain import show
 from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
-from ..fields import until_unread
 from ..model import MAX_ID_LENGTH
 from ..model import MAX_TRIALS
 from ..model import Suite
@@ -33,21 +32,15 @@ def id_errors(suite: Suite, line_of: Callable[[Loc], int]) -> Findings:
     """Ids that would break node ids, and duplicate ids; `line_of` gives the line of a path."""
     first: dict[str, Loc] = {}
     for index, case in enumerate(suite.test_cases):
-        yield from until_unread(_id_errors(case, ("test_cases", index, "id"), first, line_of))
-
-
-def _id_errors(
-    case: TestCase, at: Loc, first: dict[str, Loc], line_of: Callable[[Loc], int]
-) -> Findings:
-    name = case.id or ""
-    problem = _id_problem(name)
-    if problem is not None:
-        yield Finding(at, problem)
-    elif name in first:
-        other = f"already used by the case on line {line_of(first[name])}"
-        yield Finding(at, f"the id {show(name)} is {other}; ids must be unique")
-    else:
-        first[name] = at
+        name, at = vars(case).get("id"), ("test_cases", index, "id")
+        problem = None if name is None else _id_problem(name)  # None if it could not be read
+        if problem is not None:
+            yield Finding(at, problem)
+        elif name in first:
+            other = f"already used by the case on line {line_of(first[name])}"
+            yield Finding(at, f"the id {show(name)} is {other}; ids must be unique")
+        elif name is not None:
+            first[name] = at
 
 
 def _id_problem(name: str) -> str | None:
@@ -65,14 +58,19 @@ def _id_problem(name: str) -> str | None:
     return None
 
 
-def tag_errors(scope: Scope) -> Findings:
-    tags = scope.case.tags
-    for index, tag in enumerate(tags):
+def mark_errors(scope: Scope) -> Findings:
+    """Tags that -m cannot use, or pytest uses itself, and reasons without words."""
+    case = scope.case
+    for index, tag in enumerate(case.tags):
         problem = _tag_problem(tag)
-        if problem is None and tag in tags[:index]:
+        if problem is None and tag in case.tags[:index]:
             problem = "is listed twice; remove one"
         if problem is not None:
             yield Finding((*scope.at, "tags", index), f"the tag {show(tag)} {problem}")
+    for field, reason in (("skip", case.skip), ("xfail", case.xfail)):
+        if reason == "":
+            message = f"an empty reason; write a reason or true, or remove {field}"
+            yield Finding((*scope.at, field), message)
 
 
 def _tag_problem(tag: str) -> str | None:
@@ -93,13 +91,6 @@ def tag_warnings(scope: Scope) -> Findings:
         if tag in _PLUGIN_MARKS:
             message = f"the tag {show(tag)} is also the mark of a widely used plugin"
             yield Finding((*scope.at, "tags", index), message)
-
-
-def reason_errors(scope: Scope) -> Findings:
-    for field, reason in (("skip", scope.case.skip), ("xfail", scope.case.xfail)):
-        if reason == "":
-            message = f"an empty reason; write a reason or true, or remove {field}"
-            yield Finding((*scope.at, field), message)
 
 
 def pass_rule_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:

@@ -30,7 +30,7 @@ def prompt_errors(scope: Scope) -> Findings:
         if all(message.role != "user" for message in prompt):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
         for index, message in enumerate(prompt):
-            text = message.content if isinstance(message.content, list) else message.content or ""
+            text = "" if message.content is None else message.content
             if message.role == "user" and isinstance(text, str) and not text.strip():
                 problem = "an empty message from the user; write what the user says"
                 yield Finding((*at, index, "content"), problem)
@@ -72,18 +72,12 @@ def params_errors(scope: Scope) -> Findings:
         yield Finding(at, message, at_key=True)
 
 
-def order_errors(scope: Scope) -> Findings:
-    if scope.part.call_order == "strict" and scope.part.expected_calls is None:
+def expected_call_errors(scope: Scope) -> Findings:
+    calls = scope.part.expected_calls
+    yield from call_errors(calls, (*scope.at, "expected_calls"), scope.tools)
+    if calls is None and scope.part.call_order == "strict":
         message = "has no effect without expected_calls; remove it"
         yield Finding((*scope.at, "call_order"), message, at_key=True)
-
-
-def expected_call_errors(scope: Scope) -> Findings:
-    yield from call_errors(scope.part.expected_calls, (*scope.at, "expected_calls"), scope.tools)
-
-
-def forbidden_call_errors(scope: Scope) -> Findings:
-    yield from call_errors(scope.part.forbidden_calls, (*scope.at, "forbidden_calls"), scope.tools)
 
 
 def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools) -> Findings:
@@ -96,13 +90,16 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Know
             yield from matcher_findings(call.params or {}, (*at, index, "params"))
 
 
-def contradiction_errors(scope: Scope) -> Findings:
-    """A tool that is both expected and forbidden."""
+def forbidden_call_errors(scope: Scope) -> Findings:
+    """Forbidden calls, and tools that are both expected and forbidden."""
     part, at = scope.part, scope.at
+    yield from call_errors(part.forbidden_calls, (*at, "forbidden_calls"), scope.tools)
     holders = (part, scope.case, scope.suite)
     calls = next((each.forbidden_calls for each in holders if each.forbidden_calls is not None), ())
+    if not calls or calls == ANY_TOOL:
+        return
     whole = [call.tool if isinstance(call, ExpectedCall) and not call.params else call for call in calls]
-    forbidden = [name for name in whole if isinstance(name, str)] if calls != ANY_TOOL else []
+    forbidden = [name for name in whole if isinstance(name, str)]
     expected = [((*at, "expected_tool"), part.expected_tool)]
     for index, call in enumerate(part.expected_calls or ()):
         expected.append(((*at, "expected_calls", index, "tool"), call.tool))

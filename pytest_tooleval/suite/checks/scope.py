@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +14,6 @@ from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
 from ...record.names import meant
-from ..fields import Unread
 from ..model import ANY_TOOL
 from ..model import Suite
 from ..model import TestCase
@@ -81,31 +81,33 @@ class Scope(NamedTuple):
             yield self._replace(turn=turn, at=(*self.at, "turns", index))
 
 
+Check = Callable[[Scope], Findings]
+
+
 def tools_of_suite(suite: Suite) -> KnownTools:
-    try:
-        if suite.tools_from is not None:
-            # The list is empty until the server has been asked.
-            source = "the MCP server of tools_from"
-            return KnownTools(suite.tools, source, complete=bool(suite.tools))
-        return KnownTools(suite.tools, "the suite", complete=suite.world is None or _has_tools(suite))
-    except Unread:
-        return KnownTools((), "the suite", complete=False)
-
-
-def _has_tools(suite: Suite) -> bool:
-    """False where a world failed that would give the tools."""
-    return "tools" in suite.model_fields_set
+    read = vars(suite)  # without the fields that could not be read
+    tools = read.get("tools", ())
+    if read.get("tools_from") is not None:
+        # The list is empty until the server has been asked.
+        return KnownTools(tools, "the MCP server of tools_from", complete=bool(tools))
+    complete = {"tools", "tools_from", "world"} <= read.keys() and not _awaits_tools(suite, suite)
+    return KnownTools(tools, "the suite", complete=complete)
 
 
 def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
     """Every case with the tools that it may name."""
     for index, case in enumerate(suite.test_cases):
-        try:
-            if case.tools is not None:
-                own = KnownTools(case.tools, "the case")
-            else:
-                fails = case.world is not None and not _has_tools(suite)
-                own = KnownTools((), "the case", complete=False) if fails else of_suite
-        except Unread:
-            own = KnownTools((), "the case", complete=False)
-        yield Scope(suite, case, ("test_cases", index), own)
+        read = vars(case)
+        own = read.get("tools")
+        if own is not None:
+            tools = KnownTools(own, "the case")
+        elif {"tools", "world"} <= read.keys() and not _awaits_tools(case, suite):
+            tools = of_suite
+        else:
+            tools = KnownTools((), "the case", complete=False)
+        yield Scope(suite, case, ("test_cases", index), tools)
+
+
+def _awaits_tools(holder: Suite | TestCase, suite: Suite) -> bool:
+    """Whether its tools are those of a world, which has failed."""
+    return holder.world is not None and "tools" not in suite.model_fields_set

@@ -49,6 +49,8 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
 def judging_errors(scope: Scope) -> Findings:
     """A case without a threshold that tells right from wrong."""
     suite, case = scope.suite, scope.case
+    if not (suite.thresholds or case.thresholds):
+        return  # the default ones judge
     only_overall = (case.param_scoring or suite.param_scoring) == "bfcl" or case.kind == "conversation"
     if not judges(merged_thresholds(only_overall, suite.thresholds, case.thresholds)):
         at = scope.at if case.thresholds is None else (*scope.at, "thresholds")

@@ -16,7 +16,8 @@ from .kind import Kind
 
 
 def _end_errors(scope: Scope) -> Findings:
-    if scope.case.gives_tool and scope.case.expected_tool is None:
+    case = scope.case
+    if case.gives_tool and case.expected_tool is None and case.expected_calls is None:
         message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"
         yield Finding((*scope.at, "expected_tool"), message)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...findings import Finding
 from ...findings import Findings
+from ..checks.scope import Check
 from ..checks.scope import Scope
-from ..fields import until_unread
 from ..model import CaseKind
 from ..model import TestCase
 
@@ -22,9 +21,6 @@ OF_CONVERSATIONS = dict.fromkeys(
     ("match", "results", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"),
     'only for conversations; write "turns": [{"prompt": ...}] instead of prompt',
 )
-
-
-Check = Callable[[Scope], Findings]
 
 
 class Kind(NamedTuple):
@@ -40,18 +36,11 @@ class Kind(NamedTuple):
     warnings: tuple[Check, ...] = ()
 
     def refusals(self, scope: Scope) -> Findings:
-        for field, reason in self.refuses.items():
-            yield from until_unread(_refused(scope, field, reason))
+        for field in scope.case.model_fields_set & self.refuses.keys():
+            if getattr(scope.case, field) != _DEFAULTS[field]:
+                yield Finding((*scope.at, field), self.refuses[field], at_key=True)
 
 
-def _refused(scope: Scope, field: str, reason: str) -> Findings:
-    if _gives(scope.case, field):
-        yield Finding((*scope.at, field), reason, at_key=True)
-
-
-def _gives(case: TestCase, field: str) -> bool:
-    """Whether a field has another value than its default."""
-    if field == "expected_tool":
-        return case.gives_tool
-    default = TestCase.model_fields[field].get_default(call_default_factory=True)
-    return bool(getattr(case, field) != default)
+_DEFAULTS = {
+    name: field.get_default(call_default_factory=True) for name, field in TestCase.model_fields.items()
+}

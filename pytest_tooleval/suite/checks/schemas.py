@@ -1,4 +1,4 @@
-"""Expected params that the schemas of their tools do not accept."""
+"""Warnings about the schemas of tools: what providers, worlds and expected params make of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from ...errors import WorldError
 from ...explain import describe
 from ...explain import field_path
 from ...explain import listing
@@ -19,21 +20,84 @@ from ...findings import Findings
 from ...findings import Loc
 from ...jsonschemas.exact import KEYWORDS
 from ...jsonschemas.plain import is_plainly_valid
+from ...jsonschemas.providers import troubles
+from ...jsonschemas.well_formed import references
 from ...matchers.shape import ANY_OF
 from ...matchers.shape import EXACT
 from ...matchers.shape import OPTIONAL
 from ...matchers.shape import UNORDERED
 from ...matchers.shape import matcher_key
 from ...record.names import same_tool
+from ...text import folded
 from ...text import printable
+from ...worlds.tools import tools_of
+from ...worlds.world import WorldSpec
+from ...worlds.world import method_for
 from ..mocks import WHEN
 from ..model import ANY_TOOL
 from ..model import Expectations
 from ..model import ExpectedCall
+from ..model import Suite
 from ..model import Tool
 from .scope import Scope
 
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
+
+
+def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
+    """A tool repeated in many cases is reported once."""
+    by_case: dict[str, str] = {}
+    for index, tool in enumerate(tools):
+        inside = (*at, "tools", index, "function")
+        other = by_case.setdefault(folded(tool.name), tool.name)
+        if other != tool.name:
+            message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
+            yield Finding((*inside, "name"), message)
+        if tool.name in seen:
+            continue
+        seen.add(tool.name)
+        parameters, place = tool.function.parameters or {}, (*inside, "parameters")
+        for where, target in references(parameters):
+            if not target.startswith("#"):
+                message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                yield Finding((*place, *where), message)
+        for name in parameters.get("required", ()):
+            if not _takes(tool, name):
+                closed = parameters.get("additionalProperties") is False
+                effect = "no call can be valid" if closed else "models do not see what it is"
+                message = f"{show(name)} is required but is not a parameter: {effect}"
+                yield Finding((*place, "required"), message)
+        for trouble in troubles(tool.wire["function"]):
+            message = f"tool {show(tool.name)}: {trouble}"
+            yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
+
+
+def world_warnings(suite: Suite) -> Findings:
+    """Tools in the suite that do not match the methods of the world."""
+    if suite.world is None or suite.tools_from is not None:
+        return
+    spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
+    try:
+        made = {tool["function"]["name"]: tool["function"] for tool in tools_of(spec)}
+    except WorldError as error:
+        yield Finding(("world",), str(error))
+        return
+    if not made:  # the world answers all calls itself
+        return
+    for index, tool in enumerate(suite.tools):
+        at = ("tools", index, "function")
+        method = made.get(method_for(tool.name, made) or "")
+        if method is None:
+            yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
+            continue
+        schema = method["parameters"]
+        given, takes = set(_properties(tool)), set(schema.get("properties", ()))
+        needs = set(schema.get("required", ()))
+        surplus = given - takes if schema.get("additionalProperties") is False else set()
+        wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
+        if wrong:
+            message = f"the tool has {', '.join(wrong)}, unlike the method in the world"
+            yield Finding((*at, "parameters"), message)
 
 
 def params_warnings(scope: Scope) -> Findings:
@@ -77,8 +141,7 @@ def _parameters(tool: Tool) -> dict[str, Any]:
     return tool.function.parameters or {}
 
 
-def properties_of(tool: Tool) -> Mapping[str, Any]:
-    """The parameters of a tool, by name."""
+def _properties(tool: Tool) -> Mapping[str, Any]:
     properties: Mapping[str, Any] = _parameters(tool).get("properties", {})
     return properties
 
@@ -91,9 +154,9 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
         for tool in tools
         if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
     ]
-    known = {parameter: None for tool in acceptable for parameter in properties_of(tool)}
+    known = {parameter: None for tool in acceptable for parameter in _properties(tool)}
     for name, expected in params.items() if acceptable else ():
-        taking = [tool for tool in acceptable if takes(tool, name)]
+        taking = [tool for tool in acceptable if _takes(tool, name)]
         if not taking:
             yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
             continue
@@ -107,7 +170,7 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
 
 def _reason(tool: Tool, name: str, value: Any) -> str | None:
     """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
-    schema = properties_of(tool).get(name)
+    schema = _properties(tool).get(name)
     if not isinstance(schema, dict) or is_plainly_valid(schema, value):
         return None
     from jsonschema.exceptions import best_match
@@ -141,13 +204,12 @@ def _reason_text(error: Any) -> str:
     return f"{place}{printable(str(error.message)[:200])}"
 
 
-def takes(tool: Tool, name: str) -> bool:
-    """Whether a tool has a parameter of this name, or may have."""
+def _takes(tool: Tool, name: str) -> bool:
     parameters = _parameters(tool)
     # These may define further parameters.
     if any(key in parameters for key in ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")):
         return True
-    return name in properties_of(tool) or parameters.get("additionalProperties", False) is not False
+    return name in _properties(tool) or parameters.get("additionalProperties", False) is not False
 
 
 def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
