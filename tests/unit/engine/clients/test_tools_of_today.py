@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+from builders import CITY
 from contracts.shapes import problem
 from msgspec import structs
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
@@ -25,8 +26,6 @@ from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tool_features import fitted
-
-from ..fakes import CITY
 
 Document = dict[str, Any]
 
