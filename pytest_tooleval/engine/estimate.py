@@ -80,7 +80,7 @@ def estimate(
         row = row_of(spec.label, sums, replayed)
         user = case.case.user
         turns = user.max_turns if user else len(case.turns) or 1
-        fewest = 1 if user else (case.case.optimal_hops or 1) if case.case.multi_turn else turns
+        fewest = 1 if user else (case.case.optimal_hops or 1) if case.kind == "chain" else turns
         longest = max(fewest, turns * case.max_rounds)
         replies = fewest, longest
         first = player_request(case, sampling_for(spec, case), case.messages, Toolbox(case))

@@ -216,7 +216,7 @@ class Toolbox:
 
 def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
     """Whether a chain ends with these calls: they are scored, but not run."""
-    return not case.turns and any(is_expected(call.name, case) for call in calls)
+    return case.kind != "conversation" and any(is_expected(call.name, case) for call in calls)
 
 
 def _refused(reason: str) -> Answer:

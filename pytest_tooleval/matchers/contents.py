@@ -10,7 +10,7 @@ from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
 from ..jsonschemas.patterns import pattern_problem
-from ..jsonschemas.searches import search
+from ..jsonschemas.patterns import search
 from ..text import folded
 from ..text import json_text
 from .compare import MAX_UNORDERED
@@ -57,7 +57,7 @@ class Regex(_Text):
         return None if search(operand, actual) else lambda: "the pattern does not match"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        from .patterns import example
+        from ..jsonschemas.pattern_examples import example
 
         yield example(operand)
 

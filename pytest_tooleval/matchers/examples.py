@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
-from typing import Final
 
 from ..errors import CannotCompare
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import fits
-from ..jsonschemas.values import required_values
+from ..jsonschemas.values import stand_in
 from ..record.calls import is_number
 from .compare import matches
 from .matcher import MATCHERS
 from .matcher import is_optional
 from .matcher import matcher_key
 from .modes import Mode
-
-NOTHING: Final[Any] = object()  # no value is known
 
 
 def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
@@ -68,12 +66,6 @@ def _accepts(expected: Any, value: Any, mode: Mode) -> bool:
         return matches(expected, value, mode)
     except CannotCompare:
         return False
-
-
-def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
-    """A value that fits a parameter's schema, its own example if it has one; `NOTHING` if none does."""
-    asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
-    return required_values(asked).get(name, NOTHING)
 
 
 def inside(schema: Any, name: str | None) -> Any:

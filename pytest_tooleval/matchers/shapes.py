@@ -10,6 +10,7 @@ from typing import Any
 from ..explain import show
 from ..findings import Findings
 from ..findings import Loc
+from ..jsonschemas.values import stand_in
 from ..jsonschemas.well_formed import TYPES
 from ..jsonschemas.well_formed import is_type
 from ..jsonschemas.well_formed import json_schema_findings
@@ -24,7 +25,6 @@ from .compare import shown
 from .compare import type_of
 from .examples import inside
 from .examples import right_value
-from .examples import stand_in
 from .matcher import MATCHERS
 from .matcher import Matcher
 from .matcher import Mismatch

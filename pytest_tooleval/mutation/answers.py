@@ -10,9 +10,9 @@ from itertools import product
 from typing import Any
 from typing import NamedTuple
 
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
 from ..matchers.combined import AnyOf
-from ..matchers.examples import NOTHING
 from ..matchers.examples import inside
 from ..matchers.examples import right_value
 from ..matchers.matcher import is_optional

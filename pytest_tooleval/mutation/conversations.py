@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import ScoringError
-from ..matchers.examples import NOTHING
+from ..jsonschemas.values import NOTHING
 from ..matchers.examples import inside
 from ..matchers.examples import right_value
 from ..matchers.modes import MODES

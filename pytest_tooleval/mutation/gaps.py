@@ -10,10 +10,10 @@ from typing import Any
 from typing import NamedTuple
 
 from ..imports.cases import expected_value
+from ..jsonschemas.values import NOTHING
 from ..matchers.combined import Exact
 from ..matchers.compare import identical
 from ..matchers.compare import matches
-from ..matchers.examples import NOTHING
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES
 from ..matchers.modes import Mode

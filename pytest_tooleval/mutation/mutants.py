@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from ..jsonschemas.parameters import allows_others
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
-from ..matchers.examples import NOTHING
+from ..jsonschemas.values import stand_in
 from ..matchers.examples import inside
-from ..matchers.examples import stand_in
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts
 from ..scoring.tool_selection import is_expected
@@ -190,7 +191,7 @@ def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[M
             if value is not NOTHING:
                 yield mutant("invented_argument", name, {**given, name: value}, looked=False)
     # If the schema accepts further arguments, this one is right.
-    looked = schema.get("additionalProperties", False) is not False
+    looked = allows_others(schema)
     yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
 
 

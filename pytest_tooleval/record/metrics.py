@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import NamedTuple
 
-BUILT_IN = (
-    "overall",
-    "tool_selection",
-    "parameter_accuracy",
-    "no_extra_calls",
-    "arguments_valid",
-    "completion",
-    "efficiency",
-    "redundancy_penalty",
-    "detour_penalty",
-    "calls",
-    "state",
-    "results",
-    "text",
-    "conduct",
+
+class Metric(NamedTuple):
+    """A built-in metric. The kinds of cases that have it compute it, see `scoring.kinds`."""
+
+    name: str
+    kinds: Sequence[str]
+    # The lowest score that passes where a suite says nothing; None: no threshold.
+    default: float | None = None
+    # Less is better, so there cannot be a threshold.
+    penalty: bool = False
+    # Whether it can show an answer to be right, and not only to be wrong.
+    decisive: bool = True
+
+
+_ALL = ("calls", "chain", "conversation")
+_ANSWER = ("calls", "chain")
+# In the order of the docs.
+ROWS = (
+    Metric("overall", _ALL, default=1.0),
+    Metric("tool_selection", _ANSWER),
+    Metric("parameter_accuracy", _ANSWER),
+    Metric("no_extra_calls", _ANSWER, default=1.0, decisive=False),
+    Metric("arguments_valid", _ALL, default=1.0, decisive=False),
+    Metric("completion", ("chain",)),
+    Metric("efficiency", ("chain",)),
+    Metric("redundancy_penalty", ("chain",), penalty=True),
+    Metric("detour_penalty", ("chain",), penalty=True),
+    # Each is the mean of its checks.
+    Metric("calls", ("conversation",)),
+    Metric("state", ("conversation",)),
+    Metric("results", ("conversation",)),
+    Metric("text", ("conversation",)),
+    Metric("conduct", ("conversation",)),
 )
-# For these, less is better, so they cannot have a threshold.
-PENALTIES = ("redundancy_penalty", "detour_penalty")
-# Only conversations have these, each the mean of its checks.
-CONVERSATION = ("calls", "state", "results", "text", "conduct")
-METRICS = tuple(name for name in BUILT_IN if name not in PENALTIES)
+BUILT_IN = tuple(row.name for row in ROWS)
+PENALTIES = tuple(row.name for row in ROWS if row.penalty)
+METRICS = tuple(row.name for row in ROWS if not row.penalty)
+CONVERSATION = tuple(row.name for row in ROWS if row.kinds == ("conversation",))
 
 
 # What a trial takes, in Markdown.

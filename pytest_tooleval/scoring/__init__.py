@@ -32,14 +32,12 @@ from ..suite.model import TestCase
 from ..suite.model import resolve
 from ..text import printable
 from ..text import shorten
-from .analysis import Analysis
-from .analysis import analyse
-from .analysis import failure_category
 from .choices import choices_of
-from .conversation import Conversation
 from .conversation import forbidden_in
 from .conversation import to_judge
-from .drafts import Draft
+from .judgement import Judgement
+from .kinds import failure_category
+from .kinds import judge
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
@@ -63,7 +61,7 @@ def score_calls(
         turns = f"the case has {len(resolved.turns)} turns; use score_messages"
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {turns}")
     transcript = Transcript.from_calls(_received(call, resolved) for call in calls or ())
-    if resolved.turns and transcript.calls:
+    if resolved.kind == "conversation" and transcript.calls:
         transcript = transcript.ended()
     return explained(resolved, score_transcript(resolved, transcript))
 
@@ -139,8 +137,8 @@ def score_transcript(
     """
     measures = structs.asdict(measures_of(transcript))
     with _naming(case):
-        analysis, drafts = analyse(case, transcript)
-        scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
+        found = judge(case, transcript)
+        scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
         if transcript.no_answer is not None:
             zero = Score(0.0, f"no usable answer ({transcript.no_answer.category.replace('_', ' ')})")
             zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]
@@ -154,24 +152,20 @@ def score_transcript(
             scores=scores,
             transcript=transcript,
             calls_made=len(transcript.calls),
-            choices=choices_of(case, transcript, analysis),
-            not_played=tuple(analysis.not_played) if isinstance(analysis, Conversation) else (),
+            choices=choices_of(case, transcript, found),
+            not_played=tuple(found.not_played),
             others_cost_usd=transcript.others_cost_usd,
             passed=True,
             **measures,
         )
-        failure, wrong = _failure(case, result, analysis, drafts, scorers)
+        failure, wrong = _failure(case, result, found, scorers)
     if failure is None:
         return result
     return structs.replace(result, passed=False, failure=failure, wrong=wrong)
 
 
 def _failure(
-    case: ResolvedCase,
-    trial: TrialResult,
-    analysis: Analysis,
-    drafts: Mapping[str, Draft],
-    scorers: Sequence[Scorer],
+    case: ResolvedCase, trial: TrialResult, found: Judgement, scorers: Sequence[Scorer]
 ) -> tuple[FailureCategory | None, str]:
     """The category of a failure, and what was wrong in one line; (None, "") for a trial that passes."""
     transcript = trial.transcript or Transcript()
@@ -181,8 +175,8 @@ def _failure(
         return transcript.no_answer.category, shorten(printable(str(transcript.no_answer)), 200)
     failing = _failing(case, trial.values, scorers)
     if failing:
-        category = failure_category(case, transcript, analysis, failing)
-        return category, what_was_wrong(category, trial.values, failing, drafts)
+        category = failure_category(case, found, failing)
+        return category, what_was_wrong(category, found, failing)
     over = over_limit(trial.spent, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
 
@@ -192,7 +186,7 @@ def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     if trial.transcript is None or trial.no_answer is not None:
         return trial
     with _naming(case):
-        _, drafts = analyse(case, trial.transcript)
+        drafts = judge(case, trial.transcript).drafts
         texts = {metric: draft.score(explained=True) for metric, draft in drafts.items()}
     return structs.replace(trial, scores={**trial.scores, **texts})
 

@@ -7,6 +7,7 @@ nothing is expected (`{}`), the accuracy is 1.0. Malformed arguments always scor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
@@ -32,6 +33,8 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from ..text import shown
+from .judgement import Line
+from .judgement import expected_got
 
 
 class Share(NamedTuple):
@@ -107,40 +110,57 @@ def shown_arguments(call: ToolCall) -> str:
 
 def checks(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
-) -> list[Check]:
-    """One row per expected argument, and under `bfcl` one per unexpected argument."""
+) -> list[Line]:
+    """One line per expected argument, and under `bfcl` one per unexpected argument."""
 
-    def row(name: str, got: str, why: str, right: bool = False) -> Check:
+    def line(
+        name: str, got: str, why: str, says: Callable[[Check], str] = expected_got, right: bool = False
+    ) -> Line:
         wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
-        return Check(printable(shorten(name, 60)), wanted, got, float(right), why, place)
+        return Line(Check(printable(shorten(name, 60)), wanted, got, float(right), why, place), says)
 
     if call is None:
         return [
-            row(name, NO_TOOL, "is missing")
+            line(name, NO_TOOL, "is missing")
             for name, value in expected.items()
             if not is_optional(value)
         ]
     arguments: Mapping[str, Any] | None = call.arguments
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
-        rows = [row(name, got, why) for name in expected]
-        return rows or [Check("arguments", "a JSON object", got, 0.0, why, place)]
-    rows = []
+        lines = [line(name, got, why, _malformed) for name in expected]
+        return lines or [Line(Check("arguments", "a JSON object", got, 0.0, why, place), _malformed)]
+    lines = []
     arguments = with_keys_of(expected, arguments, rules)
     # The first of several that differ only in case.
     unexpected = {folded(name): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
-            rows.append(row(name, json_text(arguments[name], MOST_SHOWN), why, right))
+            lines.append(line(name, json_text(arguments[name], MOST_SHOWN), why, right=right))
         elif is_optional(value):
-            rows.append(row(name, ABSENT, "is absent, and may be", True))
+            lines.append(line(name, ABSENT, "is absent, and may be", right=True))
         else:
-            rows.append(row(name, ABSENT, _missing(unexpected.get(folded(name)))))
+            lines.append(line(name, ABSENT, _missing(unexpected.get(folded(name))), _absent))
     if rules.counts_unexpected:
-        others = [name for name in arguments if name not in expected]
-        rows += [row(name, json_text(arguments[name], MOST_SHOWN), "is not expected") for name in others]
-    return rows
+        lines += [
+            line(name, json_text(value, MOST_SHOWN), "is not expected", _unexpected)
+            for name, value in arguments.items()
+            if name not in expected
+        ]
+    return lines
+
+
+def _malformed(check: Check) -> str:
+    return f"{check.reason}: {check.actual}"
+
+
+def _absent(check: Check) -> str:
+    return f"{check.name} {check.reason} (expected {check.expected})"
+
+
+def _unexpected(check: Check) -> str:
+    return f"{check.name}: {check.actual} {check.reason}"
 
 
 def _missing(like: str | None) -> str:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from ..errors import CannotCompare
+from ..jsonschemas.parameters import undeclared
 from ..jsonschemas.validation import is_valid
 from ..jsonschemas.validation import violations
-from ..jsonschemas.well_formed import referred
 from ..matchers.compare import matches
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
@@ -25,22 +25,13 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .argument_scores import shown_arguments
-from .drafts import Draft
+from .judgement import Draft
+from .judgement import Line
+from .judgement import with_reason
 from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_call
-
-_IN_PLACE = ("allOf", "anyOf", "oneOf")
-# With one of these, a schema accepts more than the parameters that it declares.
-_OPEN = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "patternProperties",
-    "dependentSchemas",
-    "$dynamicRef",
-    "if",
-)
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
@@ -75,36 +66,6 @@ def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCateg
         for schema, call in zip(schemas, invalid, strict=True)
     )
     return "unexpected_argument" if invented else "invalid_arguments"
-
-
-def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """The arguments that a schema does not declare, if it says which there are and does not allow more.
-
-    An empty `properties` says that there are none.
-    """
-    properties = schema.get("properties", {})
-    if not isinstance(properties, dict) or arguments.keys() <= properties.keys():
-        return []
-    declared: set[str] = set()
-    says = False
-    followed: set[str] = set()
-    waiting: list[Any] = [schema]
-    while waiting:
-        part = waiting.pop()
-        if not isinstance(part, dict):
-            continue
-        target = part.get("$ref")
-        if isinstance(target, str) and target not in followed:
-            followed.add(target)
-            if not target.startswith("#/"):
-                return []
-            waiting.append(referred(schema, target))
-        if any(part.get(keyword, False) is not False for keyword in _OPEN):
-            return []
-        declared.update(part.get("properties", {}), part.get("required", ()))
-        says = says or bool(declared) or "properties" in part
-        waiting += [member for keyword in _IN_PLACE for member in part.get(keyword, ())]
-    return [name for name in arguments if name not in declared] if says else []
 
 
 def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
@@ -168,7 +129,7 @@ def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str
             yield expected.params
 
 
-def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Check]]:
+def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Line]]:
     checks = [_check(case, call) for call in calls]
     wrong = [check for check in checks if not check.value]
     if not wrong:
@@ -177,7 +138,7 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     invented = argument_flaw(case, calls) == "unexpected_argument"
     if invented and "arguments_valid" in case.thresholds:
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
-    return text, wrong
+    return text, [Line(check, with_reason) for check in wrong]
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:

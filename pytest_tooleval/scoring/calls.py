@@ -1,153 +1,360 @@
-"""The assignment of actual to expected calls with the best total.
-
-A pair scores 0.6 + 0.4 x arguments. Among pairings with the same total, the one with the most pairs
-wins, then the one with the most right arguments: so no score depends on the order of the calls. Totals
-are whole numbers, so rounding cannot decide between pairings.
-"""
+"""A reply that should have one call to an expected tool, several expected calls, or none."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Collection
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
-from .argument_scores import NO_CALL
+from ..errors import CannotCompare
+from ..matchers.modes import MODES
+from ..record.calls import ToolCall
+from ..record.results import NO_TOOL
+from ..record.results import Check
+from ..record.results import FailureCategory
+from ..record.transcript import Transcript
+from ..suite.model import ANY_TOOL
+from ..suite.model import ExpectedCall
+from ..suite.model import ResolvedCase
+from ..text import counted
+from . import argument_scores
+from . import tool_selection
 from .argument_scores import Share
+from .assignment import MAX_ACTUAL
+from .assignment import MAX_EXPECTED
+from .assignment import Assignment
+from .assignment import Row
+from .assignment import pair
+from .judgement import Draft
+from .judgement import Explained
+from .judgement import Judgement
+from .judgement import Line
+from .judgement import Pair
+from .tool_selection import shown_call
 
-# The cost grows with expected² x actual, and a reply may be hostile: further calls are surplus.
-MAX_ACTUAL = 1000
-MAX_EXPECTED = 200
-
-
-class Row(NamedTuple):
-    """An expected call against the actual ones: the share of right arguments, None for a wrong tool."""
-
-    shares: Sequence[Share | None]
-    scored: bool
-
-
-class Assignment(NamedTuple):
-    """`pairs` maps the index of an expected call to that of its actual one, with their `shares`.
-
-    `total` is the sum of the pairs' scores. `arguments` is the sum of the argument accuracies, where
-    arguments are scored.
-    """
-
-    pairs: dict[int, int]
-    shares: Sequence[Share]
-    total: float
-    arguments: float
+MORE_OFTEN = "more often than expected"
+_PARTS = ("tool_selection", "parameter_accuracy")
+_SHOWN = 50  # surplus calls in an explanation
 
 
-def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
-    """The best pairing; with `in_order` the pairs keep the order of both lists.
-
-    Each row has a share for every actual call; there must be at least one.
-    """
-    weights = _weights(rows)
-    pairs = _aligned(weights) if in_order else _assigned(weights)
-    shares = [rows[i].shares[j] or NO_CALL for i, j in pairs.items()]
-    common = math.lcm(*[share.total for share in shares])
-    right = [share.correct * (common // share.total) for share in shares]
-    # 0.6 + 0.4 p = (3 + 2 p) / 5. A single division does not depend on the order of the pairs.
-    total = sum(3 * common + 2 * part for part in right)
-    arguments = sum(part for part, i in zip(right, pairs, strict=True) if rows[i].scored)
-    return Assignment(pairs, shares, total / (5 * common), arguments / common)
+def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+    test, calls = case.case, transcript.calls
+    made: OneCall | Calls
+    if test.expected_calls is None and test.expected_tools:
+        made = OneCall(case, calls)
+    else:
+        made = Calls(case, test.expected_calls or (), calls, in_order=test.call_order == "strict")
+    drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
+    return Judgement(drafts, calls, made.failure, parts, made.pairs)
 
 
-def _weights(rows: Sequence[Row]) -> list[list[int]]:
-    """Weights that rank by the total, then by the number of pairs, then by scored arguments."""
-    common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
-    most_arguments = len(rows) * common + 1
-    most_pairs = len(rows) + 1
-    weights = []
-    for row in rows:
-        line = []
-        for share in row.shares:
-            if share is None:
-                line.append(0)
-                continue
-            part = share.correct * (common // share.total)
-            first = (3 * common + 2 * part) * most_pairs + 1
-            line.append(first * most_arguments + (part if row.scored else 0))
-        weights.append(line)
-    return weights
+def parts(category: FailureCategory) -> Sequence[str]:
+    return ("no_extra_calls", *_PARTS) if category == "surplus_call" else _PARTS
 
 
-def _aligned(weights: list[list[int]]) -> dict[int, int]:
-    """The heaviest alignment that keeps the order, as in the longest common subsequence."""
-    height, width = len(weights), len(weights[0])
-    best = [[0] * (width + 1) for _ in range(height + 1)]
-    for i in range(height - 1, -1, -1):
-        for j in range(width - 1, -1, -1):
-            taken = weights[i][j] + best[i + 1][j + 1] if weights[i][j] else 0
-            best[i][j] = max(taken, best[i + 1][j], best[i][j + 1])
-    pairs: dict[int, int] = {}
-    i = j = 0
-    while i < height and j < width:
-        if weights[i][j] and best[i][j] == weights[i][j] + best[i + 1][j + 1]:
-            pairs[i] = j
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
+def overall(tool: float, arguments: float | None) -> float:
+    """`0.6 * tool + 0.4 * arguments`; the tool alone if arguments are not scored."""
+    return tool if arguments is None else 0.6 * tool + 0.4 * arguments
+
+
+def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
+    """`no_extra_calls`: None if any number of calls is right."""
+    if any_number_is_right(case):
+        return Draft(None, "any number of calls is right")
+    return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
+
+
+def any_number_is_right(case: ResolvedCase) -> bool:
+    return MODES[case.param_scoring].only_overall or ANY_TOOL in case.case.expected_tools
+
+
+def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
+    if not extra:
+        return "no more calls than expected", ()
+    test = case.case
+    text = f"{counted(len(extra), 'call')} more than expected"
+    # If several calls are expected, or none, `overall` counts the extra ones as well.
+    if test.expected_tools and "no_extra_calls" in case.thresholds:
+        text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
+    return text, _surplus(case, test.calls or (), extra, in_order=test.call_order == "strict")
+
+
+def _surplus(
+    case: ResolvedCase, expected: Sequence[ExpectedCall], calls: Sequence[ToolCall], *, in_order: bool
+) -> list[Line]:
+    lines = []
+    for call in calls[:_SHOWN]:
+        says = _called_unexpectedly
+        if tool_selection.find_tool(case, call.name) is None:
+            why = tool_selection.NOT_OFFERED
+        elif not tool_selection.is_among(call.name, expected, case):
+            why = "not expected"
         else:
-            j += 1
-    return pairs
+            says = _called_more_often
+            why = f"{MORE_OFTEN}, or out of order" if in_order else MORE_OFTEN
+        lines.append(Line(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
+    return lines
 
 
-def _assigned(weights: list[list[int]]) -> dict[int, int]:
-    """The heaviest assignment, each row and each column used at most once."""
-    height, width = len(weights), len(weights[0])
-    if height <= width:
-        columns = _hungarian(weights)
-        return {i: j for i, j in enumerate(columns) if weights[i][j]}
-    turned = [[weights[i][j] for i in range(height)] for j in range(width)]
-    rows = _hungarian(turned)
-    return {i: j for i, j in sorted((i, j) for j, i in enumerate(rows)) if weights[i][j]}
+def _called_unexpectedly(check: Check) -> str:
+    return f"called {check.actual}: {check.reason}"
 
 
-def _hungarian(weights: list[list[int]]) -> list[int]:
-    """For each row its column in a heaviest assignment; there are at least as many columns as rows.
+def _called_more_often(check: Check) -> str:
+    return f"called {check.actual} {check.reason}"
 
-    The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
-    O(rows² x columns). Index 0 of the arrays means "none".
+
+class Choice(NamedTuple):
+    """The call that scores best; `share` is None if arguments are not scored."""
+
+    call: ToolCall
+    share: Share | None
+
+
+def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
+    """The call to an expected tool with the best arguments, or None."""
+    test = case.case
+    best: Choice | None = None
+    for call in calls:
+        if tool_selection.accepts(test.expected_tools, call.name, case):
+            if test.expected_params is None:
+                return Choice(call, None)
+            share = _compare(case, call)
+            if best is None or best.share is None or share.value > best.share.value:
+                best = Choice(call, share)
+            if share.flaw is None:
+                break
+    return best
+
+
+def _compare(case: ResolvedCase, call: ToolCall) -> Share:
+    try:
+        return argument_scores.compare(
+            case.case.expected_params or {}, call.arguments, MODES[case.param_scoring]
+        )
+    except CannotCompare as error:
+        raise error.within("expected_params") from None
+
+
+class OneCall:
+    """`expected_tool`: the best call to an expected tool is scored."""
+
+    def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
+        self._case = case
+        self._calls = calls
+        choice = choose(case, calls)
+        self._tool = 0.0 if choice is None else 1.0
+        # Arguments are scored even if the tool is wrong: the two scores are independent.
+        if choice is None and calls:
+            scored = case.case.expected_params is not None
+            choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
+        self._call = choice.call if choice else None
+        self._share = choice.share if choice else None
+        if choice is None and case.case.expected_params is not None:
+            self._share = argument_scores.NO_CALL
+        self.extra = list(calls)
+        if self._call is not None:
+            self.extra.remove(self._call)
+
+    def drafts(self) -> dict[str, Draft]:
+        accuracy = None if self._share is None else self._share.value
+        return {
+            "tool_selection": Draft(self._tool, self._explain_tool),
+            "parameter_accuracy": Draft(accuracy, self._explain_arguments),
+            "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
+        }
+
+    def failure(self, failing: Collection[str]) -> FailureCategory | None:
+        flaw = None if self._share is None else self._share.flaw
+        if flaw is not None and failing == {"parameter_accuracy"}:
+            return flaw
+        if self._call is None:
+            return "missing_call"
+        return flaw if self._tool else tool_selection.wrong_name(self._case, self._call)
+
+    def pairs(self) -> list[Pair]:
+        extra = [] if any_number_is_right(self._case) else self.extra
+        return [(self._case.case.expected_tools, self._call), *(((), call) for call in extra)]
+
+    def _explain_tool(self) -> Explained:
+        line = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
+        return f"expected {line.check.expected}, got {line.check.actual}", [line]
+
+    def _explain_arguments(self) -> Explained:
+        expected = self._case.case.expected_params
+        if expected is None:
+            return "expected_params is not given: arguments are not scored", ()
+        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
+        return _counted(self._share or argument_scores.NO_CALL, self._call), lines
+
+    def _explain_overall(self) -> Explained:
+        if self._share is None:
+            return f"{self._tool:.4g} = tool selection (arguments are not scored)", ()
+        tool, accuracy = self._tool, self._share.value
+        value = overall(tool, accuracy)
+        return f"{value:.4g} = 0.6 × {tool:.4g} (tool) + 0.4 × {accuracy:.4g} (arguments)", ()
+
+
+def _counted(share: Share, call: ToolCall | None) -> str:
+    if call is None:
+        return "no tool was called"
+    if call.arguments is None:
+        return call.why_malformed
+    return f"{share.correct} of {share.total} arguments right"
+
+
+class Calls:
+    """Several expected calls, or none: the best pairing's total over max(expected, actual).
+
+    With `match` contains, further calls count for nothing, and with within, missing ones.
     """
-    height, width = len(weights), len(weights[0])
-    row_potential = [0] * (height + 1)
-    column_potential = [0] * (width + 1)
-    row_of = [0] * (width + 1)
-    for row in range(1, height + 1):
-        row_of[0] = row
-        column = 0
-        slack: list[float] = [math.inf] * (width + 1)
-        came_from = [0] * (width + 1)
-        used = [False] * (width + 1)
-        while row_of[column]:
-            used[column] = True
-            current, delta, nearest = row_of[column], math.inf, 0
-            line, potential = weights[current - 1], row_potential[current]
-            for j in range(1, width + 1):
-                if not used[j]:
-                    reduced = -line[j - 1] - potential - column_potential[j]
-                    if reduced < slack[j]:
-                        slack[j] = reduced
-                        came_from[j] = column
-                    if slack[j] < delta:
-                        delta, nearest = slack[j], j
-            step = int(delta)
-            for j in range(width + 1):
-                if used[j]:
-                    row_potential[row_of[j]] += step
-                    column_potential[j] -= step
-                else:
-                    slack[j] -= step
-            column = nearest
-        while column:
-            previous = came_from[column]
-            row_of[column] = row_of[previous]
-            column = previous
-    columns = [0] * height
-    for j in range(1, width + 1):
-        if row_of[j]:
-            columns[row_of[j] - 1] = j - 1
-    return columns
+
+    def __init__(
+        self,
+        case: ResolvedCase,
+        expected: Sequence[ExpectedCall],
+        calls: Sequence[ToolCall],
+        *,
+        in_order: bool,
+        match: str = "exact",
+    ) -> None:
+        self._case = case
+        self._calls = calls
+        self._expected = expected
+        self._in_order = in_order
+        self._rules = MODES[case.param_scoring]
+        if len(self._expected) > MAX_EXPECTED:
+            most = f"at most {MAX_EXPECTED} can be scored; split the case"
+            raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")
+        allowed = {"contains": len(self._expected), "within": len(calls)}
+        self._most = allowed.get(match, max(len(self._expected), len(calls)))
+        self._scored = sum(expected.params is not None for expected in self._expected)
+        self._rows = [
+            Row([self._share(index, call) for call in calls[:MAX_ACTUAL]], expected.params is not None)
+            for index, expected in enumerate(self._expected)
+        ]
+        self._pairing = self._pair(self._in_order)
+        more = len(calls) > len(self._expected)
+        self.extra = self._surplus(self._pairing) if more else []
+
+    def _pair(self, in_order: bool) -> Assignment:
+        if not self._rows or not self._calls:
+            return Assignment({}, (), 0.0, 0.0)
+        return pair(self._rows, in_order=in_order)
+
+    def _share(self, index: int, call: ToolCall) -> Share | None:
+        expected = self._expected[index]
+        if not tool_selection.accepts(expected.tools, call.name, self._case):
+            return None
+        if expected.params is None:
+            return argument_scores.ALL
+        try:
+            return argument_scores.compare(expected.params, call.arguments, self._rules)
+        except CannotCompare as error:
+            raise error.within(f"expected_calls[{index}].params") from None
+
+    def drafts(self) -> dict[str, Draft]:
+        pairing, scored, most = self._pairing, self._scored, self._most
+        accuracy = pairing.arguments / scored if scored else None
+        return {
+            "tool_selection": Draft(len(pairing.pairs) / most if most else 1.0, self._explain_tools),
+            "parameter_accuracy": Draft(accuracy, self._explain_arguments),
+            "overall": Draft(pairing.total / most if most else 1.0, self._explain_overall),
+        }
+
+    def failure(self, failing: Collection[str] = ()) -> FailureCategory | None:
+        flaw = next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
+        if flaw is not None and failing == {"parameter_accuracy"}:
+            return flaw
+        if not self._expected:
+            return "unexpected_call" if self._calls else None
+        if not self._calls:
+            return "missing_call"
+        if len(self._pairing.pairs) < self._most:
+            free = self._free()
+            surplus = self._surplus(free)
+            missing = len(free.pairs) < len(self._expected)
+            if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
+                return "hallucinated_tool"
+            if surplus:
+                return "wrong_tool" if missing else "surplus_call"
+            if missing:
+                return "missing_call"
+        if self._in_order and self._pair(in_order=False).total > self._pairing.total:
+            return "wrong_order"
+        return flaw
+
+    def pairs(self) -> list[Pair]:
+        """Unpaired calls are, in order, taken to be made instead of the missing ones."""
+        free = self._free()
+        surplus = iter(self._surplus(free))
+        found: list[Pair] = []
+        for index, expected in enumerate(self._expected):
+            j = free.pairs.get(index)
+            found.append((expected.tools, next(surplus, None) if j is None else self._calls[j]))
+        found += [((), call) for call in surplus]
+        return found or [((), None)]
+
+    def _free(self) -> Assignment:
+        """The best pairing in any order."""
+        return self._pair(in_order=False) if self._in_order else self._pairing
+
+    def _surplus(self, pairing: Assignment) -> list[ToolCall]:
+        paired = set(pairing.pairs.values())
+        return [call for j, call in enumerate(self._calls) if j not in paired]
+
+    def _explain_tools(self) -> Explained:
+        if not self._expected:
+            return self._explain_none()
+        lines = []
+        for i, expected in enumerate(self._expected):
+            call = self._paired(i)
+            lines.append(tool_selection.check(self._case, expected.tools, call, f"call {i + 1}"))
+        surplus = self._surplus(self._pairing)
+        lines += _surplus(self._case, self._expected, surplus, in_order=self._in_order)
+        count = len(self._pairing.pairs)
+        return f"{count} of {self._most} calls to the right tool{self._counts()}", lines
+
+    def _explain_none(self) -> Explained:
+        if not self._calls:
+            row = Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
+            return "no tool was called, as expected", [Line(row, None)]
+        rows = (
+            Check("tool", NO_TOOL, shown_call(call), 0.0, "no tool should be called")
+            for call in self._calls
+        )
+        lines = [Line(row, _called_unexpectedly) for row in rows]
+        return f"{counted(len(lines), 'call')}, but none is expected", lines
+
+    def _explain_arguments(self) -> Explained:
+        if not self._expected:
+            return "no call is expected", ()
+        if not self._scored:
+            return "no expected call has params: arguments are not scored", ()
+        lines: list[Line] = []
+        for i, expected in enumerate(self._expected):
+            if expected.params is not None:
+                call = self._paired(i)
+                lines += argument_scores.checks(expected.params, call, self._rules, f"call {i + 1}")
+        return f"mean over {self._scored} expected calls; a missing call counts 0", lines
+
+    def _explain_overall(self) -> Explained:
+        if not self._expected:
+            return self._explain_none()
+        parts = []
+        for i in range(min(len(self._expected), 10)):
+            call = self._paired(i)
+            share = None if call is None else self._share(i, call)
+            parts.append(f"{0.0 if share is None else overall(1.0, share.value):.4g}")
+        value, more = self._pairing.total / self._most, " + …" * (len(self._expected) > 10)
+        return f"{value:.4g} = ({' + '.join(parts)}{more}) / {self._most}{self._counts()}", ()
+
+    def _paired(self, index: int) -> ToolCall | None:
+        j = self._pairing.pairs.get(index)
+        return None if j is None else self._calls[j]
+
+    def _counts(self) -> str:
+        if len(self._expected) == len(self._calls):
+            return ""
+        return f" ({len(self._expected)} expected, {len(self._calls)} made)"

@@ -16,19 +16,19 @@ from ..record.confusion import Choice
 from ..record.transcript import Transcript
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from .analysis import Analysis
-from .analysis import analyse
-from .drafts import Pair
+from .judgement import Judgement
+from .judgement import Pair
+from .kinds import judge
 from .tool_selection import accepts
 from .tool_selection import find_tool
 
 
-def choices_of(case: ResolvedCase, transcript: Transcript, analysis: Analysis) -> tuple[Choice, ...]:
+def choices_of(case: ResolvedCase, transcript: Transcript, found: Judgement) -> tuple[Choice, ...]:
     """The choices of a trial. Without a usable answer, only the missed calls count."""
     if transcript.no_answer is None:
-        return tuple(_named(case, analysis.pairs()))
-    empty, _ = analyse(case, Transcript())
-    return tuple(choice for choice in _named(case, empty.pairs()) if choice.expected is not None)
+        return tuple(_named(case, found.pairs()))
+    missed = judge(case, Transcript()).pairs()
+    return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
 
 
 def _named(case: ResolvedCase, pairs: Iterable[Pair]) -> Iterator[Choice]:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from functools import partial
@@ -43,6 +45,7 @@ from ..record.transcript import text_of
 from ..secrets import without_key_values
 from ..suite.model import ANY_TOOL
 from ..suite.model import Expectations
+from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
 from ..suite.model import Turn
 from ..text import counted
@@ -54,51 +57,63 @@ from ..worlds.plain import differences
 from ..worlds.plain import look_up
 from ..worlds.plain import path_text
 from ..worlds.plain import read_path
-from ..worlds.play import Calls
+from ..worlds.play import Calls as PlayedCalls
 from ..worlds.play import Played
 from ..worlds.play import TooManyFailed
 from ..worlds.play import play
 from ..worlds.world import clean
-from .drafts import Draft
-from .drafts import Explained
-from .drafts import Pair
+from .calls import Calls
 from .forbidden import forbidden_call
-from .single_turn import NoCallExpected
-from .single_turn import SeveralCallsExpected
+from .judgement import Draft
+from .judgement import Explained
+from .judgement import Judgement
+from .judgement import Line
+from .judgement import expected_got
 from .texts import says
 from .tool_selection import shown_call
 
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
 _LONGEST_ANSWER = 120
-JUDGE = "judge"  # the name of checks by a judge
 
 
 class Part(NamedTuple):
-    """One check. Its `rows` explain it, without their `place`."""
+    """One check. Its `lines` explain it, without their `place`."""
 
     metric: str
     value: float
     failure: FailureCategory
-    rows: Callable[[], list[Check]]
+    lines: Callable[[], Sequence[Line]]
     place: str
 
 
-def _part(metric: str, failure: FailureCategory, place: str, row: Check) -> Part:
-    return Part(metric, row.value, failure, lambda: [row], place)
+def _part(
+    metric: str,
+    failure: FailureCategory,
+    place: str,
+    row: Check,
+    says: Callable[[Check], str] = expected_got,
+) -> Part:
+    return Part(metric, row.value, failure, lambda: [Line(row, says)], place)
+
+
+def _unwanted(check: Check) -> str:
+    return f"{check.name}: {check.actual}: {check.reason}"
+
+
+def _judged(check: Check) -> str:
+    return f"{check.name}: {check.reason} ({check.expected})"
 
 
 class Span(NamedTuple):
-    """A turn or the whole conversation, with its expectations.
-
-    `small` is a case with these expectations, `end` the number of the last turn, from 1.
-    """
+    """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1."""
 
     place: str
     expected: Expectations
     replies: Sequence[Reply]
-    small: ResolvedCase
     end: int
+    match: str
+    results: bool
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -116,10 +131,6 @@ class Span(NamedTuple):
     @property
     def is_said(self) -> bool:
         return any(text.strip() for text in self.texts)
-
-    @property
-    def match(self) -> str:
-        return self.small.case.match or ""
 
 
 class _Made(NamedTuple):
@@ -160,27 +171,21 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
     for number, each in enumerate(case.turns):
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
-        spans.append(Span(place, each.turn, replies, _small(case, each.turn), number + 1))
-    spans.append(Span("", case.case, transcript.replies, _small(case, case.case), len(case.turns)))
-    return spans
+        spans.append(_span(case, place, each.turn, replies, number + 1))
+    return [*spans, _span(case, "", case.case, transcript.replies, len(case.turns))]
 
 
-def _small(case: ResolvedCase, of: Expectations) -> ResolvedCase:
-    any_number = "contains" if ANY_TOOL in of.expected_tools else "exact"
-    update = {
-        "expected_calls": of.calls,
-        "call_order": of.call_order,
-        "match": of.match or case.case.match or any_number,
-        "results": case.case.results if of.results is None else of.results,
-    }
-    test = case.case.model_copy(update=update)
-    return structs.replace(case, case=test, forbidden_calls=tuple(of.forbidden_calls or ()))
+def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
+    match = of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+    results = case.case.results if of.results is None else of.results
+    return Span(place, of, replies, end, match, bool(results))
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """The failure message for the first call that the case or its turn forbids."""
-    if not case.turns:
-        return forbidden_call(case, transcript.calls)
+    if case.kind != "conversation":
+        expected = case.case.calls or ()
+        return forbidden_call(case, transcript.calls, case.forbidden_calls, expected)
     case = _with_turns(case, transcript)
     return next(filter(None, _forbidden(case, _spans(case, transcript))), None)
 
@@ -190,14 +195,18 @@ def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     turns = spans[:-1]
     # With "*", the case allows the calls that any of its turns expects.
     every = [call for span in spans for call in span.expected.calls or ()]
-    whole = structs.replace(case, case=case.case.model_copy(update={"expected_calls": every}))
 
-    def message(span: Span, by: ResolvedCase) -> str | None:
-        text = forbidden_call(by, span.calls)
+    def message(
+        span: Span, forbidden: Iterable[str | ExpectedCall], expected: Sequence[ExpectedCall]
+    ) -> str | None:
+        text = forbidden_call(case, span.calls, forbidden, expected)
         return text and span.place + text
 
-    in_case = (message(span, whole) for span in turns)
-    return [*(message(span, span.small) for span in turns), next(filter(None, in_case), None)]
+    of_turns = [
+        message(span, span.expected.forbidden_calls or (), span.expected.calls or ()) for span in turns
+    ]
+    of_case = (message(span, case.forbidden_calls, every) for span in turns)
+    return [*of_turns, next(filter(None, of_case), None)]
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
@@ -217,7 +226,18 @@ def _is_lost(transcript: Transcript, forbidden: Sequence[str | None]) -> bool:
     return transcript.no_answer is not None or any(forbidden)
 
 
-class Conversation:
+def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+    made = _Conversation(case, transcript)
+    return Judgement(
+        made.drafts(), transcript.calls, made.failure, _parts, not_played=made.not_played
+    )  # no pairs: most calls only gather information, and are no mistake
+
+
+def _parts(category: FailureCategory) -> Sequence[str]:
+    return ("conduct",) if category == "unfinished_turn" else CONVERSATION
+
+
+class _Conversation:
     """The checks of a conversation."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
@@ -226,11 +246,10 @@ class Conversation:
         self._forbidden = _forbidden(case, self._spans)
         self._judged = {(each.turn, each.rubric): each for each in transcript.judged}
         self._lost = _is_lost(transcript, self._forbidden)
-        # A line for each call that the record answers with an error, and the world would not.
         self.not_played: list[str] = []
         self._parts = list(self._all_parts())
 
-    def scores(self) -> dict[str, Draft]:
+    def drafts(self) -> dict[str, Draft]:
         drafts = {"overall": Draft(self._overall(), self._explain_overall)}
         for metric in CONVERSATION:
             parts = [part for part in self._parts if part.metric == metric]
@@ -238,32 +257,26 @@ class Conversation:
             drafts[metric] = Draft(value, partial(_explained, parts) if parts else "nothing to check")
         return drafts
 
-    def failure(self) -> FailureCategory | None:
+    def failure(self, failing: Collection[str]) -> FailureCategory | None:
         wrong = [part for part in self._parts if part.value < 1.0]
         if any(part.failure == "unfinished_turn" for part in wrong):
             return "unfinished_turn"
         wrong.sort(key=lambda part: CONVERSATION.index(part.metric))
         return wrong[0].failure if wrong else None
 
-    def argument_failure(self) -> FailureCategory | None:
-        return None
-
-    def pairs(self) -> list[Pair]:
-        return []  # most calls only gather information, and are no mistake
-
     def _overall(self) -> float:
         return 0.0 if any(self._forbidden) else _mean(self._parts)
 
     def _explain_overall(self) -> Explained:
         if text := next(filter(None, self._forbidden), None):
-            return text, []
+            return text, ()
         checks = counted(len(self._parts), "check")
         held = ", ".join(
             f"{metric} {_held(parts)}"
             for metric in CONVERSATION
             if (parts := [part for part in self._parts if part.metric == metric])
         )
-        return f"{self._overall():.4g} = the mean of {checks}: {held}", []
+        return f"{self._overall():.4g} = the mean of {checks}: {held}", ()
 
     def _all_parts(self) -> Iterator[Part]:
         most = self._case.max_rounds
@@ -287,9 +300,9 @@ class Conversation:
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.replies and span is not self._spans[-1]:
                 continue  # a turn that never began meets no expectation, not even that of no call
-            yield from _calls(span)
+            yield from _calls(self._case, span)
             if played is not None:
-                yield from _states(span, played, reference)
+                yield from _states(self._case, span, played, reference)
             yield from self._texts(span)
             yield from _conduct(span, self._forbidden[number], self._case)
 
@@ -297,17 +310,18 @@ class Conversation:
         last = next((text for text in reversed(span.texts) if text.strip()), "")
         for expected in span.expected.expected_text or ():
             if isinstance(expected, dict) and "$judge" in expected:
-                what, shown = JUDGE, json_text(expected["$judge"])
-                right, why = self._judgement(span, expected["$judge"])
+                shown = json_text(expected["$judge"])
+                right, why = self._by_judge(span, expected["$judge"])
+                row = Check("judge", shown, json_text(last), float(right), why)
+                yield _part("text", "wrong_text", span.place, row, _judged)
             else:
-                what, shown = "text", json_text(expected)
                 right = says(expected, span.texts)
                 forbids = isinstance(expected, dict) and "$not" in expected
                 why = "" if right else ("was said" if forbids else NOT_SAID)
-            row = Check(what, shown, json_text(last), float(right), why)
-            yield _part("text", "wrong_text", span.place, row)
+                row = Check("text", json_text(expected), json_text(last), float(right), why)
+                yield _part("text", "wrong_text", span.place, row)
 
-    def _judgement(self, span: Span, rubric: str) -> tuple[bool, str]:
+    def _by_judge(self, span: Span, rubric: str) -> tuple[bool, str]:
         found = self._judged.get((span.turn, rubric))
         if found is not None:
             return found.passed, found.reason
@@ -324,7 +338,9 @@ class Conversation:
             return None
         made = [_made(span.replies) for span in self._spans[:-1]]
         turns = [
-            Calls([each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls))
+            PlayedCalls(
+                [each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls)
+            )
             for calls, turn in zip(made, self._case.turns, strict=True)
         ]
         played = _played(self._case, turns)
@@ -343,37 +359,35 @@ class Conversation:
     def _play_expected(self) -> list[Played | None]:
         """The expected calls on a new world: of the turns, and then of the case on another."""
         offered = {tool.name for tool in self._case.tools}
-        *turns, whole = [Calls(expected_calls(span.expected), offered) for span in self._spans]
+        *turns, whole = [PlayedCalls(expected_calls(span.expected), offered) for span in self._spans]
         of_turns = _played(self._case, turns) if any(map(_plays, self._spans[:-1])) else None
         of_whole = _played(self._case, [whole]) if _plays(self._spans[-1]) else None
         return [*(of_turns for _ in turns), of_whole]
 
 
-def _calls(span: Span) -> Iterator[Part]:
+def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
     expected, calls = span.expected.calls, span.calls
     if expected is None or _plays(span):
         return
-    if not expected and span.match != "contains":
-        draft = NoCallExpected(span.small, calls).scores()["tool_selection"]
-        rows = partial(_rows_of, draft)
-        yield Part("calls", draft.value or 0.0, "unexpected_call", rows, span.place)
-    elif not expected or (span.match == "within" and not calls):
+    if (not expected and span.match == "contains") or (
+        expected and span.match == "within" and not calls
+    ):
         yield _part("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
-    else:
-        several = SeveralCallsExpected(span.small, calls)
-        drafts = several.scores()
-        failure = several.failure() or "missing_call"
-        if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
-            failure = "missing_call" if span.match == "contains" else "surplus_call"
-        rows = partial(_call_rows, span.match, drafts)
-        yield Part("calls", drafts["overall"].value or 0.0, failure, rows, span.place)
+        return
+    in_order = span.expected.call_order == "strict"
+    made = Calls(case, expected, calls, in_order=in_order, match=span.match)
+    drafts, failure = made.drafts(), made.failure() or "missing_call"
+    if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
+        failure = "missing_call" if span.match == "contains" else "surplus_call"
+    lines = partial(_call_lines, span, drafts)
+    yield Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place)
 
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:
     is_turn = isinstance(span.expected, Turn)
     if span.expected.forbidden_calls if is_turn else case.forbidden_calls:
         row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
-        yield _part("conduct", "forbidden_call", span.place, row)
+        yield _part("conduct", "forbidden_call", span.place, row, _unwanted)
     most = span.expected.max_calls if isinstance(span.expected, Turn) else None
     if most is not None:
         made = len(span.calls)
@@ -390,7 +404,7 @@ def _plays(span: Span) -> bool:
     return span.expected.calls is not None and span.match == "state"
 
 
-def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
+def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
     if case.world is None:
         raise CannotCompare("the case needs a world", "world")
     try:
@@ -401,11 +415,11 @@ def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
         raise CannotCompare(str(error), "world") from None
 
 
-def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Part]:
+def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | None) -> Iterator[Part]:
     """The checks of the world after a span."""
     state = played.states[span.end - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
-        row = state_row(span.small, state, path, wanted)
+        row = state_row(case, state, path, wanted)
         yield _part("state", "wrong_state", span.place, row)
     if reference is None or not _plays(span):
         return
@@ -417,14 +431,20 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
         for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
-    yield Part("state", float(not rows), "wrong_state", lambda: rows or [same], span.place)
-    if span.small.case.results:
+    yield _several("state", "wrong_state", span.place, rows, same)
+    if span.results:
         given = [answer for turn in played.answers[: span.end] for answer in turn]
         missing = _missing_results(span, reference.answers[turn], given)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
-        yield Part(
-            "results", float(not missing), "missing_result", lambda: missing or [all_given], span.place
-        )
+        yield _several("results", "missing_result", span.place, missing, all_given)
+
+
+def _several(
+    metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
+) -> Part:
+    """One check with a row for each mistake, or a right one."""
+    lines = [Line(row, expected_got) for row in wrong or [right]]
+    return Part(metric, float(not wrong), failure, lambda: lines, place)
 
 
 def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) -> list[Check]:
@@ -479,12 +499,12 @@ def _mean(parts: Sequence[Part]) -> float:
 
 
 def _explained(parts: Sequence[Part]) -> Explained:
-    rows = [
-        structs.replace(row, place=(part.place + row.place).removesuffix(": "))
-        for part in parts
-        for row in part.rows()
-    ]
-    return f"right: {_held(parts)}", rows
+    lines = []
+    for part in parts:
+        for line in part.lines():
+            place = (part.place + line.check.place).removesuffix(": ")
+            lines.append(line._replace(check=structs.replace(line.check, place=place)))
+    return f"right: {_held(parts)}", lines
 
 
 def _held(parts: Sequence[Part]) -> str:
@@ -494,16 +514,13 @@ def _held(parts: Sequence[Part]) -> str:
     return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")
 
 
-def _rows_of(draft: Draft) -> list[Check]:
-    return list(draft.score(explained=True).checks)
-
-
-def _call_rows(match: str, drafts: dict[str, Draft]) -> list[Check]:
-    """The rows about tools and arguments that matter for this match."""
-    tools = [
-        row
-        for row in _rows_of(drafts["tool_selection"])
-        if not (match == "contains" and row.expected == NO_TOOL)
-        and not (match == "within" and row.actual == NO_TOOL)
-    ]
-    return tools + [row for row in _rows_of(drafts["parameter_accuracy"]) if row.actual != NO_TOOL]
+def _call_lines(span: Span, drafts: dict[str, Draft]) -> list[Line]:
+    """What matters for this match about tools and arguments."""
+    lines = []
+    for check, _ in drafts["tool_selection"].explained()[1]:
+        is_surplus = check.expected == NO_TOOL
+        ignored = {"contains": is_surplus, "within": check.actual == NO_TOOL and not is_surplus}
+        if not ignored.get(span.match):
+            lines.append(Line(check, _unwanted if is_surplus else expected_got))
+    arguments = (line.check for line in drafts["parameter_accuracy"].explained()[1])
+    return lines + [Line(check, expected_got) for check in arguments if check.actual != NO_TOOL]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CannotCompare
@@ -19,26 +20,39 @@ from ..text import json_text
 from ..text import printable
 from . import argument_scores
 from .tool_selection import accepts
-from .tool_selection import is_expected
+from .tool_selection import is_among
 from .tool_selection import shown_call
 
 
-def forbidden_call(case: ResolvedCase, calls: Iterable[ToolCall]) -> str | None:
-    """The failure message for the first call that the case forbids; None if there is none."""
-    for index, forbidden in enumerate(case.forbidden_calls):
+def forbidden_call(
+    case: ResolvedCase,
+    calls: Iterable[ToolCall],
+    forbidden_calls: Iterable[str | ExpectedCall],
+    expected: Sequence[ExpectedCall],
+) -> str | None:
+    """The failure message for the first call that is forbidden; None if there is none.
+
+    With "*", only `expected` calls and prerequisites are allowed.
+    """
+    for index, forbidden in enumerate(forbidden_calls):
         for call in calls:
             try:
-                if _is_meant(case, forbidden, call):
+                if _is_meant(case, forbidden, call, expected):
                     return f"called {_shown(call, forbidden)}, which is forbidden"
             except CannotCompare as error:
                 raise error.within(f"forbidden_calls[{index}].params") from None
     return None
 
 
-def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall) -> bool:
+def _is_meant(
+    case: ResolvedCase,
+    forbidden: str | ExpectedCall,
+    call: ToolCall,
+    expected: Sequence[ExpectedCall],
+) -> bool:
     if forbidden == ANY_TOOL:
         on_the_way = accepts(case.case.valid_prerequisites, call.name, case)
-        return not (on_the_way or is_expected(call.name, case))
+        return not (on_the_way or is_among(call.name, expected, case))
     # In every spelling that may run: a world's tools ignore case also under `bfcl`.
     offered = [tool.name for tool in case.tools]
     tools = (forbidden,) if isinstance(forbidden, str) else forbidden.tools

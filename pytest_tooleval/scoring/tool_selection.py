@@ -6,6 +6,7 @@ counts, and an expected `.` also matches `_`, by which providers replace it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 
 from ..matchers.modes import MODES
@@ -15,10 +16,12 @@ from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
+from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..text import printable
 from ..text import shorten
+from .judgement import Line
 
 NOT_OFFERED = "a tool that was not offered"
 
@@ -41,9 +44,12 @@ def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
     """Whether the case expects a call to this tool, not counting prerequisites."""
-    if case.case.expected_calls is not None:
-        return any(accepts(expected.tools, name, case) for expected in case.case.expected_calls)
-    return accepts(case.case.expected_tools, name, case)
+    return is_among(name, case.case.calls or (), case)
+
+
+def is_among(name: str, expected: Iterable[ExpectedCall], case: ResolvedCase) -> bool:
+    """Whether one of these calls is to this tool."""
+    return any(accepts(each.tools, name, case) for each in expected)
 
 
 def find_tool(case: ResolvedCase, name: str) -> Tool | None:
@@ -75,14 +81,34 @@ def shown_call(call: ToolCall | None) -> str:
     return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
 
 
-def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Check:
-    """One row: the expected tools against the tool of a call."""
+def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Line:
+    """The expected tools against the tool of a call."""
     right = call is not None and accepts(tools, call.name, case)
+    says = _other_called
     if call is None:
-        why = "was not called"
+        why, says = "was not called", _not_called
     elif right:
         same = call.name in tools or ANY_TOOL in tools
         why = "called" if same else "called; the name is spelled differently"
+    elif find_tool(case, call.name) is not None:
+        why = "different tool"
     else:
-        why = "different tool" if find_tool(case, call.name) is not None else NOT_OFFERED
-    return Check("tool", shown_names(tools), shown_call(call), float(right), why, place)
+        why, says = NOT_OFFERED, _unknown_called
+    return Line(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
+
+
+def _place(check: Check) -> str:
+    return f"{check.place}: " if check.place else ""
+
+
+def _not_called(check: Check) -> str:
+    ending = "which was not called" if check.place else "no tool was called"
+    return f"{_place(check)}expected {check.expected}, {ending}"
+
+
+def _other_called(check: Check) -> str:
+    return f"{_place(check)}expected {check.expected}, called {check.actual}"
+
+
+def _unknown_called(check: Check) -> str:
+    return f"{_other_called(check)}: {check.reason}"

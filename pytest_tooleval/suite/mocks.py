@@ -18,8 +18,8 @@ from ..matchers.combined import Exact
 from ..matchers.matcher import matcher_findings
 
 SEQUENCE = "$sequence"
-WHEN = "$when"
 EXACT = Exact.key
+WHEN = "$when"
 
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
 _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'

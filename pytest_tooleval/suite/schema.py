@@ -10,23 +10,20 @@ from typing import Any
 
 from ..matchers.matcher import MATCHERS
 from ..matchers.matcher import VALUE
-from ..record.metrics import LIMITS
-from .checks import MAX_ID_LENGTH
 from .mocks import EXACT
 from .mocks import SEQUENCE
 from .mocks import WHEN
+from .model import SCHEMA_ID
 from .model import Suite
-
-SCHEMA_ID = (
-    "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
-)
 
 _VALUES = {"type": "object", "additionalProperties": VALUE}
 
 
 def suite_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
-    made: dict[str, Any] = Suite.model_json_schema(by_alias=True)
+    # The types name definitions by their whole address.
+    text = json.dumps(Suite.model_json_schema(by_alias=True)).replace(f"{SCHEMA_ID}#", "#")
+    made: dict[str, Any] = json.loads(text)
     definitions: dict[str, Any] = made.pop("$defs")
     for definition in (made, *definitions.values()):
         # pydantic's titles repeat the names.
@@ -35,14 +32,8 @@ def suite_schema() -> dict[str, Any]:
     definitions.update(_matchers())
     definitions.update(_expected_texts())
     case = definitions["TestCase"]
-    _finish_case(case)
-    definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
-    for holder in (case, definitions["Turn"]):
-        _finish_expectations(holder["properties"])
-    parameters = definitions["Function"]["properties"]["parameters"]
-    parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
-    for properties in (made["properties"], case["properties"]):
-        properties["thresholds"].update(_thresholds())
+    del case["properties"]["prompt"]["default"]
+    case["anyOf"] = _kinds()
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
@@ -51,60 +42,22 @@ def suite_schema() -> dict[str, Any]:
     return {**head, **made, "$defs": dict(sorted(definitions.items()))}
 
 
-def _thresholds() -> dict[str, Any]:
-    score = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    limits = {
-        name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {text}."}
-        for name, text in LIMITS.items()
-    }
-    example = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
-    kinds = [{"type": "object", "properties": limits, "additionalProperties": score}, {"type": "null"}]
-    return {"anyOf": kinds, "examples": [example]}
-
-
 def schema_text() -> str:
     """The schema as the text of its file."""
     return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _finish_case(case: dict[str, Any]) -> None:
-    properties = case["properties"]
-    properties["mock_responses"]["additionalProperties"] = {"$ref": "#/$defs/MockResponse"}
-    properties["id"]["anyOf"][0].update(
-        {"minLength": 1, "maxLength": MAX_ID_LENGTH, "not": {"pattern": r"::|[\[\]]|^\s|\s$"}}
-    )
-    properties["tags"]["uniqueItems"] = True
-    properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
+def _kinds() -> list[dict[str, Any]]:
+    """The fields that belong together: for one expected call, a conversation, or several calls."""
     null = {"type": "null"}
     no_prompt = {"prompt": False, "expected_tool": False, "expected_params": null}
     several = {"expected_calls": {"type": "array"}, "expected_tool": False, "expected_params": null}
-    case["anyOf"] = [
+    return [
         {"required": ["prompt", "expected_tool"], "properties": {"expected_calls": null}},
         {"required": ["turns"], "properties": {**no_prompt, "user": null}},
         {"required": ["user"], "properties": {**no_prompt, "turns": null}},
         {"required": ["prompt", "expected_calls"], "properties": several},
     ]
-
-
-def _finish_expectations(properties: dict[str, Any]) -> None:
-    properties["prompt"]["anyOf"] = [
-        option for option in properties["prompt"]["anyOf"] if option["type"] != "null"
-    ]
-    properties["prompt"].pop("default", None)
-    for option in properties["prompt"]["anyOf"]:
-        if option["type"] == "string":
-            option["pattern"] = r"\S"
-        else:
-            user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
-            option["contains"] = user
-    for name in ("expected_params", "expected_state"):
-        properties[name].update(_nullable(_VALUES))
-    texts = {"type": "array", "items": {"$ref": "#/$defs/ExpectedText"}}
-    properties["expected_text"].update(_nullable(texts))
 
 
 def _expected_texts() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
@@ -40,8 +41,6 @@ _PROGRAM = "code_execution"
 # What a tool has here as in the suite.
 _FIELDS = ("description", "strict", "defer_loading", "input_examples")
 _REASONS = {"tool_use": "tool_calls", PAUSED: PAUSED}
-# Refused at the top level of a tool's schema.
-_NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
 _LEAST_BUDGET = 1024
 
 
@@ -127,7 +126,8 @@ def _tool(tool: Mapping[str, Any], names: Mapping[str, str], program: str) -> di
     if not isinstance(function, Mapping):
         return dict(tool)
     schema = function.get("parameters") or {}
-    kept = {key: value for key, value in schema.items() if key not in _NOT_AT_THE_TOP}
+    # Combined schemas are refused at the top.
+    kept = {key: value for key, value in schema.items() if key not in COMBINED}
     made = {field: function[field] for field in _FIELDS if field in function}
     if "allowed_callers" in function:
         callers = function["allowed_callers"]

@@ -181,7 +181,7 @@ def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> 
         if server.has(tool.name, case.live_tools)
         and tool.name not in mocked
         # The call that ends a chain is scored, but not run.
-        and (case.turns or not is_expected(tool.name, case))
+        and (case.kind == "conversation" or not is_expected(tool.name, case))
     ]
     return _not_allowed(server, wanted, allowed, ALL_READ_ONLY in case.live_tools)
 

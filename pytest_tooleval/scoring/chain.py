@@ -16,6 +16,7 @@ A further call to an expected tool, in the last reply or later, is surplus: `no_
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -30,52 +31,64 @@ from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import reports_error
 from ..record.transcript import text_of
-from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from ..text import counted
 from ..text import json_text
 from . import argument_scores
 from . import tool_selection
-from .drafts import Draft
-from .drafts import Explained
-from .drafts import Pair
-from .single_turn import MORE_OFTEN
-from .single_turn import Choice
-from .single_turn import any_number_is_right
-from .single_turn import choose
-from .single_turn import no_extra_calls
-from .single_turn import overall
+from .calls import MORE_OFTEN
+from .calls import Choice
+from .calls import any_number_is_right
+from .calls import choose
+from .calls import no_extra_calls
+from .calls import overall
+from .calls import parts
+from .judgement import Draft
+from .judgement import Explained
+from .judgement import Judgement
+from .judgement import Line
+from .judgement import Pair
 from .tool_selection import is_expected
 
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
 
 
-class Chain:
-    """The calls of a multi-turn case."""
+def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+    made = _Chain(case, transcript)
+    return Judgement(made.drafts(), made.calls, made.failure, made.parts, made.pairs)
+
+
+class _Chain:
+    """The calls of a chain."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
         self.calls, self._contents, self._final, replies = _walk(case, transcript)
-        final = self._final.call if self._final else None
-        self._completing = next((i for i, call in enumerate(self.calls) if call is final), None)
+        self._call = self._final.call if self._final else None
+        self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
-        if final is not None and not any_number_is_right(case):
+        if self._call is not None and not any_number_is_right(case):
             ending = (i for i in range(len(self.calls)) if i != self._completing)
             self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
             later = _surplus_later(case, transcript.replies[replies - 1 :])
             self._extra = [*(self.calls[i] for i in self._surplus), *later]
-        self._replied = any(not reply.calls for reply in _replies(case, transcript))
+        self._replied = any(not reply.calls for reply in transcript.replies[: case.max_rounds])
         share = self._final and self._final.share
+        self._flaw = share.flaw if share else None
         self._accuracy = share.value if share else None
         self._completion = overall(1.0, self._accuracy) if self._final else 0.0
         self._efficiency = _efficiency(case.case.optimal_hops, len(self.calls))
         self._redundant = [i for i in range(1, len(self.calls)) if self._repeats(i)]
         self._detours = [i for i in range(len(self.calls)) if self._is_detour(i)]
-        efficiency = 1.0 if self._efficiency is None else self._efficiency
-        value = self._completion * efficiency
-        self._value = value - _penalty(self._redundant) - _penalty(self._detours)
+        self._factor = 1.0 if self._efficiency is None else self._efficiency
+        self._lost = {
+            "redundancy_penalty": _penalty(self._redundant),
+            "detour_penalty": _penalty(self._detours),
+        }
+        value = self._completion * self._factor
+        self._value = value - self._lost["redundancy_penalty"] - self._lost["detour_penalty"]
 
     def _repeats(self, index: int) -> bool:
         before, content = self._contents[index - 1 : index + 1]
@@ -89,94 +102,98 @@ class Chain:
             or tool_selection.accepts(test.valid_prerequisites, name, self._case)
         )
 
-    def scores(self) -> dict[str, Draft]:
+    def drafts(self) -> dict[str, Draft]:
         missed = self._final is None and self._case.case.expected_params is not None
         return {
             "completion": Draft(self._completion, self._explain_completion),
             "efficiency": Draft(self._efficiency, self._explain_efficiency),
-            "redundancy_penalty": Draft(_penalty(self._redundant), self._explain_redundancy),
-            "detour_penalty": Draft(_penalty(self._detours), self._explain_detours),
+            "redundancy_penalty": Draft(self._lost["redundancy_penalty"], self._explain_redundancy),
+            "detour_penalty": Draft(self._lost["detour_penalty"], self._explain_detours),
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
 
-    def failure(self) -> FailureCategory | None:
+    def failure(self, failing: Collection[str]) -> FailureCategory | None:
+        if failing == {"efficiency"}:
+            return "inefficient_chain"
+        if self._flaw is not None:
+            return self._flaw
         if self._final is None:
             return "unfinished_chain" if self.calls else "missing_call"
-        found = self.argument_failure()
-        if found is not None:
-            return found
+        # A surplus call does more harm than a detour.
+        if "no_extra_calls" in failing:
+            return None
         inefficient = self._redundant or self._detours or (self._efficiency or 1.0) < 1.0
         return "inefficient_chain" if inefficient else None
 
-    def argument_failure(self) -> FailureCategory | None:
-        return self._final.share.flaw if self._final and self._final.share else None
+    def parts(self, category: FailureCategory) -> Sequence[str]:
+        lost = {**self._lost, "efficiency": self._completion * (1.0 - self._factor)}
+        if category == "inefficient_chain":
+            return sorted(lost, key=lambda metric: -lost[metric])
+        return (*parts(category), *lost)
 
     def pairs(self) -> list[Pair]:
         """The completing call or else the last one, and surplus calls; the others are no mistake."""
         last = self.calls[-1] if self.calls else None
-        ending = self._final.call if self._final else last
+        ending = self._call or last
         return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
             wanted = tool_selection.shown_names(self._case.case.expected_tools)
-            return f"the chain never reached {wanted}", []
+            return f"the chain never reached {wanted}", ()
         if self._accuracy is None:
-            return "reached the expected tool (arguments are not scored)", []
-        return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (arguments)", []
+            return "reached the expected tool (arguments are not scored)", ()
+        return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (arguments)", ()
 
     def _explain_efficiency(self) -> Explained:
         optimal = self._case.case.optimal_hops
         if optimal is None:
-            return "optimal_hops is not given: efficiency is not scored", []
-        return f"{optimal} (optimal_hops) / {len(self.calls)} calls", self._call_rows(
-            range(len(self.calls))
-        )
+            return "optimal_hops is not given: efficiency is not scored", ()
+        return f"{optimal} (optimal_hops) / {len(self.calls)} calls", self._lines()
 
     def _explain_redundancy(self) -> Explained:
         calls = counted(len(self._redundant), "call")
-        return f"{calls} identical to the one before, 0.1 each", self._call_rows(self._redundant)
+        return f"{calls} identical to the one before, 0.1 each", self._lines(self._redundant)
 
     def _explain_detours(self) -> Explained:
         calls = counted(len(self._detours), "call")
-        return f"{calls} to tools that are not needed, 0.1 each", self._call_rows(self._detours)
+        return f"{calls} to tools that are not needed, 0.1 each", self._lines(self._detours)
 
     def _explain_tool(self) -> Explained:
-        tools = self._case.case.expected_tools
-        row = tool_selection.check(self._case, tools, self._final.call if self._final else None)
-        ending = f"ended with {row.actual}"
-        if self._final is None:
+        check, says = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
+        ending = f"ended with {check.actual}"
+        if self._call is None:
             # Do not name the last call, which may have been right.
             reply = "with a reply " if self._replied else ""
             ending = f"ended {reply}after {counted(len(self.calls), 'call')}"
-            row = structs.replace(row, reason=ending) if self.calls else row
-        return f"expected {row.expected}, the chain {ending}", [row]
+            check = structs.replace(check, reason=ending) if self.calls else check
+        return f"expected {check.expected}, the chain {ending}", [Line(check, says)]
 
     def _explain_arguments(self) -> Explained:
         expected = self._case.case.expected_params
         if expected is None:
-            return "arguments are not scored", []
-        call = self._final.call if self._final else None
-        rows = argument_scores.checks(expected, call, MODES[self._case.param_scoring])
-        text = "arguments of the completing call" if call else "the chain has no completing call"
-        return text, rows
+            return "arguments are not scored", ()
+        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
+        of = "arguments of the completing call" if self._call else "the chain has no completing call"
+        return of, lines
 
     def _explain_overall(self) -> Explained:
-        efficiency = 1.0 if self._efficiency is None else self._efficiency
+        redundancy, detours = self._lost.values()
         text = (
             f"{max(0.0, self._value):.4g} = "
-            f"{self._completion:.4g} (completion) × {efficiency:.4g} (efficiency) "
-            f"- {_penalty(self._redundant):.4g} (redundancy) - {_penalty(self._detours):.4g} (detours)"
+            f"{self._completion:.4g} (completion) × {self._factor:.4g} (efficiency) "
+            f"- {redundancy:.4g} (redundancy) - {detours:.4g} (detours)"
         )
         least = ", at least 0" if self._value < 0 else ""
-        return text + least, self._call_rows(range(len(self.calls)))
+        return text + least, self._lines()
 
-    def _call_rows(self, indexes: Sequence[int]) -> list[Check]:
-        """A row for each call, or for several in a row that are the same."""
-        rows: list[Check] = []
+    def _lines(self, indexes: Sequence[int] | None = None) -> list[Line]:
+        """A line for each call, or for several in a row that are the same; by default for all."""
+        indexes = range(len(self.calls)) if indexes is None else indexes
+        lines: list[Line] = []
         said = ((*self._row(index), index - place) for place, index in enumerate(indexes))
         end = 0
         for (shown, why, value, before), same in groupby(said):
@@ -184,8 +201,8 @@ class Chain:
             end += len(list(same))
             last = before + end
             numbers = f"{first}-{last}" if last > first else f"{first}"
-            rows.append(Check(f"call {numbers}", "", shown, value, why, "the chain"))
-        return rows
+            lines.append(Line(Check(f"call {numbers}", "", shown, value, why, "the chain"), None))
+        return lines
 
     def _row(self, index: int) -> tuple[str, str, float]:
         """A call, its role in the chain, and whether that is right."""
@@ -206,17 +223,13 @@ class Chain:
         return shown, "the completing call" if index == self._completing else "on the way", 1.0
 
 
-def _replies(case: ResolvedCase, transcript: Transcript) -> Sequence[Reply]:
-    return transcript.replies[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]
-
-
 def _walk(
     case: ResolvedCase, transcript: Transcript
 ) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
     """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
     made: tuple[ToolCall, ...] = ()
     contents: list[object] = []
-    replies = _replies(case, transcript)
+    replies = transcript.replies[: case.max_rounds]
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
         made += calls

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..jsonschemas.ecma import IGNORE_CASE
-from ..jsonschemas.patterns import compiled
+from .ecma import IGNORE_CASE
+from .patterns import compiled
 
 _OPEN = re.compile(r"\((?:\?(?:<[A-Za-z_$][\w$]*>|:))?")
 _LOOK = re.compile(r"\(\?<?[=!]")

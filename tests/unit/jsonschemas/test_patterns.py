@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tooleval.jsonschemas.searches import search
-from pytest_tooleval.matchers.patterns import example
+from pytest_tooleval.jsonschemas import patterns
+from pytest_tooleval.jsonschemas.pattern_examples import example
+from pytest_tooleval.jsonschemas.patterns import search
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,9 @@ from pytest_tooleval.matchers.patterns import example
 def test_a_short_text_that_is_found(pattern: str, text: str) -> None:
     assert example(pattern) == text
     assert search(pattern, text)
+
+
+def test_not_all_patterns_stay_in_memory() -> None:
+    for number in range(300):
+        assert not search(f"a{{{number + 5}}}b", "a")
+    assert patterns._kept.cache_info().currsize <= 32

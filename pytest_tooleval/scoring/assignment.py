@@ -1,0 +1,153 @@
+"""The assignment of actual to expected calls with the best total.
+
+A pair scores 0.6 + 0.4 x arguments. Among pairings with the same total, the one with the most pairs
+wins, then the one with the most right arguments: so no score depends on the order of the calls. Totals
+are whole numbers, so rounding cannot decide between pairings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .argument_scores import NO_CALL
+from .argument_scores import Share
+
+# The cost grows with expected² x actual, and a reply may be hostile: further calls are surplus.
+MAX_ACTUAL = 1000
+MAX_EXPECTED = 200
+
+
+class Row(NamedTuple):
+    """An expected call against the actual ones: the share of right arguments, None for a wrong tool."""
+
+    shares: Sequence[Share | None]
+    scored: bool
+
+
+class Assignment(NamedTuple):
+    """`pairs` maps the index of an expected call to that of its actual one, with their `shares`.
+
+    `total` is the sum of the pairs' scores. `arguments` is the sum of the argument accuracies, where
+    arguments are scored.
+    """
+
+    pairs: dict[int, int]
+    shares: Sequence[Share]
+    total: float
+    arguments: float
+
+
+def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
+    """The best pairing; with `in_order` the pairs keep the order of both lists.
+
+    Each row has a share for every actual call; there must be at least one.
+    """
+    weights = _weights(rows)
+    pairs = _aligned(weights) if in_order else _assigned(weights)
+    shares = [rows[i].shares[j] or NO_CALL for i, j in pairs.items()]
+    common = math.lcm(*[share.total for share in shares])
+    right = [share.correct * (common // share.total) for share in shares]
+    # 0.6 + 0.4 p = (3 + 2 p) / 5. A single division does not depend on the order of the pairs.
+    total = sum(3 * common + 2 * part for part in right)
+    arguments = sum(part for part, i in zip(right, pairs, strict=True) if rows[i].scored)
+    return Assignment(pairs, shares, total / (5 * common), arguments / common)
+
+
+def _weights(rows: Sequence[Row]) -> list[list[int]]:
+    """Weights that rank by the total, then by the number of pairs, then by scored arguments."""
+    common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
+    most_arguments = len(rows) * common + 1
+    most_pairs = len(rows) + 1
+    weights = []
+    for row in rows:
+        line = []
+        for share in row.shares:
+            if share is None:
+                line.append(0)
+                continue
+            part = share.correct * (common // share.total)
+            first = (3 * common + 2 * part) * most_pairs + 1
+            line.append(first * most_arguments + (part if row.scored else 0))
+        weights.append(line)
+    return weights
+
+
+def _aligned(weights: list[list[int]]) -> dict[int, int]:
+    """The heaviest alignment that keeps the order, as in the longest common subsequence."""
+    height, width = len(weights), len(weights[0])
+    best = [[0] * (width + 1) for _ in range(height + 1)]
+    for i in range(height - 1, -1, -1):
+        for j in range(width - 1, -1, -1):
+            taken = weights[i][j] + best[i + 1][j + 1] if weights[i][j] else 0
+            best[i][j] = max(taken, best[i + 1][j], best[i][j + 1])
+    pairs: dict[int, int] = {}
+    i = j = 0
+    while i < height and j < width:
+        if weights[i][j] and best[i][j] == weights[i][j] + best[i + 1][j + 1]:
+            pairs[i] = j
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _assigned(weights: list[list[int]]) -> dict[int, int]:
+    """The heaviest assignment, each row and each column used at most once."""
+    height, width = len(weights), len(weights[0])
+    if height <= width:
+        columns = _hungarian(weights)
+        return {i: j for i, j in enumerate(columns) if weights[i][j]}
+    turned = [[weights[i][j] for i in range(height)] for j in range(width)]
+    rows = _hungarian(turned)
+    return {i: j for i, j in sorted((i, j) for j, i in enumerate(rows)) if weights[i][j]}
+
+
+def _hungarian(weights: list[list[int]]) -> list[int]:
+    """For each row its column in a heaviest assignment; there are at least as many columns as rows.
+
+    The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
+    O(rows² x columns). Index 0 of the arrays means "none".
+    """
+    height, width = len(weights), len(weights[0])
+    row_potential = [0] * (height + 1)
+    column_potential = [0] * (width + 1)
+    row_of = [0] * (width + 1)
+    for row in range(1, height + 1):
+        row_of[0] = row
+        column = 0
+        slack: list[float] = [math.inf] * (width + 1)
+        came_from = [0] * (width + 1)
+        used = [False] * (width + 1)
+        while row_of[column]:
+            used[column] = True
+            current, delta, nearest = row_of[column], math.inf, 0
+            line, potential = weights[current - 1], row_potential[current]
+            for j in range(1, width + 1):
+                if not used[j]:
+                    reduced = -line[j - 1] - potential - column_potential[j]
+                    if reduced < slack[j]:
+                        slack[j] = reduced
+                        came_from[j] = column
+                    if slack[j] < delta:
+                        delta, nearest = slack[j], j
+            step = int(delta)
+            for j in range(width + 1):
+                if used[j]:
+                    row_potential[row_of[j]] += step
+                    column_potential[j] -= step
+                else:
+                    slack[j] -= step
+            column = nearest
+        while column:
+            previous = came_from[column]
+            row_of[column] = row_of[previous]
+            column = previous
+    columns = [0] * height
+    for j in range(1, width + 1):
+        if row_of[j]:
+            columns[row_of[j] - 1] = j - 1
+    return columns

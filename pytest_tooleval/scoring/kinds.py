@@ -1,0 +1,47 @@
+"""The kinds of cases: each judges a transcript in its own module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from ..record.metrics import BUILT_IN
+from ..record.results import FailureCategory
+from ..record.transcript import Transcript
+from ..suite.model import CaseKind
+from ..suite.model import ResolvedCase
+from . import calls
+from . import chain
+from . import conversation
+from .arguments_schema import argument_flaw
+from .arguments_schema import score_arguments
+from .judgement import Judgement
+
+KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Judgement]] = {
+    "calls": calls.judge,
+    "chain": chain.judge,
+    "conversation": conversation.judge,
+}
+
+
+def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+    """The judgement on a transcript, with all built-in scores.
+
+    Raises CannotCompare if the suite asks for a comparison that cannot be made.
+    """
+    found = KINDS[case.kind](case, transcript)
+    found.drafts["arguments_valid"] = score_arguments(case, found.calls)
+    return found
+
+
+def failure_category(case: ResolvedCase, found: Judgement, failing: Collection[str]) -> FailureCategory:
+    """The one category of a failed trial; `failing` are the metrics below their thresholds."""
+    own = {metric for metric in failing if metric in BUILT_IN}
+    if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
+        return failure
+    if "arguments_valid" in own:
+        flaw = argument_flaw(case, found.calls)
+        if flaw == "hallucinated_tool" or "no_extra_calls" not in own:
+            return flaw
+    return "surplus_call" if "no_extra_calls" in own else "below_threshold"
