@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,12 @@ def tool(name: str, parameters: Mapping[str, Any] = CITY, **fields: Any) -> dict
 
 def call(name: str, arguments: object = "{}", id: object = "call_1") -> dict[str, Any]:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def calling(name: str, id: str = "c1", **arguments: Any) -> dict[str, Any]:
+    """A message of an assistant that calls one tool."""
+    calls = [call(name, json.dumps(arguments), id)]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def as_json(value: object) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ WEATHER_TOOL = tool(
 )
 TIME_TOOL = tool("get_time")
 
-# Looks up the last message in script.json: what to wait for, raise, return or call. Every call is
-# logged as one line, so that a test can count calls made in any process.
+# Looks up the last message in script.json: what to wait for, raise, return or call; of a list, the next one
+# each time. Every call is logged as one line, so that a test can count calls made in any process.
 _AGENT = """
 import asyncio
 import json
@@ -34,6 +35,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 in_flight = 0
+asked = {}
 
 
 def log(file, line):
@@ -47,6 +49,9 @@ async def answer(messages, tools):
     log("calls.log", prompt)
     scripts = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
     script = scripts[prompt]
+    if isinstance(script, list):
+        script = script[asked.setdefault(prompt, 0)]
+        asked[prompt] += 1
     in_flight += 1
     log("flight.log", in_flight)
     try:
@@ -78,7 +83,9 @@ def call(name: str = "get_weather", **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": json.dumps(arguments)}
 
 
-def case(id: str | None, script: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+def case(
+    id: str | None, script: Mapping[str, Any] | Sequence[Mapping[str, Any]], **fields: Any
+) -> dict[str, Any]:
     """A case that expects the weather of Paris; `script` is what the agent does when asked it."""
     given = {} if id is None else {"id": id}
     return {
@@ -87,7 +94,7 @@ def case(id: str | None, script: Mapping[str, Any], **fields: Any) -> dict[str, 
         "expected_tool": "get_weather",
         "expected_params": {"city": "Paris"},
         **fields,
-        "_script": dict(script),
+        "_script": script,
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import raising
 from .project import right
 from .project import wrong
@@ -196,21 +198,7 @@ def test_under_xdist(project: Project) -> None:
 
 def test_a_rerun_of_the_test_asks_anew(project: Project) -> None:
     pytest.importorskip("pytest_rerunfailures")
-    project.suite(right("a"))
-    project.write(
-        "my_agent.py",
-        """
-        from pathlib import Path
-
-        def answer(messages, tools):
-            asked = Path("asked")
-            if not asked.exists():
-                asked.touch()
-                return {"content": "Let me think."}
-            call = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
-            return {"tool_calls": [{"id": "1", "type": "function", "function": call}]}
-        """,
-    )
+    project.suite(case("a", [{"text": "Let me think."}, {"calls": [call(city="Paris")]}]))
     project.write(
         "test_agent.py",
         "def test_it(tooleval): assert tooleval.run_sync('weather.tooleval.json', 'a').passed\n",

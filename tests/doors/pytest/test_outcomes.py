@@ -120,26 +120,6 @@ def test_no_usable_answer_is_an_error_not_a_failure(
     assert not [text for text in texts if "sk-very-secret-value" in text]
 
 
-def test_one_trial_without_answer_makes_the_case_an_error(project: Project) -> None:
-    project.suite(right("a"), trials=2)
-    project.write(
-        "twofaced.py",
-        """
-        def answer(messages, tools, trial):
-            if trial:
-                raise RuntimeError("second time unlucky")
-            call = {"name": "get_weather", "arguments": {"city": "Paris"}}
-            return {"tool_calls": [{"function": call}]}
-        """,
-    )
-    project.write("tooleval.toml", '[models.twofaced]\ncallable = "twofaced:answer"\n')
-    result = project.run("--tooleval-report=out.json", model="twofaced")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*second time unlucky*(1 of 2 trials)*"])
-    row = project.rows()["a[twofaced]"]
-    assert [trial["error"] is None for trial in row["trials"]] == [True, False]
-
-
 def test_a_model_that_only_lacks_answers_has_not_failed(project: Project) -> None:
     project.suite(raising("a"), raising("b"))
     for gate in ("-q", "--tooleval-fail-under=0.9", "--tooleval-fail-over=errors=0"):

@@ -2,95 +2,59 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import right
 from .project import wrong
 
-# Answers by turns: each prompt has a list of cities, one for each trial, in any order of asking.
-_AGENT = """
-import json
-import threading
-from pathlib import Path
-
-HERE = Path(__file__).parent
-lock = threading.Lock()
-asked = {}
-
-
-async def answer(messages, tools):
-    prompt = messages[-1]["content"]
-    with lock:
-        number = asked[prompt] = asked.get(prompt, -1) + 1
-        with open(HERE / "calls.log", "a", encoding="utf-8") as handle:
-            handle.write(json.dumps(prompt) + "\\n")
-    city = json.loads((HERE / "cities.json").read_text())[number]
-    if city == "error":
-        raise ValueError("the agent is broken")
-    arguments = json.dumps({"city": city})
-    return {"role": "assistant", "content": None, "tool_calls": [
-        {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": arguments}}]}
-"""
-P, F, E = "Paris", "London", "error"
+# A trial that passes, one that fails and one without an answer.
+P, F, E = {"calls": [call(city="Paris")]}, {"calls": [call(city="London")]}, {"error": "out of order"}
 RULE: dict[str, Any] = {"pass": "2/3"}
 
 
-@pytest.fixture
-def trials(project: Project) -> Project:
-    project.write("my_agent.py", _AGENT)
-    project.suite(right("a"))
-    return project
-
-
-def ask(project: Project, cities: Sequence[str], *options: str) -> pytest.RunResult:
-    project.write("cities.json", json.dumps(cities))
-    return project.run(*options, "--tooleval-report=out.json", "--tooleval-history=off")
-
-
 @pytest.mark.parametrize(
-    ("rule", "cities", "outcome", "reason"),
+    ("rule", "trials", "outcome", "reason"),
     [
         ("mean", [P, P, P], "passed", ""),
         ("2/3", [E, P, P], "passed", ""),
-        (
-            "2/3",
-            [P, F, F],
-            "failed",
-            '1 of 3 trials passed, needs 2: city: expected "Paris", got "London"',
-        ),
-        ("any", [E, F, F], "error", "agent: my_agent:answer raised ValueError: the agent is broken*"),
+        ("2/3", [P, F, F], "failed", '1 of 3 trials passed, needs 2: city: expected "Paris", got*'),
+        ("any", [E, F, F], "error", "agent: my_agent:answer raised ValueError: out of order*"),
+        ("mean", [P, E, P], "error", "*out of order*(1 of 3 trials)*"),
     ],
 )
 def test_the_rule_makes_the_verdict(
-    trials: Project, rule: str, cities: list[str], outcome: str, reason: str
+    project: Project, rule: str, trials: list[dict[str, Any]], outcome: str, reason: str
 ) -> None:
+    project.suite(case("a", trials))
     several = [] if "/" in rule else ["--tooleval-trials=3"]
-    result = ask(trials, cities, f"--tooleval-pass={rule}", *several)
-    row = trials.rows()["a[agent]"]
+    result = project.run(f"--tooleval-pass={rule}", *several, "--tooleval-report=out.json")
+    row = project.rows()["a[agent]"]
     assert row["outcome"] == outcome
-    assert (row["pass_rule"], row["passes"]) == (rule, cities.count(P))
-    assert row["scored"] == 3 - cities.count(E)
+    assert (row["pass_rule"], row["passes"]) == (rule, trials.count(P))
+    assert row["scored"] == 3 - trials.count(E)
+    assert sorted(trial["error"] is None for trial in row["trials"]) == sorted(
+        each != E for each in trials
+    )
     assert result.ret == (0 if outcome == "passed" else 1)
     result.stdout.fnmatch_lines([f"*{reason}"] if reason else [])
 
 
-def test_pass_at_k_is_in_the_table_and_in_reports(trials: Project) -> None:
-    xml = ("--junitxml=out.xml", "-ojunit_family=xunit1")
-    result = ask(
-        trials, [P, F, P], "--tooleval-trials=3", "-v", "--tooleval-fail-under=pass^1=0.6", *xml
-    )
+def test_pass_at_k_is_in_the_table_and_in_reports(project: Project) -> None:
+    project.suite(case("a", [P, F, P], trials=3))
+    files = ("--junitxml=out.xml", "-ojunit_family=xunit1", "--tooleval-report=out.json")
+    result = project.run("-v", "--tooleval-fail-under=pass^1=0.6", *files)
     result.stdout.fnmatch_lines(["model *pass@3  pass^3*", "agent *1.00    0.00*"])
     result.stdout.fnmatch_lines(["agent passed: *; pass^1: 0.67 >= 0.60*"])
-    reliability = trials.document()["models"][0]["reliability"]
+    reliability = project.document()["models"][0]["reliability"]
     assert reliability["trials"] == 3
     assert reliability["pass@k"] == pytest.approx({"1": 2 / 3, "2": 1.0, "3": 1.0})
     assert reliability["pass^k"] == pytest.approx({"1": 2 / 3, "2": 1 / 3, "3": 0.0})
-    assert 'name="tooleval.passes" value="2/3"' in (trials.path / "out.xml").read_text()
+    assert 'name="tooleval.passes" value="2/3"' in (project.path / "out.xml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -107,11 +71,11 @@ def test_pass_at_k_is_in_the_table_and_in_reports(trials: Project) -> None:
     ],
 )
 def test_the_rule_of_the_file(
-    trials: Project, options: tuple[str, ...], a: tuple[str, int], b: tuple[str, int]
+    project: Project, options: tuple[str, ...], a: tuple[str, int], b: tuple[str, int]
 ) -> None:
-    trials.suite(right("a", **RULE), right("b"), trials=2, **{"pass": "any"})
-    ask(trials, [P] * 5, *options)
-    rows = trials.rows()
+    project.suite(right("a", **RULE), right("b"), trials=2, **{"pass": "any"})
+    project.run(*options, "--tooleval-report=out.json")
+    rows = project.rows()
     found = [(rows[name]["pass_rule"], len(rows[name]["trials"])) for name in ("a[agent]", "b[agent]")]
     assert found == [a, b]
 
@@ -127,9 +91,9 @@ def test_the_rule_of_the_file(
         ),
     ],
 )
-def test_rules_that_cannot_be_in_a_file(trials: Project, fields: dict[str, Any], message: str) -> None:
-    trials.suite(right("a", **fields))
-    result = ask(trials, [P])
+def test_rules_that_cannot_be_in_a_file(project: Project, fields: dict[str, Any], message: str) -> None:
+    project.suite(right("a", **fields))
+    result = project.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([f"*weather.tooleval.json:*{message}"])
 

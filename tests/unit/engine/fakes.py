@@ -12,6 +12,7 @@ from typing import Any
 
 from builders import tool
 
+from pytest_tooleval.engine import runner
 from pytest_tooleval.engine.asking import received
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.gateway import ModelGateway
@@ -92,7 +93,8 @@ class FakeClient:
 
 
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
-    """Make gateways talk to these clients, by the model's label."""
+    """Make gateways talk to these clients, by the model's label, and load none of their own."""
+    monkeypatch.setattr(runner, "load_client", lambda spec: None)
     monkeypatch.setattr(received, "make_client", lambda spec: clients[spec.label])
 
 
