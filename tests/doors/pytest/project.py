@@ -24,8 +24,8 @@ WEATHER_TOOL = tool(
 )
 TIME_TOOL = tool("get_time")
 
-# Looks up the last message in script.json: what to wait for, raise, return or call; of a list, the next one
-# each time. Every call is logged as one line, so that a test can count calls made in any process.
+# Looks up the last message in script.json: what to wait for, raise, return or call; of a list, the next
+# one each time. Every call is logged as one line, so that a test can count calls made in any process.
 _AGENT = """
 import asyncio
 import json
