@@ -55,8 +55,9 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
                 yield Finding((*place, *where), message)
+        taken = _taken(tool)
         for name in parameters.get("required", ()):
-            if not _takes(tool, name):
+            if taken is not None and name not in taken:
                 closed = parameters.get("additionalProperties") is False
                 effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
@@ -144,8 +145,9 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
         if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
     ]
     known = {parameter: None for tool in acceptable for parameter in described(_parameters(tool))}
+    takes = [(tool, _taken(tool)) for tool in acceptable]
     for name, expected in params.items() if acceptable else ():
-        taking = [tool for tool in acceptable if _takes(tool, name)]
+        taking = [tool for tool, taken in takes if taken is None or name in taken]
         if not taking:
             yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
             continue
@@ -165,8 +167,9 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
         return None
 
 
-def _takes(tool: Tool, name: str) -> bool:
-    return name in described(_parameters(tool)) or allows_others(_parameters(tool))
+def _taken(tool: Tool) -> set[str] | None:
+    """The parameters that a tool takes; None if it takes any."""
+    return None if allows_others(_parameters(tool)) else set(described(_parameters(tool)))
 
 
 def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
