@@ -122,8 +122,8 @@ def test_two_runs_write_one_cassette_and_lose_nothing(project: Project) -> None:
         result = project.run("--tooleval-cassette=tapes", "--tooleval-record=none", model="served")
         result.assert_outcomes(passed=60)
         assert server.requests == asked
-        for tape in Path(project.path, "tapes").iterdir():
-            assert tape.read_bytes().endswith(b"\n")
+        for written in Path(project.path, "tapes").iterdir():
+            assert written.read_bytes().endswith(b"\n")
 
 
 def test_the_same_question_of_two_cases_is_paid_for_once(project: Project) -> None:
