@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import textwrap
+import time
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +178,28 @@ class Project:
         self, *args: str, model: str | None = "agent", timeout: float = 180
     ) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*_command(args, model), timeout=timeout)
+
+    @contextmanager
+    def started(
+        self, *args: str, model: str | None = "agent", **options: Any
+    ) -> Iterator[subprocess.Popen[str]]:
+        """pytest in a process, which ends with the block; `options` are those of Popen."""
+        given = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **options}
+        command = [sys.executable, "-m", "pytest", *_command(args, model)]
+        process = subprocess.Popen(command, cwd=self.path, text=True, **given)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def wait_for(self, file: str, text: str, process: subprocess.Popen[str], times: int = 1) -> None:
+        """Until the running process has written this text so often."""
+        deadline, path = time.monotonic() + 120, self.path / file
+        while not path.exists() or path.read_text(encoding="utf-8").count(text) < times:
+            assert time.monotonic() < deadline, f"no {times} times {text!r} in {file}"
+            assert process.poll() is None
+            time.sleep(0.02)
 
     def log(self, name: str) -> list[Any]:
         path = self.path / f"{name}.log"

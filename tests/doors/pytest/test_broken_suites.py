@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from .project import WEATHER_TOOL
 from .project import Project
 from .project import right
 
-VALID = {
-    "name": "Weather",
-    "tools": [WEATHER_TOOL],
-    "test_cases": [{"id": "a", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}],
-}
-
-
-def broken(**changes: object) -> bytes:
-    return json.dumps({**VALID, **changes}, indent=1).encode()
-
-
-def one_case(**changes: object) -> bytes:
-    [case] = VALID["test_cases"]
-    assert isinstance(case, dict)
-    return broken(test_cases=[{**case, **changes}])
-
-
+CASE = '{"name": "Weather", "tools": [], "test_cases": [{"prompt": "?", "expected_tool": null, %s}]}'
+# Of each kind of mistake one; tests/unit/suite has all.
 SAMPLE = {
     "empty": b"",
     "not json": b"{'name': 1}",
-    "cut off": broken()[:200],
+    "cut off": CASE[:30].encode(),
     "a list": b"[]",
-    "a number": b"1",
-    "utf-16": broken().decode().encode("utf-16"),
-    "latin-1": one_case(prompt="Größe").replace(b"\\u00f6", b"\xf6"),
+    "utf-16": CASE.encode("utf-16"),
+    "latin-1": (CASE % '"id": "Größe"').encode("latin-1"),
     "nul": b"\x00" * 10,
     "deep": b"[" * 100_000,
-    "deep inside": broken().replace(b'"Weather"', b'{"a":' * 50_000 + b"1" + b"}" * 50_000, 1),
-    "nan": one_case(expected_params={"city": float("nan")}),
-    "repeated key": broken().replace(b'"name": "Weather"', b'"name": "a", "name": "b"', 1),
-    "no name": json.dumps({"tools": [], "test_cases": []}).encode(),
-    "unknown field": one_case(expected_parms={"city": "Paris"}),
-    "no prompt": broken(test_cases=[{"expected_tool": None}]),
-    "wrong type": one_case(prompt=5),
-    "unknown tool": one_case(expected_tool="get_wether"),
-    "both expectations": one_case(expected_calls=[]),
-    "id with brackets": one_case(id="a[b]"),
-    "id with an escape": one_case(id="\x1b[31m"),
-    "bad threshold": one_case(thresholds={"overall": 2}),
-    "unknown metric": one_case(thresholds={"overal": 1}),
-    "bad tag": one_case(tags=["a b"]),
-    "bad matcher": one_case(expected_params={"city": {"$anyof": []}}),
-    "bad schema": broken(
-        tools=[{"type": "function", "function": {"name": "x", "parameters": {"type": "objekt"}}}]
-    ),
-    "lone surrogate in a name": broken(name="\ud83d"),
+    "deep inside": CASE.replace('"Weather"', '{"a":' * 50_000 + "1" + "}" * 50_000).encode(),
+    "nan": (CASE % '"expected_params": {"city": NaN}').encode(),
+    "repeated key": (CASE % '"id": "a", "id": "b"').encode(),
+    "no name": b'{"tools": [], "test_cases": []}',
+    "unknown field": (CASE % '"expected_parms": {}').encode(),
+    "wrong type": (CASE % '"tags": 5').encode(),
+    "unknown tool": (CASE % '"forbidden_calls": ["get_wether"]').encode(),
+    "id with an escape": (CASE % '"id": "\\u001b[31m"').encode(),
+    "unknown metric": (CASE % '"thresholds": {"overal": 1}').encode(),
+    "lone surrogate in a name": CASE.replace("Weather", "\\ud83d").replace("%s", '"id": "a"').encode(),
 }
 
 
 def test_every_problem_of_a_file_is_listed(project: Project) -> None:
-    (project.path / "bad.tooleval.json").write_bytes(
-        one_case(expected_parms={}, prompt=5, thresholds={"overal": 1})
+    project.write(
+        "bad.tooleval.json", CASE % '"expected_parms": {}, "tags": 5, "thresholds": {"overal": 1}'
     )
     result = project.run()
     lines = [line for line in result.outlines if line.startswith("bad.tooleval.json:")]
@@ -93,7 +66,7 @@ def test_good_suites_run_beside_broken_ones_if_asked_to(project: Project) -> Non
 
 
 def test_a_bom_is_accepted_or_named(project: Project) -> None:
-    (project.path / "bom.tooleval.json").write_bytes(b"\xef\xbb\xbf" + broken())
+    (project.path / "bom.tooleval.json").write_bytes(b"\xef\xbb\xbf" + (CASE % '"id": "a"').encode())
     result = project.run("--co", "-q")
     assert "INTERNALERROR" not in result.stdout.str()
     if result.ret:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-import time
 import xml.etree.ElementTree as ET
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .project import Project
 from .project import call
@@ -203,19 +202,20 @@ def test_a_rerun_asks_anew(project: Project) -> None:
         assert len(names) == len(set(names)) > 0
 
 
+@contextmanager
+def started(project: Project, name: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that has come to its first case."""
+    with project.started(CASSETTE, f"--tooleval-events={name}.jsonl") as process:
+        project.wait_for(f"{name}.jsonl", "case_started", process)
+        yield process
+
+
 def test_two_runs_at_once_ask_each_question_once(project: Project) -> None:
     cases = [case(f"c{i}", {"calls": [call(city="Paris")], "until": "go"}) for i in range(60)]
     project.suite(*cases)
-    first, second = (start(project, f"{name}.jsonl") for name in ("first", "second"))
-    try:
-        wait_for(project.path / "first.jsonl", "case_started", first)
-        wait_for(project.path / "second.jsonl", "case_started", second)
+    with started(project, "first") as first, started(project, "second") as second:
         project.write("go", "")
         outputs = [each.communicate(timeout=120)[0] for each in (first, second)]
-    finally:
-        for each in (first, second):
-            each.kill()
-            each.wait()
     assert all("60 passed" in output for output in outputs), outputs
     assert sorted(project.calls) == sorted(f"c{i}" for i in range(60))
     assert len(entries(project)) == 60
@@ -223,19 +223,13 @@ def test_two_runs_at_once_ask_each_question_once(project: Project) -> None:
 
 def test_a_run_that_is_killed_leaves_its_questions_to_the_others(project: Project) -> None:
     project.suite(case("a", {"calls": [call(city="Paris")], "until": "go"}))
-    first = start(project, "first.jsonl")
-    try:
-        wait_for(project.path / "calls.log", "Paris", first)
-        second = start(project, "second.jsonl")
-        wait_for(project.path / "second.jsonl", "case_started", second)
-        assert project.calls == ["a"]
-        first.kill()
-        project.write("go", "")
-        assert "1 passed" in second.communicate(timeout=120)[0]
-    finally:
-        for each in (first, second):
-            each.kill()
-            each.wait()
+    with started(project, "first") as first:
+        project.wait_for("calls.log", "Paris", first)
+        with started(project, "second") as second:
+            assert project.calls == ["a"]
+            first.kill()
+            project.write("go", "")
+            assert "1 passed" in second.communicate(timeout=120)[0]
     assert project.calls == ["a", "a"]
 
 
@@ -244,22 +238,3 @@ def test_each_question_is_asked_once_under_xdist(project: Project) -> None:
     project.suite(same, {**same, "id": "b"})
     project.run_subprocess("-n", "2").assert_outcomes(passed=2)
     assert project.calls == ["a"]
-
-
-def start(project: Project, events: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pytest", CASSETTE, "--tooleval-model=agent"]
-    return subprocess.Popen(
-        [*command, f"--tooleval-events={events}"],
-        cwd=project.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
-    while not (path.exists() and text in path.read_text(encoding="utf-8")):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)

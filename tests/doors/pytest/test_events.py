@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import TypeVar
 
 import msgspec
@@ -178,17 +176,12 @@ def test_a_reader_that_goes_does_not_end_the_run(project: Project) -> None:
     project.suite(right("a"), right("b"))
     reading, writing = os.pipe()
     option = f"--tooleval-events={writing}"
-    pytest_ = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "--tooleval-model=agent", option],
-        pass_fds=[writing],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    os.close(writing)
-    with open(reading, "rb", buffering=0) as file:
-        line = file.readline()
-    output, _ = pytest_.communicate()
+    with project.started(option, pass_fds=[writing]) as process:
+        os.close(writing)
+        with open(reading, "rb", buffering=0) as file:
+            line = file.readline()
+        output, _ = process.communicate()
     assert isinstance(msgspec.json.decode(line, type=Event), RunStarted)
-    assert pytest_.returncode == 0
+    assert process.returncode == 0
     assert "2 passed" in output
     assert f"{option}: stopped writing events: Broken pipe" in output

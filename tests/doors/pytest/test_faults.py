@@ -109,25 +109,14 @@ def test_a_reader_that_goes_takes_nothing_along(project: Project) -> None:
     project.suite(
         right("quick"), case("slow", {"calls": [call(city="Paris")], "until": "go"}), right("c")
     )
-    args = ("-v", "--tooleval-model=agent", "--tooleval-report=out.json")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *args],
-        cwd=project.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
+    with project.started("-v", "--tooleval-report=out.json", stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         assert any("quick" in line for line in process.stdout)
         process.stdout.close()
         project.write("go", "")
         process.wait(60)
-        assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
-    finally:
-        process.kill()
-        process.wait()
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
     with pytest.raises(ToolevalError, match="0 runs finished"):
         History(project.path / ".tooleval").find("latest")

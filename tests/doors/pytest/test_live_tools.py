@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from unit.mcp.servers import stdio_command
 
 from pytest_tooleval.cli import main
 
@@ -115,20 +114,6 @@ def test_a_record_of_other_scoring_rules_is_scored_again_with_the_servers_tools(
     assert "its tools are on a server, which only a run of pytest asks" in done.output
 
 
-def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:
-    calls = ["get_weather", {"city": "Paris"}], ["delete_all", {}]
-    write(
-        live,
-        *calls,
-        source={"mcp": {"stdio": stdio_command("good")}},
-        valid_prerequisites=["get_weather"],
-        expected_tool="delete_all",
-        expected_params={},
-    )
-    live.run("--tooleval-report=out.json").assert_outcomes(passed=1)
-    assert answers(live) == ["get_weather was run"]
-
-
 def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
     """The suite names it for other cases, and this case is complete without its permission."""
     parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -166,37 +151,26 @@ def test_under_xdist(live: Live) -> None:
         (["find_station"], None, "find_station"),
         (["find_station", "delete_station"], "*", "delete_station"),
         (["delete_station"], "find_station", "delete_station"),
+        (["delete_station"], "delete_station", ""),
+        (["*", "DELETE_STATION"], "*,Delete_Station", ""),
+        # A suite that wants what only reads gets no more, whatever is allowed.
+        (["*"], "*,delete_station", "not wanted"),
+        ([], "delete_station", "not wanted"),
     ],
 )
-def test_without_the_option_nothing_is_asked(
+def test_a_tool_runs_only_if_the_suite_wants_it_and_the_command_line_allows_it(
     live: Live, wanted: list[str], allow: str | None, missing: str
 ) -> None:
-    write(live, FIRST, LAST, live_tools=wanted)
-    result = live.run("--tooleval-report=out.json", allow=allow)
-    result.assert_outcomes(errors=1)
-    (trial,) = live.rows()["chain[agent]"]["trials"]
-    assert shlex.quote(f"--tooleval-allow-tools={missing}") in trial["error"]["message"]
-    assert live.log("asked") == live.log("server") == []
-
-
-@pytest.mark.parametrize(
-    ("wanted", "allow", "ran"),
-    [
-        (["delete_station"], "delete_station", True),
-        (["*", "DELETE_STATION"], "*,Delete_Station", True),
-        # A suite that wants what only reads gets no more, whatever is allowed.
-        (["*"], "*,delete_station", False),
-        ([], "delete_station", False),
-    ],
-)
-def test_what_may_destroy_runs_only_by_name(
-    live: Live, wanted: list[str], allow: str, ran: bool
-) -> None:
+    """What may destroy only by its name; without the option nothing is asked."""
     write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=wanted)
     live.run("--tooleval-report=out.json", allow=allow)
-    assert bool(live.log("server")) is ran
-    if not ran:
+    assert bool(live.log("server")) is (missing == "")
+    (trial,) = live.rows()["chain[agent]"]["trials"]
+    if missing == "not wanted":
         assert answers(live) == ['{"error": "delete_station is not available"}']
+    elif missing:
+        assert shlex.quote(f"--tooleval-allow-tools={missing}") in trial["error"]["message"]
+        assert live.log("asked") == []
 
 
 def test_a_replay_that_lacks_an_answer_needs_the_option(live: Live) -> None:
@@ -231,35 +205,27 @@ def test_only_the_command_line_allows_tools(
 
 
 def test_from_a_python_test(live: Live) -> None:
+    """A suite object has no server."""
     write(live, FIRST, LAST)
     live.write(
         "test_it.py",
         """
-        def test_it(tooleval):
-            assert tooleval.run_sync("s.tooleval.json", "chain").passed
-        """,
-    )
-    live.run("test_it.py").assert_outcomes(passed=1)
-    refused = live.run("test_it.py", allow=None)
-    refused.assert_outcomes(failed=1)
-    refused.stdout.fnmatch_lines(["*ModelError: live_tools: * may run only with *"])
-
-
-def test_a_suite_object_has_no_server(live: Live) -> None:
-    write(live, FIRST, LAST)
-    live.write(
-        "test_it.py",
-        """
+        import pytest
+        from pytest_tooleval import ConfigError
         from pytest_tooleval import load_suite
 
         def test_it(tooleval):
-            tooleval.run_sync(load_suite("s.tooleval.json"), "chain")
+            assert tooleval.run_sync("s.tooleval.json", "chain").passed
+
+        def test_object(tooleval):
+            with pytest.raises(ConfigError, match="suite 'S' takes its tools from an MCP server, "):
+                tooleval.run_sync(load_suite("s.tooleval.json"), "chain")
         """,
     )
-    result = live.run("test_it.py")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*ConfigError: suite 'S' takes its tools from an MCP server, *"])
-    assert live.log("asked") == []
+    live.run("test_it.py").assert_outcomes(passed=2)
+    refused = live.run("test_it.py", allow=None)
+    refused.assert_outcomes(passed=1, failed=1)
+    refused.stdout.fnmatch_lines(["*ModelError: live_tools: * may run only with *"])
 
 
 def test_explain_knows_what_a_server_answered(live: Live) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -39,11 +36,6 @@ def served_cases(project: Project, count: int, file: str = "weather.tooleval.jso
     project.suite(*cases, file=file)
 
 
-def start(*args: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "pytest", *args]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 def wait_until_answered(server: MockServer, count: int) -> None:
     deadline = time.monotonic() + 120
     while server.answered < count:
@@ -55,10 +47,8 @@ def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
     with MockServer(latency=0.1) as server:
         with_server(project, server)
         served_cases(project, CASES)
-        run = start("--tooleval-model=served", "--tooleval-concurrency=8")
-        wait_until_answered(server, CASES // 2)
-        run.send_signal(signal.SIGKILL)
-        run.wait()
+        with project.started("--tooleval-concurrency=8", model="served"):
+            wait_until_answered(server, CASES // 2)
         time.sleep(0.3)  # what was in flight is answered by the server, to nobody
         result = project.run_subprocess("--tooleval-resume", model="served")
         result.assert_outcomes(passed=CASES)
@@ -120,15 +110,20 @@ def test_two_runs_write_one_cassette_and_lose_nothing(project: Project) -> None:
         with_server(project, server)
         served_cases(project, 30)
         served_cases(project, 30, file="other.tooleval.json")
-        options = ("--tooleval-model=served", "--tooleval-cassette=tapes")
-        runs = [start(*options, "-k", "weather"), start(*options, "-k", "weather or other")]
-        assert [run.wait(timeout=60) for run in runs] == [0, 0]
+        tape = "--tooleval-cassette=tapes"
+        with (
+            project.started(tape, "-k", "weather", model="served") as first,
+            project.started(tape, "-k", "weather or other", model="served") as second,
+        ):
+            for run in (first, second):
+                output, _ = run.communicate(timeout=60)
+                assert run.returncode == 0, output
         asked = server.requests
         result = project.run("--tooleval-cassette=tapes", "--tooleval-record=none", model="served")
         result.assert_outcomes(passed=60)
         assert server.requests == asked
-        for tape in Path(project.path, "tapes").iterdir():
-            assert tape.read_bytes().endswith(b"\n")
+        for written in Path(project.path, "tapes").iterdir():
+            assert written.read_bytes().endswith(b"\n")
 
 
 def test_the_same_question_of_two_cases_is_paid_for_once(project: Project) -> None:

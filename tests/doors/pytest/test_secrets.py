@@ -23,38 +23,11 @@ from .test_resume import with_server
 KEY = "sk-planted-0123456789abcdef"
 
 
-def test_no_key_is_left_in_logs_of_other_libraries(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLANTED_API_KEY", KEY)
-    project.write(
-        "my_agent.py",
-        """
-        import logging
-        import os
-
-        def answer(messages, tools):
-            key = os.environ["PLANTED_API_KEY"]
-            logging.getLogger("openai").debug("sent %s", {"api-key": key})
-            try:
-                raise ValueError(key)
-            except ValueError:
-                logging.getLogger("httpx").exception("failed")
-            return "no"
-        """,
-    )
-    project.suite(right("a"))
-    options = ("-rA", "--log-level=DEBUG", "--log-file=run.log", "--log-cli-level=DEBUG")
-    result = project.run(*options)
-    assert "sent {'api-key': '[secret]'}" in result.stdout.str()
-    assert "sent {'api-key': '[secret]'}" in (project.path / "run.log").read_text()
-    assert leaks(project, result.stdout.str(), result.stderr.str()) == []
-
-
 TALKATIVE = """
     import asyncio
     import logging
     import os
+    import subprocess
     import sys
     import threading
     import warnings
@@ -68,6 +41,9 @@ TALKATIVE = """
             warnings.warn(text)
             threading.Thread(target=print, args=[text]).start()
             await asyncio.sleep(0.005)
+        if sys.platform != "win32" and "--capture=sys" not in sys.argv:  # which has no descriptor
+            server = ["sh", "-c", r"printf 'printed \\033[2J\\n' >&2"]
+            subprocess.run(server, stderr=sys.stderr)
         return "no"
 """
 
@@ -89,31 +65,10 @@ def test_what_an_agent_prints_and_warns_of_is_safe(
     files = (project.path / "junit.xml").read_text(encoding="utf-8")
     assert "before\\x1b[2J [secret] of What is the weather" in shown
     assert "before\\x1b[2J [secret] of What is the weather" in files
+    assert "printed \\x1b[2J" in shown or sys.platform == "win32" or "--capture=sys" in args
     assert "\x1b" not in shown + files
     assert "#x1B" not in files
     assert leaks(project, shown) == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="starts a shell")
-def test_what_a_server_of_an_agent_prints_is_safe(project: Project) -> None:
-    project.write(
-        "my_agent.py",
-        """
-        import subprocess
-        import sys
-
-        def answer(messages, tools):
-            subprocess.run(["sh", "-c", r"printf 'printed \\033[2J\\n' >&2"], stderr=sys.stderr)
-            return "no"
-        """,
-    )
-    project.suite(*(right(f"c{i}") for i in range(40)))
-    result = project.run_subprocess("--junitxml=junit.xml", "-rA")
-    result.assert_outcomes(failed=40)
-    shown = result.stdout.str() + result.stderr.str()
-    assert "printed \\x1b[2J" in shown
-    assert "\x1b" not in shown
-    assert "#x1B" not in (project.path / "junit.xml").read_text(encoding="utf-8")
 
 
 def test_the_output_of_other_tests_stays_as_it_is(
@@ -141,8 +96,13 @@ HOSTILE_LOG = """
     import os
 
     def answer(messages, tools):
-        text = "sent %s\\x1b[2J\\n::error::owned"
-        logging.getLogger("litellm").warning(text, os.environ["PLANTED_LOGIN"])
+        key = os.environ["PLANTED_LOGIN"]
+        logging.getLogger("litellm").warning("sent %s\\x1b[2J\\n::error::owned", key)
+        logging.getLogger("openai").debug("sent %s", {"api-key": key})
+        try:
+            raise ValueError(key)
+        except ValueError:
+            logging.getLogger("httpx").exception("failed")
         return "no"
     """
 
@@ -164,11 +124,13 @@ def test_the_variable_of_any_table_is_kept_out_of_logs(
         """,
     )
     project.suite(right("a"))
-    result = project.run_subprocess("-rA", "--log-cli-level=DEBUG", "--log-file=run.log", model="mine")
-    text = result.stdout.str() + (project.path / "run.log").read_text()
-    assert "sent [secret]\\x1b[2J" in text
-    assert "\x1b" not in text
-    assert "\n::error" not in text
+    options = ("-rA", "--log-level=DEBUG", "--log-file=run.log", "--log-cli-level=DEBUG")
+    result = project.run_subprocess(*options, model="mine")
+    for text in (result.stdout.str(), (project.path / "run.log").read_text()):
+        assert "sent [secret]\\x1b[2J" in text
+        assert "sent {'api-key': '[secret]'}" in text
+        assert "\x1b" not in text
+        assert "\n::error" not in text
     assert leaks(project, result.stdout.str(), result.stderr.str()) == []
 
 
@@ -247,14 +209,6 @@ def test_no_key_is_left_anywhere(project: Project, monkeypatch: pytest.MonkeyPat
     assert result.parseoutcomes()["errors"] >= 1
     assert leaks(project, result.stdout.str(), result.stderr.str()) == []
     assert "sk-" + "x" * 24 in Path(project.path, "tapes/weather.jsonl").read_text()
-
-
-def test_a_key_in_a_config_table_is_refused(project: Project) -> None:
-    project.write("tooleval.toml", f'[models.served]\nmodel = "openai/m"\napi_key = "{KEY}"\n')
-    result = project.run(model="served")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*tooleval.toml:3:1:*environment variable*api_key_env*"])
-    assert KEY not in result.stderr.str()
 
 
 # Of each kind: a canary, and the patterns that people search for.

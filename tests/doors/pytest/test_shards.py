@@ -114,15 +114,9 @@ def test_limits_are_divided(project: Project) -> None:
 
 
 def test_the_money_is_divided(project: Project) -> None:
-    project.write(
-        "my_agent.py",
-        """
-        def answer(messages, tools):
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.5}
-            return {"role": "assistant", "content": "Hi.", "usage": usage}
-        """,
-    )
-    project.suite(*[right(f"c{i}") for i in range(12)])
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.5}
+    message = {"role": "assistant", "content": "Hi.", "usage": usage}
+    project.suite(*(case(f"c{i}", {"returns": message}) for i in range(12)))
     options = ("--tooleval-max-cost=3", "--tooleval-concurrency=1")
     documents = [shard(project, number, 2, *options)["run"] for number in (1, 2)]
     assert [run["spent"]["agent"]["usd"] for run in documents] == [1.5, 1.5]

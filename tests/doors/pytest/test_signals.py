@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,12 @@ from .project import case
 from .project import right
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send")
+WAITING = [right("quick"), *(right(f"c{i}", delay=120) for i in range(8))]
+
+
+def wait_until_asked(project: Project, process: subprocess.Popen[str]) -> None:
+    project.wait_for("calls.log", "\n", process, times=len(WAITING))
+    time.sleep(0.5)  # so that the first case is reported as well
 
 
 @pytest.mark.parametrize(
@@ -29,28 +34,24 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no su
         ([signal.SIGTERM], ()),
         ([signal.SIGTERM, signal.SIGTERM], ()),
         ([signal.SIGHUP], ()),
-        ([signal.SIGINT], ("-pxdist", "-n2")),
-        ([signal.SIGTERM], ("-pxdist", "-n2")),
-        ([signal.SIGHUP], ("-pxdist", "-n2")),
+        ([signal.SIGINT], ("-n2",)),
+        ([signal.SIGTERM], ("-n2",)),
+        ([signal.SIGHUP], ("-n2",)),
     ],
     ids=str,
 )
 def test_a_signal_ends_the_run_at_once_with_what_has_come(
     project: Project, signals: list[int], args: tuple[str, ...]
 ) -> None:
-    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
+    project.suite(*WAITING)
     files = ("--tooleval-report=out.json", "--junitxml=junit.xml")
-    process = _start(project, *files, *args)
-    try:
-        _wait_for(project.path / "calls.log", lines=9, process=process)
+    with project.started(*files, *args) as process:
+        wait_until_asked(project, process)
         begin = time.monotonic()
         for number in signals:
             process.send_signal(number)
         output, _ = process.communicate(timeout=60)
         took = time.monotonic() - begin
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert took < 25.0, output  # a second on an idle machine
     assert len(project.log("cancelled")) == 8
@@ -67,21 +68,14 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
     _assert_kept_but_not_the_latest(project, run["id"])
 
 
-@pytest.mark.parametrize("args", [(), ("-s",), ("-pxdist", "-n2")], ids=str)
+@pytest.mark.parametrize("args", [(), ("-s",), ("-n2",)], ids=str)
 def test_the_run_ends_with_the_program_that_started_it(project: Project, args: tuple[str, ...]) -> None:
-    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
-    process = _start(project, "--tooleval-report=out.json", *args, TOOLEVAL_STOP_ON_EOF="1")
-    assert process.stdin is not None
-    try:
-        _wait_for(project.path / "calls.log", lines=9, process=process)
-        process.stdin.close()
-        code = process.wait(60)
-        assert process.stdout is not None
-        output = process.stdout.read()
-    finally:
-        process.kill()
-        process.wait()
-    assert code == pytest.ExitCode.INTERRUPTED, output
+    project.suite(*WAITING)
+    env = {**os.environ, "TOOLEVAL_STOP_ON_EOF": "1"}
+    with project.started("--tooleval-report=out.json", *args, stdin=subprocess.PIPE, env=env) as process:
+        wait_until_asked(project, process)
+        output, _ = process.communicate(timeout=60)  # which closes its input
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt: standard input has ended !" in output
     assert len(project.log("cancelled")) == 8
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
@@ -91,18 +85,14 @@ def test_a_closed_terminal_ends_the_run(project: Project) -> None:
     """Nothing can be written to it by then."""
     import pty  # not on Windows
 
-    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
+    project.suite(*WAITING)
     own, terminal = pty.openpty()
-    process = _start(project, "--tooleval-report=out.json", stdin=terminal, stdout=terminal)
-    os.close(terminal)
-    try:
-        _wait_for(project.path / "calls.log", lines=9, process=process)
+    with project.started("--tooleval-report=out.json", stdin=terminal, stdout=terminal) as process:
+        os.close(terminal)
+        wait_until_asked(project, process)
         os.close(own)
         process.send_signal(signal.SIGHUP)
         process.wait(60)
-    finally:
-        process.kill()
-        process.wait()
     assert len(project.log("cancelled")) == 8
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
     _assert_kept_but_not_the_latest(project, project.document()["run"]["id"])
@@ -111,18 +101,12 @@ def test_a_closed_terminal_ends_the_run(project: Project) -> None:
 def test_nohup_keeps_the_run_going(project: Project) -> None:
     project.suite(case("slow", {"calls": [call(city="Paris")], "until": "go"}))
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        process = _start(project)
-    finally:
+    with project.started() as process:
         signal.signal(signal.SIGHUP, before)
-    try:
-        _wait_for(project.path / "calls.log", lines=1, process=process)
+        project.wait_for("calls.log", "\n", process)
         process.send_signal(signal.SIGHUP)
         project.write("go", "")
         output, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 0, output
 
 
@@ -173,35 +157,6 @@ def test_our_handler_goes_with_the_run(project: Project) -> None:
     )
     project.run().assert_outcomes(passed=1)
     assert signal.getsignal(signal.SIGTERM) is before
-
-
-def _start(
-    project: Project,
-    *args: str,
-    stdin: int = subprocess.PIPE,
-    stdout: int = subprocess.PIPE,
-    **env: str,
-) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", *args]
-    return subprocess.Popen(
-        command,
-        cwd=project.path,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, **env},
-    )
-
-
-def _wait_for(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        if path.exists() and len(path.read_text().splitlines()) >= lines:
-            time.sleep(0.5)  # so that the first case is reported as well
-            return
-        time.sleep(0.05)
-    raise AssertionError("the agent was not asked in time")
 
 
 def _assert_kept_but_not_the_latest(project: Project, id: str) -> None:

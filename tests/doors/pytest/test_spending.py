@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from mock_server import MockServer
 
 from .project import Project
+from .project import case
 from .project import right
 from .test_resume import served_cases
 from .test_resume import with_server
@@ -65,18 +68,12 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
 
 def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
     """One of an agent that is nested too deeply to be kept, and the cap knows of it."""
-    project.write(
-        "my_agent.py",
-        """
-        def answer(messages, tools):
-            deep = []
-            for _ in range(600):
-                deep = [deep]
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.125}
-            return {"role": "assistant", "content": "Hi.", "extra": deep, "usage": usage}
-        """,
-    )
-    project.suite(*(right(id) for id in "abc"))
+    deep: list[Any] = []
+    for _ in range(300):
+        deep = [deep]
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.125}
+    message = {"role": "assistant", "content": "Hi.", "extra": [deep, deep], "usage": usage}
+    project.suite(*(case(id, {"returns": message}) for id in "abc"))
     options = ("--tooleval-max-cost=0.25", "--tooleval-concurrency=1", "--tooleval-report=out.json")
     result = project.run(*options)
     result.assert_outcomes(errors=3)

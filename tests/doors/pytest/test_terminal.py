@@ -95,26 +95,18 @@ def test_recovered_calls_are_noted(project: Project) -> None:
 
 
 def test_tokens_of_a_callable_are_counted(project: Project) -> None:
-    project.suite(right("a"), right("b"))
-    project.write(
-        "counted.py",
-        """
-        def answer(messages, tools):
-            call = {"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}
-            return {
-                "choices": [{"message": {"role": "assistant", "tool_calls": [call]}}],
-                "usage": {
-                    "prompt_tokens": 1000,
-                    "completion_tokens": 50,
-                    "completion_tokens_details": {"reasoning_tokens": 30},
-                },
-            }
-        """,
-    )
+    paris = {"role": "assistant", "tool_calls": [{"function": call(city="Paris")}]}
+    usage = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 50,
+        "completion_tokens_details": {"reasoning_tokens": 30},
+    }
+    answer = {"returns": {"choices": [{"message": paris}], "usage": usage}}
+    project.suite(case("a", answer), case("b", answer))
     prices = "input_price = 1.0\noutput_price = 2.0\n"
-    project.write("tooleval.toml", f'[models.counted]\ncallable = "counted:answer"\n{prices}')
-    project.run(model="counted").stdout.fnmatch_lines(["cost: $0.0022; spent in this run: $0.0022"])
-    header, row = table(project.run("-v", model="counted"))
+    project.write("tooleval.toml", f'[models.agent]\ncallable = "my_agent:answer"\n{prices}')
+    project.run().stdout.fnmatch_lines(["cost: $0.0022; spent in this run: $0.0022"])
+    header, row = table(project.run("-v"))
     assert [row[header.index(name)] for name in ("tokens", "reasoning")] == ["2,100", "60"]
 
 

@@ -275,39 +275,31 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
 
 def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
     project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
-    refusal = {"type": "refusal", "refusal": "No."}
     written = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
-    parts = {"type": "message", "role": "assistant", "content": [refusal]}
-    runs: dict[str, dict[str, Any]] = {
-        "refused": {"messages": [said("user", "Hi"), said("assistant", "") | {"refusal": "No."}]},
-        "part": {"messages": [said("user", "Hi"), parts]},
-        "incomplete": {
-            "messages": [said("user", "Hi"), {**parts, "content": "S", "status": "incomplete"}]
-        },
-        "filtered": {
-            "messages": [said("user", "Hi"), said("assistant", "") | {"finish_reason": "content_filter"}]
-        },
-        "cut": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "length"},
-        "error": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "error"},
-        "quiet": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "stop"},
-        "lost": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "tool_calls"},
-        "written": {"messages": [said("user", "Hi"), said("assistant", written)]},
-    }
-    option = recorded(project, *({"model": model, **run} for model, run in runs.items()))
-    project.run(option, "--tooleval-report=out.json", model=None)
-    rows = project.rows().values()
-    ends = {row["model"]: row["trials"][0].get("failure") or row["outcome"] for row in rows}
-    assert ends == {
-        "refused": "refused",
-        "part": "refused",
-        "incomplete": "cut_off",
-        "filtered": "blocked",
-        "cut": "cut_off",
-        "error": "error",
-        "quiet": "empty_answer",
-        "lost": "malformed_call",
-        "written": "unexpected_call",
-    }
+    parts = {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}
+    # The answer of the assistant, how the run ended, and what comes of it.
+    ends: list[tuple[dict[str, Any], str, str]] = [
+        (said("assistant", "") | {"refusal": "No."}, "", "refused"),
+        (said("assistant", "") | parts, "", "refused"),
+        (said("assistant", "S") | {"status": "incomplete"}, "", "cut_off"),
+        (said("assistant", "") | {"finish_reason": "content_filter"}, "", "blocked"),
+        (said("assistant", "S"), "length", "cut_off"),
+        (said("assistant", "S"), "error", "error"),
+        (said("assistant", ""), "stop", "empty_answer"),
+        (said("assistant", ""), "tool_calls", "malformed_call"),
+        (said("assistant", written), "", "unexpected_call"),
+    ]
+    runs = [
+        {
+            "model": f"{number} {end}",
+            "messages": [said("user", "Hi"), answer],
+            **({"finish_reason": reason} if reason else {}),
+        }
+        for number, (answer, reason, end) in enumerate(ends)
+    ]
+    project.run(recorded(project, *runs), "--tooleval-report=out.json", model=None)
+    for row in project.rows().values():
+        assert (row["trials"][0].get("failure") or row["outcome"]) == row["model"].split()[1]
 
 
 def test_nothing_costs_less_than_0(project: Project) -> None:

@@ -154,6 +154,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=pr", {}, True),
         ("", {"fail_under": ["0.9"]}, False),
         ("", {"preset": "pr"}, False),
+        ("preset=strict", {"fail_under": ["0.9"]}, False),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
         found = settings(tmp_path, line, **ini).gates
