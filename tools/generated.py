@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
+from pytest_tooleval.matchers.matcher import MATCHERS
 from pytest_tooleval.matchers.modes import DEFAULT_MODE
 from pytest_tooleval.matchers.modes import MODES
-from pytest_tooleval.matchers.shape import MATCHERS
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.record.document import Document
@@ -116,7 +116,7 @@ def modes() -> str:
 
 
 def matchers() -> str:
-    rows = [(f'`{{"{key}": {one.example}}}`', one.meaning) for key, one in MATCHERS.items()]
+    rows = [(f'`{{"{key}": {one.example}}}`', one.says) for key, one in MATCHERS.items()]
     return table(("matcher", "matches"), rows)
 
 

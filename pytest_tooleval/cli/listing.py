@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from ..history import RunSummary
 from ..history import Trend
 from ..history import TrendPoint
-from ..reports.run_text import cases_text
+from ..record.run import RunSummary
+from ..reports.columns import Column
+from ..reports.columns import Record
+from ..reports.columns import cell
+from ..reports.columns import table_of
+from ..reports.columns import value_in
 from ..text import counted
 from ..text import local_time
 from ..text import printable
@@ -22,29 +26,27 @@ from .tables import table
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run."""
+    found = table_of("runs", runs)
     texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
-    return table([_run_cells(run) for run in runs], texts)
+    cells = [
+        {
+            "id": printable(run.id),
+            "when": local_time(run.started),
+            "verdict": run.verdict.lower() + ", good" * run.is_good,
+            "commit": commit_text(run.git),
+            "branch": branch_text(run.git),
+            "models": short(", ".join(run.models)),
+            **{each.title: _cell(record, each) for each in found.columns},
+            "gates failed": str(run.gates_failed or ""),
+            "tags": " ".join(run.tags),
+        }
+        for run, record in zip(runs, found.records, strict=True)
+    ]
+    return table(cells, texts)
 
 
-def _run_cells(run: RunSummary) -> dict[str, str]:
-    return {
-        "id": printable(run.id),
-        "when": local_time(run.started),
-        "verdict": run.verdict.lower() + ", good" * run.is_good,
-        "commit": commit_text(run.git),
-        "branch": branch_text(run.git),
-        "models": short(", ".join(run.models)),
-        "pass rate": score_text(run.pass_rate),
-        "passed": f"{run.passed}/{cases_text(run.cases, run.selected)}",
-        "failed": str(run.failed or ""),
-        "errors": str(run.errors or ""),
-        "tolerated": str(run.tolerated or ""),
-        "skipped": str(run.skipped or ""),
-        "overall": score_text(run.overall),
-        "cost": "" if run.cost_usd is None else f"${run.cost_usd:.4f}",
-        "gates failed": str(run.gates_failed or ""),
-        "tags": " ".join(run.tags),
-    }
+def _cell(record: Record, column: Column) -> str:
+    return "" if column.seldom and not value_in(record, column) else cell(record, column)
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:

@@ -12,12 +12,12 @@ from ..record.run import Run
 from ..reports.confusion import confusion_text
 from ..reports.run_lines import score_lines
 from ..reports.run_lines import verdict_lines
-from ..reports.run_text import ending
 from ..reports.run_text import option_text
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
 from ..text import local_time
 from ..text import printable
+from ..verdicts.words import ending
 from .tables import branch_text
 from .tables import commit_text
 from .tables import short

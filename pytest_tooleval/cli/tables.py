@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ..record.run import Git
-from ..reports.tables import aligned
+from ..reports.aligned import aligned
 from ..text import shown
 
 _BARS = "▁▂▃▄▅▆▇█"

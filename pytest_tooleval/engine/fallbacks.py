@@ -68,7 +68,8 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
     """The parameter for which a request was refused; None for another reason."""
     if status not in _STATUSES:
         return None
-    forced = sent.get("tool_choice") in ("required", "none")
+    choice = sent.get("tool_choice")
+    forced = choice in ("required", "none") or isinstance(choice, Mapping)
     if forced and _NAMES_TOOL_CHOICE.search(text) and not _NOT_OBEYED.search(text):
         return "tool_choice"
     if "max_tokens" in sent and MAX_COMPLETION_TOKENS in text:

@@ -14,9 +14,9 @@ from ..record.calls import ToolCall
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
-from ..record.untrusted import as_mapping
 from ..suite.model import ResolvedCase
 from .asking.context import sampling_for
+from .clients.base import PAUSED
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
 from .others import Models
@@ -24,6 +24,7 @@ from .toolbox import Toolbox
 from .toolbox import ends_chain
 
 _REFUSED: CallStatus = "refused"
+_MOST_PAUSES = 20
 
 
 def player_request(
@@ -63,6 +64,10 @@ class Player:
                 for each in answer:
                     messages += [_said(each), *each.answers]
                 return replies
+            if answer.finish_reason == PAUSED and not answer.calls and len(replies) < _MOST_PAUSES:
+                replies.append(answer)
+                messages.append(_said(answer))
+                continue
             goes_on = len(replies) + 1 < case.max_rounds and not self._ends(answer)
             replies.append(await self._answered(answer, messages, toolbox) if goes_on else answer)
             if not replies[-1].answers:
@@ -128,7 +133,7 @@ def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[
         call.name
         and call.arguments is not None
         and member.get("id") == id
-        and as_mapping(member.get("function")).get("name") == call.name
+        and ToolCall.coerce(member).name == call.name
         for member, call, id in zip(raw, calls, ids, strict=True)
     )
 

@@ -8,10 +8,13 @@ from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
 from ..record.transcript import Taken
+from ..record.transcript import searches_in
 from ..record.transcript import text_of
 from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
+from .tool_features import choice_text
+from .tool_features import name_of
 
 # A reply, or all replies of an agent that has run its own loop.
 Answered = Reply | tuple[Reply, ...]
@@ -30,8 +33,8 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     Calls that the model wrote as text are recovered, unless it was told not to call.
     """
     message = dict(answer.message)
-    tool_names = [tool["function"]["name"] for tool in request.tools]
-    asked = request.tool_choice if request.tools else None
+    tool_names = list(map(name_of, request.tools))
+    asked = choice_text(request.tool_choice) if request.tools else None
     tool_choice = answer.fallbacks.get("tool_choice", asked)
     text = text_of(message)
     calls, format = calls_in(message, "" if tool_choice == "none" else text, tool_names)
@@ -39,6 +42,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     return Reply(
         message=message,
         calls=calls,
+        searches=searches_in(message),
         format=format,
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),

@@ -15,6 +15,7 @@ from ..jsonschemas.providers import troubles
 from ..text import first_few
 from ..text import printable
 from .models.spec import ModelSpec
+from .tool_features import functions_of
 
 
 class ToolSchemas:
@@ -29,8 +30,8 @@ class ToolSchemas:
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """The parts of schemas that the model is not shown, as fallbacks. ModelError if refused."""
         changes = {}
-        for tool in tools if self._providers else ():
-            function = tool["function"]
+        functions = functions_of(tools) if self._providers else ()
+        for function in functions:
             found = self._troubles(function)
             refused = next((one for one in found if self._providers & {*one.refused}), None)
             if refused is not None and self._refuses:

@@ -5,7 +5,6 @@ from .store import FILE
 from .store import History
 from .store import Pruned
 from .store import load_side
-from .summaries import RunSummary
 from .trends import Trend
 from .trends import TrendPoint
 from .trends import Trends
@@ -15,7 +14,6 @@ __all__ = [
     "FILE",
     "History",
     "Pruned",
-    "RunSummary",
     "RunWriter",
     "Trend",
     "TrendPoint",

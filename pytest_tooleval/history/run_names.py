@@ -14,21 +14,7 @@ from ..text import printable
 from ..verdicts.sides import RUN_WORD
 
 # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
-_COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
-_ANSWERED = (
-    "EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome IN ('passed', 'failed')) "
-    "AND (gates_passed OR NOT EXISTS "
-    "(SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'error'))"
-)
-_NONE_FAILED = (
-    "NOT EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'failed' AND NOT tolerated)"
-)
-# A run with a drop, with a selection of cases, or during an outage must not become the baseline.
-WHICH = {
-    "latest": _COMPLETE,
-    "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT dropped AND NOT partial "
-    f"AND {_ANSWERED} AND {_NONE_FAILED}",
-}
+_WHICH = {"latest": "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))", "good": "good"}
 _SAID = {
     "latest": "finished",
     "good": "without errors or failures",
@@ -94,7 +80,7 @@ def _find_newest(
     holding: Collection[tuple[str, str]],
 ) -> str:
     word, branch, back = name["word"], name["branch"], int(name["back"] or 0)
-    which = WHICH[word] + ("" if branch is None else " AND branch = :branch")
+    which = _WHICH[word] + ("" if branch is None else " AND branch = :branch")
     bound = {"branch": branch, "back": back}
     newest = f"FROM runs WHERE {which} ORDER BY started DESC, number DESC"
     if word == "good" and holding:

@@ -1,7 +1,7 @@
 """The tables of the history.
 
-A case is line `place` of its block. The other columns of `cases` are copies for listing, trends and
-filters.
+A case is line `place` of its block; the other columns of `cases` are copies for trends and filters. Sums
+are stored once a run is finished. Until then, and if it never does, they are made of its cases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 10
+VERSION = 11
 
 _TABLES = (
     """
@@ -23,12 +23,9 @@ _TABLES = (
         branch TEXT,
         finished INTEGER NOT NULL DEFAULT 0,
         exitstatus INTEGER,
-        partial INTEGER NOT NULL DEFAULT 0,
-        dropped INTEGER NOT NULL DEFAULT 0,  -- lower than the baseline, which may be chance
-        unsure INTEGER NOT NULL DEFAULT 0,  -- a gate or the comparison is inconclusive
-        gates_passed INTEGER NOT NULL DEFAULT 0,
-        gates_failed INTEGER NOT NULL DEFAULT 0,
+        good INTEGER NOT NULL DEFAULT 0,
         run BLOB NOT NULL,          -- JSON: Run
+        summary BLOB,               -- JSON: RunSummary
         gates BLOB NOT NULL DEFAULT '[]',
         baseline BLOB NOT NULL DEFAULT 'null'
     )
@@ -46,6 +43,15 @@ _TABLES = (
         file TEXT NOT NULL,
         name TEXT NOT NULL,
         PRIMARY KEY (run, file, name)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE sums (
+        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+        place TEXT NOT NULL,        -- a suite's name or a file; empty: all
+        model TEXT NOT NULL,        -- empty: all
+        sums BLOB NOT NULL,         -- JSON: Sums
+        PRIMARY KEY (run, place, model)
     ) WITHOUT ROWID
     """,
     """
@@ -68,25 +74,17 @@ _TABLES = (
         name TEXT NOT NULL,
         model TEXT NOT NULL,
         outcome TEXT NOT NULL,
-        tolerated INTEGER NOT NULL,
         overall REAL,
-        weight REAL NOT NULL,
         passes INTEGER NOT NULL,
         scored INTEGER NOT NULL,
-        cost_usd REAL,
         content TEXT NOT NULL,      -- hash of what is asked and expected
-        suite_content TEXT NOT NULL,
         suite_cases INTEGER NOT NULL,
         UNIQUE (run, nodeid)
     )
     """,
     "CREATE INDEX cases_by_name ON cases (name, suite, run)",
-    # Covers listings and trends of suites, which then do not read the rows.
-    """
-    CREATE INDEX cases_in_short ON cases
-        (run, suite, model, outcome, tolerated, overall, weight, passes, scored, cost_usd, suite_content,
-         suite_cases)
-    """,
+    # Covers filters and the choice of a baseline, which then do not read the rows.
+    "CREATE INDEX cases_in_short ON cases (run, suite, file, model)",
 )
 
 

@@ -29,6 +29,7 @@ from ..record.gates import Gate
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.run import Run
+from ..record.run import RunSummary
 from ..text import printable
 from ..verdicts.sides import Side
 from ..verdicts.sides import suites_in
@@ -39,8 +40,8 @@ from .database import Database
 from .run_names import find_run
 from .running import has_died
 from .summaries import RUN_COLUMNS
-from .summaries import RunSummary
 from .summaries import list_runs
+from .summaries import stored_cases
 from .summaries import stored_run
 from .trends import Trend
 from .trends import Trends
@@ -138,21 +139,18 @@ class History:
         self, id: str, type: type[_Case]
     ) -> tuple[Run, list[_Case], list[Gate], Comparison | None]:
         dead = self._dead()
-        read = msgspec.json.Decoder(type).decode_lines
         with self._database.reading() as connection:
             number, gates, baseline, *columns = self._row(
                 connection, id, f"number, gates, baseline, {RUN_COLUMNS}"
             )
             run = stored_run(columns, dead)
-            blocks = connection.execute("SELECT cases FROM blocks WHERE run = ? ORDER BY id", (number,))
-            # The last result of a case that ran again counts.
-            found = {case.nodeid: case for (data,) in blocks for case in read(zlib.decompress(data))}
+            cases = stored_cases(connection, number, type)
             judged = (
                 msgspec.json.decode(gates, type=list[Gate]),
                 msgspec.json.decode(baseline, type=Comparison | None),
             )
         order = file_order(asked.model for asked in run.models)
-        return run, sorted(found.values(), key=order), *judged
+        return run, sorted(cases, key=order), *judged
 
     def case(self, id: str, nodeid: str) -> CaseResult:
         """One whole case of a run, with its transcripts."""

@@ -1,85 +1,81 @@
-"""Summaries of runs."""
+"""Summaries of runs, and the sums that they consist of."""
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Container
 from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec import structs
 
-from ..record.run import Git
+from ..record.results import CaseRow
 from ..record.run import Run
+from ..record.run import RunSummary
 from ..record.run import Status
-from ..reports.run_text import Outcome
-from ..reports.run_text import ending
-from ..reports.run_text import run_verdict
+from ..record.summary import Summary
 from ..suite.discovery import SUITE_ENDING
-from .run_names import WHICH
+from ..verdicts.summary import rows_document
+from ..verdicts.summary import summarise
+from ..verdicts.words import run_summary
+from ..verdicts.words import sums_of
 
 RUN_COLUMNS = "runs.run, finished, updated"
-# Weighted as in the result document, without errors and skipped cases; NULL without a number.
-PASS_RATE = """
-    SUM(CASE WHEN outcome = 'passed' THEN weight ELSE 0 END)
-    / SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END) AS pass_rate
-"""
-OVERALL = """
-    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END)
-    / SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END) AS overall
-"""
-_FIGURES = f"""
-    COUNT(*) AS cases, SUM(outcome = 'passed') AS passed, SUM(outcome = 'failed') AS failed,
-    SUM(outcome = 'error') AS errors, SUM(tolerated) AS tolerated, SUM(outcome = 'skipped') AS skipped,
-    {PASS_RATE}, {OVERALL}, SUM(cost_usd) AS cost_usd
-"""
+
+_Case = TypeVar("_Case", bound=CaseRow)
 
 
-class OfRun(Struct, frozen=True, kw_only=True):
-    """What summaries and trends copy from a run."""
+class Sums(Struct, frozen=True):
+    """Sums over the cases of a place (a suite's name, a file, or all) on a model, or on all.
 
-    id: str
-    started: str
-    status: Status
-    exitstatus: int | None
-    ending: str  # why it is incomplete; empty if it is complete
-    scoring_version: int
-    git: Git | None
-
-
-class RunSummary(OfRun, frozen=True, kw_only=True):
-    """A run and its figures; `pass_rate` and `overall` are weighted over cases, None without a number.
-
-    `models` are those with a case, `suites` the names of all suites. The `duration_s` of an unfinished
-    run is the time to its last result. `selected` counts the selected cases of the whole run. `cost_usd`
-    sums the known costs, None without any. `outcome` marks the `verdict`. Listed for one model or suite,
-    `models` and the figures are only for that (and `selected` is 0), but the verdict, suites, gates and
-    `tags` are those of the whole run.
+    `suite_cases` are all cases of the suite, selected or not. `content` is the hash of its file.
     """
 
-    outcome: Outcome
-    verdict: str
-    duration_s: float
-    models: tuple[str, ...] = ()
-    suites: tuple[str, ...] = ()
-    cases: int = 0
-    selected: int = 0
-    passed: int = 0
-    failed: int = 0
-    errors: int = 0
-    tolerated: int = 0
-    skipped: int = 0
-    pass_rate: float | None = None
-    overall: float | None = None
-    cost_usd: float | None = None
-    gates_passed: int = 0
-    gates_failed: int = 0
-    is_good: bool = False
-    tags: tuple[str, ...] = ()
+    total: Summary
+    passes: int
+    scored: int
+    suite_cases: int
+    content: str
+
+
+Place = tuple[str, str]  # and the model; empty: all
+
+
+def sums_by_place(rows: Iterable[CaseRow]) -> dict[Place, Sums]:
+    groups: dict[Place, list[CaseRow]] = {}
+    for row in rows:
+        for place in dict.fromkeys(("", row.suite, row.file)):
+            for model in ("", row.model):
+                groups.setdefault((place, model), []).append(row)
+    return {place: _sums(group) for place, group in groups.items()}
+
+
+def _sums(rows: Sequence[CaseRow]) -> Sums:
+    return Sums(
+        summarise(rows),
+        passes=sum(row.passes for row in rows),
+        scored=sum(row.scored for row in rows),
+        suite_cases=max(row.suite_cases for row in rows),
+        content=max(row.suite_content for row in rows),
+    )
+
+
+def read_sums(connection: sqlite3.Connection, number: int, place: str) -> dict[str, Sums]:
+    """The sums over a place in a run, by model."""
+    stored = connection.execute(
+        "SELECT model, sums FROM sums WHERE run = ? AND place = ? ORDER BY model", (number, place)
+    )
+    found = {model: msgspec.json.decode(sums, type=Sums) for model, sums in stored}
+    if found:
+        return found
+    made = sums_by_place(stored_cases(connection, number, CaseRow))  # it did not finish
+    return {model: sums for (each, model), sums in sorted(made.items()) if each == place}
 
 
 def list_runs(
@@ -95,81 +91,37 @@ def list_runs(
 
     `suite` is a file if it ends like one, else a suite's name.
     """
-    place = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "suite"
-    of_cases = " AND ".join(
-        [
-            "run = runs.number",
-            *(["model = :model"] if model is not None else []),
-            *([f"{place} = :suite"] if suite is not None else []),
-        ]
+    column = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "suite"
+    bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
+    of_cases = "".join(
+        f" AND {name} = :{value}"
+        for name, value in (("model", "model"), (column, "suite"))
+        if bound[value] is not None
     )
     of_runs = "1" if branch is None else "branch = :branch"
-    if model is not None or suite is not None:
-        of_runs += f" AND EXISTS (SELECT 1 FROM cases WHERE {of_cases})"
-    bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
-    newest = f"FROM runs WHERE {of_runs} ORDER BY started DESC, number DESC LIMIT :limit"
-    chosen = f"FROM (SELECT number {newest}) AS runs JOIN cases ON {of_cases}"
-    rows = named_rows(connection, f"SELECT cases.run, {_FIGURES} {chosen} GROUP BY cases.run", bound)
-    figures = {row.pop("run"): row for row in rows}
-    models = _by_run(connection, f"SELECT DISTINCT run, model {chosen} ORDER BY model", bound)
-    suites = _by_run(
-        connection,
-        f"SELECT DISTINCT run, name FROM suites WHERE run IN (SELECT number {newest}) ORDER BY file",
+    if of_cases:
+        of_runs += f" AND EXISTS (SELECT 1 FROM cases WHERE run = runs.number{of_cases})"
+    rows = connection.execute(
+        f"SELECT number, summary, {RUN_COLUMNS} FROM runs WHERE {of_runs} "
+        "ORDER BY started DESC, number DESC LIMIT :limit",
         bound,
-    )
-    tags = _by_run(connection, "SELECT run, name FROM tags ORDER BY name", {})
-    summaries = []
-    for number, gates_passed, gates_failed, unsure, is_good, *columns in connection.execute(
-        f"SELECT number, gates_passed, gates_failed, unsure, {WHICH['good']}, {RUN_COLUMNS} {newest}",
-        bound,
-    ):
-        run = stored_run(columns, dead)
-        found = figures.get(number, {"cases": 0, "skipped": 0, "failed": 0, "errors": 0, "tolerated": 0})
-        outcome, verdict = run_verdict(
-            run,
-            is_empty=found["cases"] == found["skipped"],
-            failed=gates_failed > 0 or found["failed"] + found["errors"] > found["tolerated"],
-            unsure=bool(unsure),
-        )
-        summary = RunSummary(
-            **facts_of(run),
-            outcome=outcome,
-            verdict=verdict,
-            duration_s=run.duration_s,
-            models=tuple(models.get(number, ())),
-            suites=tuple(suites.get(number, ())),
-            selected=run.selected if model is None and suite is None else 0,
-            gates_passed=gates_passed,
-            gates_failed=gates_failed,
-            is_good=bool(is_good),
-            tags=tuple(tags.get(number, ())),
-            **found,
-        )
-        summaries.append(summary)
-    return summaries
-
-
-def facts_of(run: Run) -> dict[str, Any]:
-    names = ("id", "started", "status", "exitstatus", "scoring_version", "git")
-    return {name: getattr(run, name) for name in names} | {"ending": ending(run.status, run.exitstatus)}
-
-
-def named_rows(
-    connection: sqlite3.Connection, query: str, bound: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """The rows of a query as dicts."""
-    cursor = connection.execute(query, bound)
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
-
-
-def _by_run(
-    connection: sqlite3.Connection, query: str, bound: Mapping[str, Any]
-) -> dict[int, list[str]]:
-    """The texts of a query for runs and texts."""
-    found: dict[int, list[str]] = {}
-    for run, text in connection.execute(query, bound):
-        found.setdefault(run, []).append(text)
+    ).fetchall()
+    tags: dict[int, list[str]] = {}
+    for number, tag in connection.execute("SELECT run, name FROM tags ORDER BY name"):
+        tags.setdefault(number, []).append(tag)
+    found = []
+    for number, summary, *columns in rows:
+        if summary is None:
+            cases = stored_cases(connection, number, CaseRow)
+            made = run_summary(rows_document(stored_run(columns, dead), cases))
+        else:
+            made = msgspec.json.decode(summary, type=RunSummary)
+        if of_cases:
+            by_model = read_sums(connection, number, suite or "")
+            models = [each for each in by_model if each and model in (None, each)]
+            sums = sums_of(by_model[model or ""].total)
+            made = structs.replace(made, **sums, models=tuple(models), selected=0)
+        found.append(structs.replace(made, tags=tuple(tags.get(number, ()))))
     return found
 
 
@@ -182,3 +134,11 @@ def stored_run(columns: Iterable[Any], dead: Container[str]) -> Run:
     lasted = updated - datetime.fromisoformat(run.started).timestamp()
     status: Status = "killed" if run.id in dead else "running"
     return structs.replace(run, status=status, duration_s=max(0.0, lasted))
+
+
+def stored_cases(connection: sqlite3.Connection, number: int, type: type[_Case]) -> list[_Case]:
+    """The cases of a run; of one that ran again, the last result."""
+    read = msgspec.json.Decoder(type).decode_lines
+    blocks = connection.execute("SELECT cases FROM blocks WHERE run = ? ORDER BY id", (number,))
+    found = {case.nodeid: case for (data,) in blocks for case in read(zlib.decompress(data))}
+    return list(found.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -14,30 +15,24 @@ from msgspec import Struct
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.results import Outcome
+from ..record.run import Git
+from ..record.run import Run
+from ..record.run import Status
+from ..record.summary import Mean
 from ..text import first_few
 from ..text import printable
-from .summaries import OVERALL
-from .summaries import PASS_RATE
+from ..verdicts.words import ending
 from .summaries import RUN_COLUMNS
-from .summaries import OfRun
-from .summaries import facts_of
-from .summaries import named_rows
+from .summaries import Sums
+from .summaries import read_sums
 from .summaries import stored_run
 
 _REPORTED_RUNS = 30
 
-# Whether some cases of the suite are missing or have no answer.
-_IS_PART = "SUM(outcome != 'error') < MAX(suite_cases) AS is_part"
-_OF_SUITE = f"NULL AS outcome, {PASS_RATE}, {_IS_PART}, MAX(suite_content) AS content"
-_OF_CASE = """
-    MAX(outcome) AS outcome, SUM(passes) * 1.0 / SUM(scored) AS pass_rate, 0 AS is_part,
-    MAX(content) AS content
-"""
-
 _Suite = tuple[str, str | None]  # its name; its file, if only that file is meant
 
 
-class TrendPoint(OfRun, frozen=True, kw_only=True):
+class TrendPoint(Struct, frozen=True, kw_only=True):
     """One run of a case or a suite on one model.
 
     `pass_rate` is the weighted share of a suite's cases that passed, or of a case's trials; `passes`
@@ -48,6 +43,13 @@ class TrendPoint(OfRun, frozen=True, kw_only=True):
     `scoring_version` shows one of the scoring rules, by which no point is scored again.
     """
 
+    id: str
+    started: str
+    status: Status
+    exitstatus: int | None
+    ending: str  # why the run is incomplete; empty if it is complete
+    scoring_version: int
+    git: Git | None
     model: str
     outcome: Outcome | None
     cases: int
@@ -119,33 +121,76 @@ def read_trend(
     chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column] is not None)
     if file is None:
         _check_one_file(connection, name, case, chosen, bound)
-    rows = named_rows(
-        connection,
+    runs = connection.execute(
         f"""
-        SELECT {RUN_COLUMNS}, model, COUNT(*) AS cases, SUM(outcome = 'passed') AS passed,
-               SUM(passes) AS passes, SUM(scored) AS scored, MAX(suite_cases) AS suite_cases, {OVERALL},
-               {_OF_SUITE if case is None else _OF_CASE}
-        FROM cases JOIN runs ON runs.number = cases.run
-        WHERE {chosen} AND cases.run IN (
-            SELECT number FROM runs WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
-            ORDER BY started DESC, number DESC LIMIT :limit
-        )
-        GROUP BY cases.run, model ORDER BY runs.started, runs.number, model
+        SELECT number, {RUN_COLUMNS} FROM runs
+        WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
+        ORDER BY started DESC, number DESC LIMIT :limit
         """,
         {**bound, "limit": -1 if limit is None else limit},
-    )
-    if not rows:
+    ).fetchall()[::-1]
+    if not runs:
         known = connection.execute(
             "SELECT DISTINCT model FROM cases WHERE suite = ? ORDER BY model", (suite,)
         ).fetchall()
         names = _names(known)
         raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
-    return Trend(suite, case, tuple(_point(row, dead) for row in rows))
+    points: list[TrendPoint] = []
+    for number, *columns in runs:
+        run = stored_run(columns, dead)
+        if case is None:
+            by_model = read_sums(connection, number, file or suite)
+            found = [_of_suite(each, sums) for each, sums in by_model.items() if each]
+        else:
+            found = _of_case(connection, chosen, {**bound, "run": number})
+        points += [TrendPoint(**_facts(run), **each) for each in found if model in (None, each["model"])]
+    return Trend(suite, case, tuple(points))
 
 
-def _point(row: dict[str, Any], dead: Container[str]) -> TrendPoint:
-    run = stored_run([row.pop(name) for name in ("run", "finished", "updated")], dead)
-    return TrendPoint(**facts_of(run), is_part=bool(row.pop("is_part")), **row)
+def _of_suite(model: str, sums: Sums) -> dict[str, Any]:
+    total = sums.total
+    return {
+        "model": model,
+        "outcome": None,
+        "cases": total.cases,
+        "passed": total.passed,
+        "passes": sums.passes,
+        "scored": sums.scored,
+        "suite_cases": sums.suite_cases,
+        "is_part": _is_part(sums),
+        "pass_rate": _mean(total.pass_rate),
+        "overall": _mean(total.metrics.get("overall")),
+        "content": sums.content,
+    }
+
+
+def _of_case(
+    connection: sqlite3.Connection, chosen: str, bound: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    cursor = connection.execute(
+        f"""
+        SELECT model, outcome, 1 AS cases, (outcome = 'passed') AS passed, passes, scored, suite_cases,
+               passes * 1.0 / scored AS pass_rate, overall, content
+        FROM cases WHERE run = :run AND {chosen} ORDER BY model
+        """,
+        bound,
+    )
+    names = [name for name, *_ in cursor.description]
+    return [{"is_part": False, **dict(zip(names, row, strict=True))} for row in cursor]
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    names = ("id", "started", "status", "exitstatus", "scoring_version", "git")
+    return {name: getattr(run, name) for name in names} | {"ending": ending(run.status, run.exitstatus)}
+
+
+def _mean(found: Mean | None) -> float | None:
+    return None if found is None else found.mean
+
+
+def _is_part(sums: Sums) -> bool:
+    """Whether some cases of the suite are missing or have no answer."""
+    return sums.total.cases - sums.total.errors < sums.suite_cases
 
 
 def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trends:
@@ -165,21 +210,21 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trend
     ).fetchall()[::-1]
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
-        rows = connection.execute(
-            f"SELECT suite, file, model, {PASS_RATE}, {_IS_PART} FROM cases "
-            f"WHERE run = ? AND suite IN {names} GROUP BY suite, file, model",
+        known = connection.execute(
+            f"SELECT name, file FROM suites WHERE run = ? AND name IN {names} ORDER BY name, file",
             (number, *files),
         ).fetchall()
-        found: dict[str, set[str]] = {}
-        for row in rows:
-            found.setdefault(row[0], set()).add(row[1])
-        for suite, file, model, pass_rate, is_part in rows:
+        files_of = Counter(suite for suite, _ in known)
+        for suite, file in known:
             # A moved file is the same suite, unless two files have a suite of this name.
-            is_alone = len(found[suite]) == len(files[suite]) == 1
-            if model in models and pass_rate is not None and (is_alone or file in files[suite]):
-                shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
-                kinds = series.setdefault((shown, model), ({}, {}))
-                kinds[is_part][number] = pass_rate
+            if file not in files[suite] and not files_of[suite] == len(files[suite]) == 1:
+                continue
+            shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
+            for model, sums in read_sums(connection, number, file).items():
+                rate = _mean(sums.total.pass_rate)
+                if model in models and rate is not None:
+                    kinds = series.setdefault((shown, model), ({}, {}))
+                    kinds[_is_part(sums)][number] = rate
     past = [stored_run(columns, ()) for _, *columns in runs]
     return Trends(
         tuple(

@@ -15,16 +15,19 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..record.run import Run
-from ..reports.run_text import is_inconclusive
+from ..verdicts.summary import SCORED
+from ..verdicts.summary import rows_document
+from ..verdicts.words import run_summary
 from .database import Database
 from .running import Running
 from .running import this_host
+from .summaries import sums_by_place
 
 # Higher levels take twice as long, while the run waits, and save a sixth.
 _LEVEL = 1
 # Cases of a run are similar: compressed together, fifty take a tenth of the space and a fifth of the
 # time. Larger blocks save little more, and reading one case reads its whole block. A block is one
-# statement, and SQLite before 3.32 takes at most 999 values in one: 55 cases of 18 columns.
+# statement, and SQLite before 3.32 takes at most 999 values in one: 71 cases of 14 columns.
 _BLOCK_CASES = 50
 _BLOCK_BYTES = 1_000_000
 
@@ -32,18 +35,17 @@ _PUT_RUN = """
     INSERT INTO runs (id, started, updated, host, branch, run) VALUES (?, ?, ?, ?, ?, ?)
 """
 _FINISH_RUN = """
-    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, dropped = ?, unsure = ?,
-                    gates_passed = ?, gates_failed = ?, run = ?, gates = ?, baseline = ?
+    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, good = ?, run = ?, summary = ?, gates = ?,
+                    baseline = ?
     WHERE number = ?
 """
 # Replaces a case of the run with the same nodeid.
 _PUT_CASES = """
-    INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome,
-                                  tolerated, overall, weight, passes, scored, cost_usd, content,
-                                  suite_content, suite_cases)
+    INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
+                                  passes, scored, content, suite_cases)
     VALUES
 """
-_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class RunWriter:
@@ -52,6 +54,7 @@ class RunWriter:
     def __init__(self, database: Database, run: Run) -> None:
         self.id = run.id
         self._database = database
+        self._rows: dict[str, CaseRow] = {}
         branch = run.git.branch if run.git else None
         with database.writing() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
@@ -91,27 +94,18 @@ class RunWriter:
             connection.execute(
                 "UPDATE runs SET updated = ? WHERE number = ?", (time.time(), self._number)
             )
+        self._rows.update((nodeid, case.row) for nodeid, case in latest.items())
 
     def finish(self, run: Run, gates: Sequence[Gate] = (), comparison: Comparison | None = None) -> None:
         """Mark the run as finished, with the verdicts of its gates and of the baseline."""
-        verdicts = [not gate.failed for gate in gates]
-        if comparison is not None:  # it counts as a gate
-            verdicts.append(not comparison.failed)
+        rows = list(self._rows.values())
+        summary = run_summary(rows_document(run, rows, gates, comparison))
+        sums = [(self._number, *key, to_json(each)) for key, each in sums_by_place(rows).items()]
+        documents = map(to_json, (run, summary, gates, comparison))
         with self._database.writing() as connection:
-            connection.execute(
-                _FINISH_RUN,
-                (
-                    time.time(),
-                    run.exitstatus,
-                    run.partial,
-                    comparison is not None and comparison.dropped,
-                    is_inconclusive(gates, comparison),
-                    verdicts.count(True),
-                    verdicts.count(False),
-                    *map(to_json, (run, gates, comparison)),
-                    self._number,
-                ),
-            )
+            values = (time.time(), run.exitstatus, summary.is_good, *documents, self._number)
+            connection.execute(_FINISH_RUN, values)
+            connection.executemany("INSERT INTO sums VALUES (?, ?, ?, ?)", sums)
         self.running.end()
 
 
@@ -135,8 +129,6 @@ def _packed(block: Iterable[KeptCase]) -> bytes:
 
 def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
     """The columns of the table `cases`, from `nodeid` on."""
-    answered = [trial for trial in row.trials if trial.error is None]
-    costs = [trial.cost_usd for trial in answered if trial.cost_usd is not None]
     return (
         row.nodeid,
         row.file,
@@ -144,13 +136,9 @@ def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
         row.case,
         row.model,
         row.outcome,
-        row.tolerated,
-        row.scores.get("overall"),
-        row.weight,
+        row.scores.get("overall") if row.outcome in SCORED else None,
         row.passes,
         row.scored,
-        sum(costs) if costs else None,
         row.content,
-        row.suite_content,
         row.suite_cases,
     )

@@ -21,6 +21,7 @@ from .answers import new_suite
 from .chats import Answer
 from .chats import answers_in
 from .conversation import Conversation
+from .conversation import unread_text
 from .drafts import draft_case
 from .openai_tools import UnusableError
 from .records import Record
@@ -155,7 +156,9 @@ def _with_answers(found: Found, name: str, existing: Mapping[str, Any] | None) -
     counts = [f"{counted(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
     counts += [f"{cases.known} skipped, as the suite has their prompt"] if cases.known else []
-    return Applied(cases.finished(), counts, list(_pairs(cases.ambiguous())), left_out)
+    unread = unread_text(kind for each in usable for kind in each.answer.unread)
+    remarks = [f"{unread}; the cases do not expect them"] if unread else []
+    return Applied(cases.finished(), counts, [*remarks, *_pairs(cases.ambiguous())], left_out)
 
 
 def _pairs(ambiguous: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import SuiteError
 from ..suite.load import parse_suite
-from ..suite.load import prompt_text
 from ..suite.model import Suite
 from ..suite.slugs import assign_ids
+from ..suite.slugs import prompt_text
 
 
 def expected_value(value: Any) -> Any:

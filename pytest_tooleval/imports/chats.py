@@ -15,11 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 from msgspec import field
 
+from ..engine.protocols.builder import EXTENSIONS
+from ..engine.protocols.builder import kind_of
+from ..engine.protocols.reading import read_messages
 from ..explain import describe
 from ..explain import show
 from ..record.calls import MAX_DEPTH
@@ -56,13 +60,22 @@ class _Function(Struct):
     arguments: Any = ""
 
 
+class _Custom(Struct):
+    """A call of a custom tool, whose only argument is a text."""
+
+    name: str
+    input: str = ""
+
+
 class _Call(Struct):
-    function: _Function
     id: str | None = None
+    function: _Function | None = None
+    custom: _Custom | None = None
+    caller: dict[str, Any] | None = None
 
 
 class _Item(Struct):
-    """A chat message, or an item of the Responses API."""
+    """A chat message, with the fields that `engine.protocols` adds."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] | None = None
     content: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
@@ -71,10 +84,6 @@ class _Item(Struct):
     function_call: _Function | None = None
     tool_call_id: str | None = None
     weight: float = 1
-    type: str | None = None
-    call_id: str | None = None
-    arguments: Any = ""
-    output: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
     refusal: Any = None
     finish_reason: Any = None
     stop_reason: Any = None
@@ -82,6 +91,9 @@ class _Item(Struct):
     outcome: Any = None
     is_error: Any = None
     is_error_of_mcp: Any = field(default=None, name="isError")
+    tool_searches: list[dict[str, Any]] = field(default_factory=list)
+    programs: list[dict[str, Any]] = field(default_factory=list)
+    unread: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def calls(self) -> list[_Call]:
@@ -113,18 +125,27 @@ class _ToolChoice(Struct):
                 yield from inner.names()
 
 
+class _Said(NamedTuple):
+    """The calls of an answer, and its items of unknown types."""
+
+    calls: Sequence[_Call] = ()
+    unread: Sequence[dict[str, Any]] = ()
+
+
 @dataclass(frozen=True)
 class Answer:
     """A request and the calls in its answer.
 
     `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
-    `tool_choice` is None if the request has none that a suite can express.
+    `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
+    items in the answer that are not known here.
     """
 
     messages: list[Message]
     tools: list[dict[str, Any]] | None
     tool_choice: str | None
     calls: list[Call]
+    unread: Sequence[str] = ()
 
 
 def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
@@ -149,7 +170,7 @@ def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
 
 
 def _answers(
-    pairs: Sequence[tuple[Sequence[_Item], list[_Call]]],
+    pairs: Sequence[tuple[Sequence[_Item], _Said]],
     tools: list[dict[str, Any]] | None,
     choice: str | None,
 ) -> tuple[list[Answer], list[str]]:
@@ -157,58 +178,48 @@ def _answers(
         raise UnusableError(_NO_ANSWER)
     answers: list[Answer] = []
     reasons: list[str] = []
-    for before, calls in pairs:
+    for before, said in pairs:
+        if not any(message.role == "user" for message in before):
+            reasons.append("no message from the user before the answer")
+            continue
         try:
-            made = [_call(call) for call in calls]
+            made = [_call(call) for call in said.calls]
+            if said.unread and not made:
+                raise UnusableError(f"the answer has {_named(said.unread[0])}, which may be a call")
+            prompt = [_prompt(message) for message in before]
         except UnusableError as error:
             reasons.append(str(error))
-            continue
-        if any(message.role == "user" for message in before):
-            answers.append(Answer([_message(message) for message in before], tools, choice, made))
         else:
-            reasons.append("no message from the user before the answer")
+            answers.append(Answer(prompt, tools, choice, made, tuple(map(kind_of, said.unread))))
     return answers, reasons
 
 
+def _prompt(item: _Item) -> Message:
+    """A message as a model can be asked with it. UnusableError if a part of it is not known."""
+    if item.unread:
+        raise UnusableError(f"the prompt has {_named(item.unread[0])}")
+    return _message(item)
+
+
+def _named(item: Any) -> str:
+    return f"a part of the type {show(kind_of(item))}, which is not known here"
+
+
 def chat_messages(values: list[Any]) -> list[Message]:
-    """Chat messages, or items of the Responses API, with only the fields of the chat API.
+    """Chat messages, or what other APIs have in their place, with only the fields of the chat API.
 
-    Replies also keep their refusal and finish reason, answers of tools what became of the call.
-    UnusableError if they cannot be read.
+    Replies also keep their refusal and finish reason, the callers of calls, and the fields of
+    `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
     """
-    items = _chat(_without_mcp(values), "messages")
-    return [_ending(item) | _status(item) | _message(item) for item in items]
+    items = _chat(values, "messages")
+    return [_ending(item) | _status(item) | _message(item) | _extensions(item) for item in items]
 
 
-def _without_mcp(values: list[Any]) -> list[Any]:
-    """Items of the Responses API, with calls of functions in place of those that OpenAI made itself.
-
-    The answer to a request for an approval is that of the call, once there is one.
-    """
-    found: list[Any] = []
-    asked: dict[str, dict[str, Any]] = {}
-    for value in values:
-        item = as_mapping(value)
-        kind, about = item.get("type"), asked.get(str(item.get("approval_request_id")))
-        if kind == "mcp_approval_response" and about is not None:
-            status = "refused" if item.get("approve") is False else None
-            about |= {"output": item.get("reason") or "", "status": status}
-        elif kind in ("mcp_approval_request", "mcp_call"):
-            answer = about
-            if answer is None:
-                call = {"call_id": item.get("id"), "type": "function_call"}
-                answer = {**call, "type": "function_call_output", "output": ""}
-                found += [{**item, **call}, answer]
-            if kind == "mcp_approval_request":
-                asked[str(item.get("id"))] = answer
-                answer["status"] = "waiting"
-            else:
-                error = item.get("error")
-                answer["output"] = error or item.get("output")
-                answer["status"] = "failed" if error else item.get("status")
-        elif kind not in ("mcp_approval_response", "mcp_list_tools"):
-            found.append(value)
-    return found
+def _extensions(item: _Item) -> Message:
+    """What the chat API has no field for."""
+    calls = [_sent(call) | ({"caller": call.caller} if call.caller else {}) for call in item.calls]
+    found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
+    return {name: value for name, value in found.items() if value}
 
 
 def _status(item: _Item) -> Message:
@@ -278,25 +289,19 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
 
 
 def _chat(values: list[Any], what: str) -> list[_Item]:
-    """Chat messages, or the items of the Responses API, as chat messages."""
-    messages: list[_Item] = []
-    for item in typed(values, list[_Item], what):
-        if item.type == "function_call":
-            if not messages or messages[-1].role != "assistant":
-                messages.append(_Item("assistant"))
-            call = _Call(_Function(item.name or "", item.arguments), item.call_id)
-            messages[-1].tool_calls = [*messages[-1].calls, call]
-        elif item.type == "function_call_output":
-            answer = _Item("tool", item.output, tool_call_id=item.call_id, status=item.status)
-            messages.append(answer)
-        elif item.role is not None:
-            if item.function_call and not item.tool_calls:  # the old form
-                item.tool_calls = [_Call(item.function_call)]
-            messages.append(item)
-        elif item.type != "reasoning":  # the chat API does not accept it
-            raise UnusableError(
-                f"expected a chat message, got an item of the type {show(item.type)} without a role"
-            )
+    """Chat messages, or what other APIs have in their place, as chat messages."""
+    messages = typed(read_messages(values).messages, list[_Item], what)
+    for item in messages:
+        if item.role is None:
+            raise UnusableError(f"{what}: expected chat messages, got an object without a role")
+        if item.function_call and not item.tool_calls:  # the old form
+            item.tool_calls = [_Call(function=item.function_call)]
+        if any(call.function is None and call.custom is None for call in item.calls):
+            raise UnusableError(f"{what}: a call of neither a function nor a custom tool")
+        if isinstance(item.content, list):
+            unread = [part for part in item.content if isinstance(part, dict) and not _is_known(part)]
+            item.content = [part for part in item.content if part not in unread] or None
+            item.unread += unread
     last = "call_0"
     for number, message in enumerate(messages):
         for call in message.calls:
@@ -310,7 +315,7 @@ def _message(item: _Item) -> Message:
     """The fields of a message that the chat API accepts."""
     message: Message = {"role": item.role, "content": item.content}
     if isinstance(item.content, list):
-        parts = [_part(part) for part in item.content]
+        parts = [made for part in item.content if (made := _part(part))]
         is_text = len(parts) == 1 and parts[0]["type"] == "text"
         message["content"] = parts[0]["text"] if is_text else parts
     elif isinstance(item.content, dict):
@@ -330,7 +335,12 @@ _CHAT_PARTS = ("image_url", "input_audio", "video_url", "file")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
-def _part(part: str | dict[str, Any]) -> dict[str, Any]:
+def _is_known(part: dict[str, Any]) -> bool:
+    return part.get("type") == "refusal" or _part(part) is not None
+
+
+def _part(part: str | dict[str, Any]) -> dict[str, Any] | None:
+    """A content part as in the chat API; None if it has no such part."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     kind = part.get("type")
@@ -343,18 +353,18 @@ def _part(part: str | dict[str, Any]) -> dict[str, Any]:
         return {"type": "file", "file": file}
     if kind in _CHAT_PARTS and isinstance(part.get(kind), dict):
         return {"type": kind, kind: part[kind]}
-    raise UnusableError(f"a content part of the type {show(kind)}, which the chat API does not have")
+    return None
 
 
 def _sent(call: _Call) -> dict[str, Any]:
     """A call in a message of the prompt."""
-    given = call.function.arguments
+    if call.custom is not None:
+        custom = {"name": call.custom.name, "input": call.custom.input}
+        return {"id": call.id, "type": "custom", "custom": custom}
+    function = call.function or _Function("")
+    given = function.arguments
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.function.name, "arguments": text},
-    }
+    return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": text}}
 
 
 def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | None, str | None]:
@@ -380,18 +390,18 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | N
     return tools, "auto" if mode == "auto" else "required"
 
 
-def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], list[_Call]]]:
-    """The calls of each message of the assistant in a conversation, with the messages before it.
+def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], _Said]]:
+    """Each message of the assistant in a conversation, with the messages before it.
 
     Messages with the weight 0 are left out (OpenAI's format for fine-tuning).
     """
     for index, message in enumerate(messages):
         if message.role == "assistant" and message.weight != 0:
-            yield messages[:index], message.calls
+            yield messages[:index], _Said(message.calls, message.unread)
 
 
-def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
-    """The calls of each answer in a record; None if the record is a conversation."""
+def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
+    """Each answer in a record; None if the record is a conversation."""
     if "choices" in record or record.get("object") == "response":
         return _replies_in(record)
     values = [record[key] for key in _ANSWER_KEYS if key in record]
@@ -401,12 +411,12 @@ def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
     return next(filter(None, (_replies_in(decoded(value)) for value in values)), [])
 
 
-def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
-    """The calls of each answer in the value of an answer field; empty if there is none."""
+def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
+    """Each answer in the value of an answer field; empty if there is none."""
     if isinstance(value, str):
         if value.startswith(("data:", "event:")):
             raise UnusableError(_STREAMED)
-        return [[]] if value.strip() else []
+        return [_Said()] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
     if not isinstance(value, dict):
@@ -428,13 +438,13 @@ def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
     return next(filter(None, inner), [])
 
 
-def _chosen(choice: _Choice) -> list[_Call]:
+def _chosen(choice: _Choice) -> _Said:
     if choice.message is None:
         raise UnusableError(_STREAMED if choice.delta is not None else _NO_ANSWER)
     if choice.finish_reason in _CUT_OFF:
         reason = show(choice.finish_reason)
         raise UnusableError(f"the answer is not complete: its finish_reason is {reason}")
-    return next(iter(_output([choice.message])), [])
+    return next(iter(_output([choice.message])), _Said())
 
 
 def _is_chunk(value: Mapping[str, Any]) -> bool:
@@ -447,24 +457,37 @@ def _is_chunk(value: Mapping[str, Any]) -> bool:
     )
 
 
-def _output(items: list[Any]) -> list[list[_Call]]:
-    """The calls of the last answer in the items of a Responses output, or in a list of messages."""
+def _output(items: list[Any]) -> list[_Said]:
+    """The last answer in the items of a Responses output, or in a list of messages."""
     if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
         raise UnusableError(_STREAMED)
-    messages = _chat(items, "output")
-    spoken = [message for message in messages if message.role == "assistant"]
-    if not spoken:
+    last = max((index for index, item in enumerate(items) if not _is_said(item)), default=-1)
+    answer = [message for message in _chat(items[last + 1 :], "output") if message.role == "assistant"]
+    if not answer:
         return []
-    answer = spoken if len(spoken) == len(messages) else spoken[-1:]
-    return [[call for message in answer for call in message.calls]]
+    calls = [call for message in answer for call in message.calls]
+    return [_Said(calls, [item for message in answer for item in message.unread])]
+
+
+def _is_said(item: Any) -> bool:
+    """Whether it came from the provider: also the answers to calls that it made itself."""
+    found = as_mapping(item)
+    return found.get("role", "assistant") in _SPEAKERS and found.get("type") not in _FROM_CLIENTS
+
+
+_SPEAKERS = ("assistant", "model")
+_FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
 def _call(call: _Call) -> Call:
-    name, given = call.function.name, call.function.arguments
-    read = ToolCall.parse(name, _once(given))
+    if call.custom is not None:
+        return call.custom.name, {"input": call.custom.input}
+    function = call.function or _Function("")
+    read = ToolCall.parse(function.name, _once(function.arguments))
     if read.arguments is None:
-        raise UnusableError(f"a call of {show(name)}: {read.why_malformed}: {show(given)}")
-    return name, read.arguments
+        shown = f"{show(function.name)}: {read.why_malformed}: {show(function.arguments)}"
+        raise UnusableError(f"a call of {shown}")
+    return function.name, read.arguments
 
 
 def _once(arguments: Any) -> Any:

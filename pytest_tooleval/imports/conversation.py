@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from ..engine.protocols.builder import UNREAD
+from ..engine.protocols.builder import kind_of
 from ..errors import Problem
 from ..record.endings import NoAnswer
 from ..record.transcript import Message
 from ..record.transcript import Taken
+from ..record.untrusted import objects_in
+from ..text import counted
+from ..text import shown
 
+_NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it
 
 
@@ -45,5 +53,22 @@ class Conversation(NamedTuple):
     def place(self) -> str:
         return f"{self.path}:{self.line}" + (f": {self.field}" if self.field else "")
 
+    @property
+    def unread(self) -> list[str]:
+        """The types of items in it that are not known here."""
+        return [kind_of(item) for message in self.messages for item in objects_in(message.get(UNREAD))]
+
     def problem(self, message: str) -> Problem:
         return Problem(self.path, self.line, 1, self.field, message)
+
+
+def unread_text(kinds: Iterable[str]) -> str:
+    """`3 items of types that are not known here: riddle (2), omen`; empty if there are none."""
+    counts = Counter(kinds)
+    if not counts:
+        return ""
+    most = counts.most_common(_NAMED)
+    named = (f"{shown(kind)} ({count})" if count > 1 else shown(kind) for kind, count in most)
+    more = ", ..." if len(counts) > _NAMED else ""
+    items = counted(counts.total(), "item")
+    return f"{items} of types that are not known here: {', '.join(named)}{more}"

@@ -1,11 +1,17 @@
-"""The regular expressions of suites and tools, compiled."""
+"""The regular expressions of suites and tools: compiled, and searched for with a time limit."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from ..errors import CannotCompare
+from ..text import json_text
 
 if TYPE_CHECKING:
     import regex
+
+TIMEOUT_S = 1.0  # for a search, and for a validation
 
 
 def compiled(pattern: str) -> regex.Pattern[str]:
@@ -21,6 +27,10 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise ValueError(str(error) or type(error).__name__) from None
 
 
+# A pattern may take some megabytes, and a schema may have thousands of them.
+_kept = lru_cache(maxsize=32)(compiled)
+
+
 def pattern_problem(pattern: str) -> str | None:
     """Why a regular expression cannot be used, or None."""
     try:
@@ -28,3 +38,20 @@ def pattern_problem(pattern: str) -> str | None:
     except ValueError as error:
         return f"the regular expression does not compile: {error}"
     return None
+
+
+def search(pattern: str, text: str) -> bool:
+    """Whether the pattern is found anywhere in the text, as in `re.search`.
+
+    Raises CannotCompare if it does not compile or takes longer than `TIMEOUT_S` seconds.
+    """
+    try:
+        return _kept(pattern).search(text, timeout=TIMEOUT_S) is not None
+    except ValueError as error:
+        why = f"does not compile: {error}"
+    except TimeoutError:
+        why = (
+            f"ran longer than {TIMEOUT_S:g} s on a text of {len(text)} characters; "
+            "rewrite it without nested repetition such as (a+)+"
+        )
+    raise CannotCompare(f"the regular expression {json_text(pattern)} {why}")

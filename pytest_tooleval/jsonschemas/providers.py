@@ -19,7 +19,8 @@ from ..explain import show
 from ..findings import Loc
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
-from .well_formed import subschemas
+from .subschemas import COMBINED
+from .subschemas import subschemas
 
 Rules = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 
@@ -78,9 +79,9 @@ def _name(name: str) -> Iterator[Trouble]:
 
 
 def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
-    for key in ("anyOf", "oneOf", "allOf", "enum", "not"):
+    for key in (*COMBINED, "enum", "not"):
         if key in parameters:
-            hidden: tuple[Rules, ...] = ("Anthropic", "Bedrock") if key.endswith("Of") else ()
+            hidden: tuple[Rules, ...] = ("Anthropic", "Bedrock") if key in COMBINED else ()
             if key != "anyOf":
                 hidden = (*hidden, "Vertex AI")
             what = f"{show(key)} at the top of the parameters"

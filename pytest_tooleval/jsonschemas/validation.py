@@ -1,7 +1,8 @@
-"""JSON Schema (draft 2020-12) for untrusted schemas and values.
+"""Whether a value is valid under a JSON Schema (draft 2020-12); both are untrusted.
 
 Validation is jsonschema's, with four differences: numbers are exact decimals, patterns have a time
-limit, a `$ref` never leads out of the schema, and a validation takes at most `TIMEOUT_S` seconds.
+limit, a `$ref` never leads out of the schema, and a validation has a time limit. Everything that makes
+a schema unusable raises CannotCompare.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 from typing import Any
 
 from ..errors import CannotCompare
+from ..explain import field_path
+from ..explain import show
 from ..record.calls import is_nested_deeper
-from . import searches as regexes
+from ..text import printable
+from . import patterns
 from .exact import KEYWORDS
 from .exact import Keyword
 from .plain import is_plainly_valid
@@ -25,7 +30,6 @@ from .plain import is_plainly_valid
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-TIMEOUT_S = 2.0
 _MAX_CACHED = 4096
 _DEEP = 60
 
@@ -49,7 +53,7 @@ def _validator(source: Any) -> Any:
 
 def is_valid(schema: Any, value: Any) -> bool:
     """Whether the value is valid. Raises CannotCompare if the schema is unusable."""
-    return is_plainly_valid(schema, value) or not violations(schema, value, limit=1)
+    return is_plainly_valid(schema, value) or next(_errors(schema, value), None) is None
 
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
@@ -59,27 +63,48 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
 
 def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | None, str]]:
     """The lines of `errors`, each with the member of the object that it is about."""
-    from jsonschema.exceptions import SchemaError
+    return [
+        (_member(error), _line(error, error.message)) for error in islice(_errors(schema, value), limit)
+    ]
+
+
+def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> str | None:
+    """Why a tool's parameter cannot have this value; None if it can, or if it is no property."""
+    properties = parameters.get("properties", {})
+    if name not in properties or is_plainly_valid(properties[name], value):
+        return None
+    from jsonschema.exceptions import best_match
+
+    error = best_match(_errors(parameters, value, name))
+    return None if error is None else _reason(error)
+
+
+def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[ValidationError]:
+    """Why a value, or (with `name`) one of a property, is not valid. Raises CannotCompare."""
     from jsonschema.exceptions import UnknownType
+    from jsonschema.exceptions import ValidationError
     from referencing.exceptions import Unresolvable
 
-    _clock.end = time.monotonic() + TIMEOUT_S
     try:
-        found = islice(_validator(schema).iter_errors(value), limit)
-        return [(_member(error), _line(error)) for error in found]
+        validator = _validator(schema)
+        _clock.end = time.monotonic() + patterns.TIMEOUT_S
+        if name is None:
+            yield from validator.iter_errors(value)
+        else:
+            yield from validator.descend(value, validator.schema["properties"][name])
     except Unresolvable as error:
         raise CannotCompare(
             f"the JSON Schema does not contain the target of a $ref ({error}); put it into $defs"
         ) from None
-    except (SchemaError, UnknownType) as error:
+    except UnknownType as error:
         first = str(error).strip().splitlines()[0]
         raise CannotCompare(f"the JSON Schema is not valid: {first}") from None
     except RecursionError:
-        if is_nested_deeper(value, _DEEP):
-            return [(None, f"nested deeper than {_DEEP} levels")]
-        raise CannotCompare("the JSON Schema refers to itself endlessly") from None
+        if not is_nested_deeper(value, _DEEP):
+            raise CannotCompare("the JSON Schema refers to itself endlessly") from None
+        yield ValidationError(f"nested deeper than {_DEEP} levels")
     except OverflowError as error:
-        return [(None, f"a number is too large: {error}")]
+        yield ValidationError(f"a number is too large: {error}")
     except (TypeError, AttributeError, KeyError, ValueError, ZeroDivisionError) as error:
         # A keyword with a value of the wrong type; suites are checked when they are loaded.
         raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
@@ -95,9 +120,17 @@ def _member(error: ValidationError) -> str | None:
     return next((name for name in names if error.message.startswith(repr(name))), None)
 
 
-def _line(error: ValidationError) -> str:
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
-    return f"{place.lstrip('.')}: {error.message}" if place else error.message
+def _line(error: ValidationError, message: str) -> str:
+    return f"{field_path(error.path)}: {message}" if error.path else message
+
+
+def _reason(error: ValidationError) -> str:
+    """The line of an error, in the words of suites."""
+    if error.validator == "type":
+        return _line(error, f"expected type {show(error.validator_value)}")
+    if error.validator == "enum":
+        return _line(error, f"expected one of {show(error.validator_value, 120)}")
+    return _line(error, printable(error.message[:200]))
 
 
 def _prepared(schema: Any) -> Any:
@@ -139,7 +172,7 @@ def _timed(keyword: Keyword) -> Keyword:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         if time.monotonic() > _clock.end:
             raise CannotCompare(
-                f"validation against the JSON Schema took longer than {TIMEOUT_S:g} s; "
+                f"validation against the JSON Schema took longer than {patterns.TIMEOUT_S:g} s; "
                 "make the schema simpler (nested anyOf, oneOf or $ref multiply the work)"
             )
         return keyword(validator, value, instance, schema)
@@ -150,18 +183,18 @@ def _timed(keyword: Keyword) -> Keyword:
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     from jsonschema.exceptions import ValidationError
 
-    if isinstance(instance, str) and not regexes.search(pattern, instance):
+    if isinstance(instance, str) and not patterns.search(pattern, instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _pattern_properties(
-    validator: Any, patterns: dict[str, Any], instance: Any, schema: Any
+    validator: Any, schemas: dict[str, Any], instance: Any, schema: Any
 ) -> Iterator[ValidationError]:
     if not isinstance(instance, dict):
         return
-    for pattern, subschema in patterns.items():
+    for pattern, subschema in schemas.items():
         for name, member in instance.items():
-            if regexes.search(pattern, name):
+            if patterns.search(pattern, name):
                 yield from validator.descend(member, subschema, path=name, schema_path=pattern)
 
 
@@ -173,9 +206,9 @@ def _additional_properties(
     if not isinstance(instance, dict):
         return
     known = schema.get("properties", {})
-    patterns = schema.get("patternProperties", {})
+    others = schema.get("patternProperties", {})
     for name, member in instance.items():
-        if name in known or any(regexes.search(pattern, name) for pattern in patterns):
+        if name in known or any(patterns.search(pattern, name) for pattern in others):
             continue
         if allowed is False:
             yield ValidationError(f"{name!r} is not one of the properties of the schema")

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
+from typing import Final
 
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
 from .exact import exact
+from .subschemas import parts
+from .subschemas import referred
 from .validation import is_valid
-from .well_formed import parts
-from .well_formed import referred
 
 _MAX_DEPTH = 20
 _MAX_STEPS = 1000  # schemas looked at for one tool
@@ -47,13 +48,19 @@ _EXAMPLE = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY = ("properties", "required")
-_NOTHING: Any = object()  # no value is known: the schema is recursive, or too large
+NOTHING: Final[Any] = object()  # no value is known, as for a schema that is recursive or too large
 
 
 def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A value for each required parameter, in the order in which the schema lists its properties."""
     values = _Values(schema)
     return values.members(values.flat(schema)[0], 0)
+
+
+def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
+    """A value that fits a parameter's schema, its own example if it has one; `NOTHING` if none does."""
+    asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
+    return required_values(asked).get(name, NOTHING)
 
 
 class _Values:
@@ -68,7 +75,7 @@ class _Values:
         """A value for the schema of the parameter `name`."""
         schema, followed = self.flat(given)
         if given is False or self.steps <= 0 or depth > _MAX_DEPTH or not followed.isdisjoint(self.open):
-            return _NOTHING
+            return NOTHING
         self.open += followed
         try:
             return self.flat_value(schema, name, depth)
@@ -76,8 +83,8 @@ class _Values:
             del self.open[len(self.open) - len(followed) :]
 
     def flat_value(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
-        own = next(_own_values(schema), _NOTHING)
-        if own is not _NOTHING:
+        own = next(_own_values(schema), NOTHING)
+        if own is not NOTHING:
             return own
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
@@ -99,9 +106,9 @@ class _Values:
         rest = {key: value for key, value in schema.items() if key != keyword}
         for choice in sorted(schema[keyword], key=lambda choice: choice == {"type": "null"}):
             value = self.value({"allOf": [choice, rest]}, name, depth + 1)
-            if value is not _NOTHING:
+            if value is not NOTHING:
                 return value
-        return _NOTHING
+        return NOTHING
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """The required properties, and as many others as `minProperties` requires."""
@@ -111,7 +118,7 @@ class _Values:
         names += [name for name in required if name not in properties]
         names += others[: max(0, _count(schema, "minProperties") - len(names))]
         made = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
-        return {name: value for name, value in made.items() if value is not _NOTHING}
+        return {name: value for name, value in made.items() if value is not NOTHING}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
         """One item, or as many as the limits require, with different texts."""
@@ -121,7 +128,7 @@ class _Values:
         for index in range(min(number, _count(schema, "maxItems", number), _MAX_ITEMS)):
             inside = first[index] if index < len(first) else schema.get("items", True)
             value = self.value(inside, f"{name} {index + 1}" if index else name, depth + 1)
-            if value is _NOTHING:
+            if value is NOTHING:
                 break
             items.append(value)
         return items
@@ -154,7 +161,7 @@ class _Values:
 
     def target(self, reference: str) -> Any:
         """The target of a reference into this schema; an empty schema for other references."""
-        found = referred(self.root, reference) if reference.startswith("#") else None
+        found = referred(self.root, reference)
         return found if id(found) in self.schemas else {}
 
 

@@ -6,10 +6,8 @@ They are made without jsonschema, whose import would take longer than loading th
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from typing import Any
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from ..explain import describe
 from ..explain import nearest
@@ -19,37 +17,13 @@ from ..findings import Findings
 from ..findings import Loc
 from ..record.calls import is_number
 from .patterns import pattern_problem
+from .subschemas import LISTED
+from .subschemas import NAMED
+from .subschemas import parts
+from .subschemas import references
+from .subschemas import referred
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
-
-# Keywords that hold a schema, several by name, or a list of them.
-ONE = (
-    "items additionalProperties not if then else contains propertyNames contentSchema "
-    "unevaluatedItems unevaluatedProperties"
-).split()
-NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
-LISTED = "anyOf oneOf allOf prefixItems".split()
-
-
-def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
-    """The direct subschemas of a schema, each with its path."""
-    for key, value in schema.items():
-        if key in ONE:
-            yield (key,), value
-        elif key in NAMED and isinstance(value, dict):
-            for name, inner in value.items():
-                yield (key, name), inner
-        elif key in LISTED and isinstance(value, list):
-            for index, inner in enumerate(value):
-                yield (key, index), inner
-
-
-def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
-    """A schema and all subschemas in it, with their paths."""
-    yield at, schema
-    if isinstance(schema, dict):
-        for inside, inner in subschemas(schema):
-            yield from parts(inner, (*at, *inside))
 
 
 def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
@@ -165,34 +139,3 @@ _TYPE_NAMES = {
     "int": "integer", "long": "integer", "bool": "boolean", "str": "string", "text": "string",
     "list": "array", "tuple": "array", "none": "null",
 }  # fmt: skip
-
-
-def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
-    """The path and the target of every `$ref` in a schema.
-
-    Schemas with an `$id` are left out: their references are relative to another document.
-    """
-    elsewhere: Loc | None = None
-    for at, part in parts(schema):
-        if elsewhere is not None and at[: len(elsewhere)] == elsewhere:
-            continue
-        if isinstance(part, dict):
-            # A schema comes right before all that is in it.
-            elsewhere = at if "$id" in part else None
-            target = part.get("$ref")
-            if isinstance(target, str) and elsewhere is None:
-                yield (*at, "$ref"), target
-
-
-def referred(schema: Any, target: str) -> Any:
-    """The target of a `$ref` such as `#/$defs/city` or `#`; None if it does not exist."""
-    value = schema
-    for part in unquote(target).split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value

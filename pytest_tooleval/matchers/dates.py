@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
+from datetime import timedelta
 from functools import lru_cache
+from typing import Any
 from typing import Literal
 from typing import NamedTuple
+
+from .compare import is_not_of
+from .matcher import Matcher
+from .matcher import Mismatch
+from .matcher import matcher
+from .modes import Mode
 
 Kind = Literal["date", "date-time", "time"]
 
@@ -53,3 +61,45 @@ def _datetime() -> Callable[[str], datetime]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(datetime).validate_python
+
+
+@matcher
+class Date(Matcher):
+    """A date-time is on the day that its text names."""
+
+    key = "$date"
+    title = "is the date"
+    example = '"2026-03-02"'
+    says = (
+        "the same day (a date, or a date-time on it), instant (`2026-03-02T10:00Z`) or time (`10:00`), "
+        "in any form of ISO 8601 with hyphens and colons; zones count only if both have one"
+    )
+    expected = "a date, date-time or time in ISO 8601, as a string"
+    operand = {"type": "string"}
+
+    def takes(self, operand: Any) -> bool:
+        return read_date(operand) is not None
+
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        if not isinstance(actual, str):
+            return lambda: is_not_of(actual, "string")
+        expected, written = read_date(operand), read_date(actual)
+        if expected is None or written is None:
+            return lambda: "is not a date or time such as 2026-03-02 or 2026-03-02T10:00Z"
+        if expected.kind != written.kind and (expected.kind, written.kind) != ("date", "date-time"):
+            return lambda: f"is a {written.kind}, not a {expected.kind}"
+        if _is_same(expected, written):
+            return None
+        return lambda: f"different {_DIFFERENT[expected.kind]}: {actual}"
+
+
+_DIFFERENT: dict[Kind, str] = {"date": "day", "date-time": "instant", "time": "time"}
+
+
+def _is_same(expected: Written, written: Written) -> bool:
+    if expected.kind == "date":
+        return written.at.date() == expected.at.date()
+    if expected.at.tzinfo is None or written.at.tzinfo is None:
+        return expected.at.replace(tzinfo=None) == written.at.replace(tzinfo=None)
+    apart = expected.at - written.at
+    return not (apart % timedelta(days=1) if expected.kind == "time" else apart)

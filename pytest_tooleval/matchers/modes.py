@@ -2,26 +2,80 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 from typing import NamedTuple
 
+from ..text import composed
+from ..text import folded
+
 ParamScoring = Literal["exact", "case_sensitive", "bfcl"]
+Number = int | float
 
 
 class Mode(NamedTuple):
-    """Which strings and numbers match, in Markdown."""
+    """How plain strings and numbers compare: in Markdown, and as functions of expected and actual.
+
+    `fold` makes the texts that `$contains` compares, and `equal` says that two strings are the same only
+    in this mode. With `exact_names`, keys compare by code points, and names of tools by case. With
+    `counts_unexpected`, an argument that is not expected counts as a wrong one. With `only_overall`,
+    `overall` alone decides by default, and `no_extra_calls` is not measured.
+    """
 
     strings: str
     numbers: str
+    same_text: Callable[[str, str], bool]
+    same_number: Callable[[Number, Number], bool]
+    fold: Callable[[str], str]
+    equal: str = "equal, ignoring case"
+    exact_names: bool = False
+    counts_unexpected: bool = False
+    only_overall: bool = False
+
+
+_BFCL_IGNORED = str.maketrans(dict.fromkeys(" ,./-_*^"))
+
+
+def _bfcl_text(text: str) -> str:
+    """The result of BFCL's `standardize_string`."""
+    return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
+
+
+_bfcl_expected = lru_cache(maxsize=4096)(_bfcl_text)
 
 
 MODES: Mapping[ParamScoring, Mode] = {
-    "exact": Mode("equal, ignoring case", "equal as numbers: 1 is 1.0"),
-    "case_sensitive": Mode("equal", "as `exact`"),
+    "exact": Mode(
+        strings="equal, ignoring case",
+        numbers="equal as numbers: 1 is 1.0",
+        same_text=lambda expected, actual: expected == actual or folded(expected) == folded(actual),
+        # Python compares an int with a float by their exact values, however large.
+        same_number=operator.eq,
+        fold=folded,
+    ),
+    "case_sensitive": Mode(
+        strings="equal",
+        numbers="as `exact`",
+        same_text=lambda expected, actual: expected == actual or composed(expected) == composed(actual),
+        same_number=operator.eq,
+        fold=composed,
+    ),
     "bfcl": Mode(
-        "equal, ignoring case, spaces and `, . / - _ * ^` (the Berkeley Function Calling Leaderboard)",
-        "5 matches only 5; 5.0 also matches 5",
+        strings="equal, ignoring case, spaces and `, . / - _ * ^` "
+        "(the Berkeley Function Calling Leaderboard)",
+        numbers="5 matches only 5; 5.0 also matches 5",
+        same_text=lambda expected, actual: _bfcl_expected(expected) == _bfcl_text(actual),
+        same_number=lambda expected, actual: (
+            expected == actual and (isinstance(expected, float) or isinstance(actual, int))
+        ),
+        fold=_bfcl_text,
+        equal="equal as BFCL compares strings",
+        exact_names=True,
+        counts_unexpected=True,
+        only_overall=True,
     ),
 }
 DEFAULT_MODE: ParamScoring = "exact"

@@ -13,10 +13,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
-from ..matchers.compare import RULES
-from ..matchers.compare import is_optional
-from ..matchers.shape import ANY_OF
+from ..matchers.combined import AnyOf
+from ..matchers.examples import inside
+from ..matchers.examples import right_value
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
@@ -36,9 +39,6 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..text import json_text
 from .results import Call
-from .values import NOTHING
-from .values import inside
-from .values import right_value
 
 Params = Mapping[str, Any]
 
@@ -187,7 +187,7 @@ def _text(expected: str | dict[str, Any]) -> str:
         return json.dumps(operand)
     if key != "$regex":
         return ""
-    found = right_value(expected, {"type": "string"}, RULES["exact"])
+    found = right_value(expected, {"type": "string"}, MODES["exact"])
     if found is NOTHING:
         raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
     return str(found)
@@ -198,9 +198,9 @@ def _turned(params: Params | None, steps: int) -> Params | None:
         return params
     turned = dict(params)
     for name, value in params.items():
-        if isinstance(value, dict) and value.get(ANY_OF):
-            members = value[ANY_OF]
-            turned[name] = {ANY_OF: [*members[steps % len(members) :], *members]}
+        if isinstance(value, dict) and value.get(AnyOf.key):
+            members = value[AnyOf.key]
+            turned[name] = {AnyOf.key: [*members[steps % len(members) :], *members]}
     return turned
 
 
@@ -213,7 +213,7 @@ def expected_call(
     for name, expected in (params or {}).items():
         if is_optional(expected) and not optionals:
             continue
-        value = right_value(expected, inside(schema, name), RULES[case.param_scoring])
+        value = right_value(expected, inside(schema, name), MODES[case.param_scoring])
         if value is not NOTHING:
             arguments[name] = value
         elif not is_optional(expected):
@@ -251,7 +251,7 @@ def _asked(case: ResolvedCase, name: str, entries: Any) -> dict[str, Any]:
     schema = schema_of(find_tool(case, name))
     arguments = required_values(schema)
     for param, expected in (entries[0].get("params", {}) if entries else {}).items():
-        value = right_value(expected, inside(schema, param), RULES[case.param_scoring])
+        value = right_value(expected, inside(schema, param), MODES[case.param_scoring])
         if value is not NOTHING:
             arguments[param] = value
     return arguments

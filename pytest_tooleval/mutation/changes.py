@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..matchers.examples import inside
 from ..record.calls import is_number
 from .results import Kind
-from .values import inside
 
 Change = tuple[Kind, Any]
 

@@ -10,11 +10,12 @@ from typing import Any
 from typing import NamedTuple
 
 from ..imports.cases import expected_value
-from ..matchers.compare import RULES
+from ..jsonschemas.values import NOTHING
+from ..matchers.combined import Exact
 from ..matchers.compare import identical
 from ..matchers.compare import matches
-from ..matchers.shape import EXACT
-from ..matchers.shape import matcher_key
+from ..matchers.matcher import matcher_key
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
@@ -28,7 +29,6 @@ from .results import CaseMutation
 from .results import Gap
 from .results import Kind
 from .results import Survivor
-from .values import NOTHING
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the author knows; shown without quotes
@@ -111,9 +111,9 @@ def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) 
     for name, value in given.items():
         if name not in others or not identical(value, others[name]):
             same = name in others and matches(
-                expected_value(value), others[name], RULES[case.param_scoring]
+                expected_value(value), others[name], MODES[case.param_scoring]
             )
-            wanted[name] = {EXACT: value} if same else expected_value(value)
+            wanted[name] = {Exact.key: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
     if turn.expected[index].params is None:
         return Found("equal_calls", {"params": wanted}, place)

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from ..jsonschemas.parameters import allows_others
+from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
+from ..jsonschemas.values import stand_in
+from ..matchers.examples import inside
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts
 from ..scoring.tool_selection import is_expected
@@ -27,9 +31,6 @@ from .gaps import Found
 from .gaps import not_named
 from .gaps import of_its_own
 from .results import Kind
-from .values import NOTHING
-from .values import inside
-from .values import stand_in
 
 # A tool is destructive when one of these is a word of its name.
 DESTRUCTIVE = (
@@ -248,7 +249,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
             if value is not NOTHING:
                 yield mutant("invented_argument", name, {**given, name: value}, looked=False)
     # If the schema accepts further arguments, this one is right.
-    looked = schema.get("additionalProperties", False) is not False
+    looked = allows_others(schema)
     yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ..engine.estimate import Estimate
 from ..engine.estimate import estimate
-from ..reports.tables import aligned
+from ..reports.aligned import aligned
 from ..text import printable
 from .asking import is_skipped
 from .items import CaseItem

@@ -90,7 +90,8 @@ class EvalSession:
         result = yield
         state, transcripts = self.state, self.state.transcripts
         if transcripts is not None:
-            state.unclaimed, state.misnamed = transcripts.left(), transcripts.misnamed()
+            state.unclaimed = [*transcripts.unread(), *transcripts.left()]
+            state.misnamed = transcripts.misnamed()
         if self._settings.shard is not None:
             from .shards import keep_shard
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..imports.conversation import Conversation
+from ..imports.conversation import unread_text
 from ..imports.transcripts.given import find_transcripts
 from ..record.transcript import text_of
 from ..secrets import redacted
@@ -40,6 +41,14 @@ class GivenTranscripts:
     def misnamed(self) -> list[str]:
         """Transcripts that name an unknown case, without which a gate may lack results."""
         return [printable(line) for line in self._misnamed.values()]
+
+    def unread(self) -> list[str]:
+        """A line for each file with items of unknown types, which were kept, and not scored."""
+        of_file: dict[str, list[str]] = {}
+        for each in self._given:
+            of_file.setdefault(each.path, []).extend(each.unread)
+        texts = {path: unread_text(kinds) for path, kinds in of_file.items()}
+        return [f"{printable(path)}: {text}; kept, not scored" for path, text in texts.items() if text]
 
     def left(self) -> list[str]:
         """Lines about those without a matching case; empty if there are none."""

@@ -13,14 +13,14 @@ from ..record.comparison import Comparison
 from ..record.gates import Gate
 from ..record.results import CaseResult
 from ..record.results import CaseRow
-from ..reports.run_text import NOT_JUDGED
-from ..reports.run_text import TOLERATED
 from ..reports.text import GATE_FILE
 from ..reports.text import render_case
 from ..text import printable
 from ..verdicts.rules import SCOPES
 from ..verdicts.run import Finding
 from ..verdicts.run import tolerates
+from ..verdicts.words import NOT_JUDGED
+from ..verdicts.words import TOLERATED
 from .settings import Settings
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from typing import TypeGuard
 
 from msgspec import Struct
+from msgspec import structs
 
 from ..text import json_text
 from .fields import doc
@@ -41,6 +42,9 @@ class ToolCall(Struct, frozen=True, gc=False):
     arguments: Annotated[dict[str, Any] | None, doc("The arguments; null when they are not an object.")]
     raw_arguments: Annotated[str | None, doc("The arguments as the model sent them, if as text.")] = None
     id: Annotated[str | None, doc("The id of the call.")] = None
+    caller: Annotated[
+        dict[str, Any] | None, doc("The program that made the call, as the provider names it.")
+    ] = None
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
@@ -91,13 +95,21 @@ class ToolCall(Struct, frozen=True, gc=False):
 
     @classmethod
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:
-        """Accept a `ToolCall`, `{"name", "arguments"}`, or the chat API's `{"function": {...}}`."""
+        """Accept a `ToolCall`, `{"name", "arguments"}`, or the chat API's `{"function": {...}}`.
+
+        The text of a custom tool's call, `{"custom": {"name", "input"}}`, is its argument `input`.
+        """
         if isinstance(call, ToolCall):
             return call
-        function = call.get("function")
-        source = function if isinstance(function, Mapping) else call
-        id = as_text(call.get("id")) or None
-        return cls.parse(as_text(source.get("name")), source.get("arguments"), id)
+        id, caller = as_text(call.get("id")) or None, call.get("caller")
+        custom = call.get("custom")
+        if isinstance(custom, Mapping):
+            made = cls(as_text(custom.get("name")), {"input": as_text(custom.get("input"))}, None, id)
+        else:
+            function = call.get("function")
+            source = function if isinstance(function, Mapping) else call
+            made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
+        return structs.replace(made, caller=dict(caller)) if isinstance(caller, Mapping) else made
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

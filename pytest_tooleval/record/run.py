@@ -21,6 +21,7 @@ from .summary import Summary
 SCORING_VERSION = 1
 
 Status = Literal["finished", "running", "killed"]
+RunOutcome = Literal["passed", "failed", "inconclusive", "skipped"]
 # A model that is not itself judged.
 Role = Literal["judge", "user"]
 _AS = {"judge": " (as judge)", "user": " (as user)"}
@@ -134,6 +135,33 @@ class SummedRun(Run, frozen=True, kw_only=True, gc=False):
     """The run as a whole, with sums over all its cases."""
 
     total: Annotated[Summary, doc("Sums over all cases.")]
+
+
+class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
+    """A run in lists: its sums, and its verdict in words.
+
+    Of the cases that were evaluated. Listed for one model or suite, the sums and `models` are only for
+    that (and `selected` is 0), but the verdict, suites and gates are those of the whole run.
+    """
+
+    id: Annotated[str, doc("The name of the run.")]
+    started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
+    duration_s: Annotated[float, doc("How long it took; if unfinished, until its last result.")]
+    status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")]
+    exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")]
+    ending: Annotated[str, doc("Why it is incomplete; empty if it is complete.")]
+    outcome: Annotated[RunOutcome, doc("The outcome that marks the verdict.")]
+    verdict: Annotated[str, doc("The verdict in words.")]
+    details: Annotated[tuple[str, ...], doc("The reasons by cases, gates and baseline.")]
+    scoring_version: Annotated[int, doc("The version of the rules that made the scores; 0: unknown.")]
+    git: Annotated[Git | None, doc("The state of the repository; null outside of one.")]
+    models: Annotated[tuple[str, ...], doc("The models with a case.")]
+    suites: Annotated[tuple[str, ...], doc("The names of the suites.")]
+    selected: Annotated[int, doc("The selected cases of the whole run; 0: unknown.", ge=0)]
+    gates_passed: Annotated[int, doc("Gates that passed, and the baseline if it did.", ge=0)]
+    gates_failed: Annotated[int, doc("Gates that failed, and the baseline if it did.", ge=0)]
+    is_good: Annotated[bool, doc("Whether the run may be the baseline `good`.")]
+    tags: Annotated[tuple[str, ...], doc("The tags of the run.")] = ()
 
 
 def new_run_id(started: datetime) -> str:

@@ -92,6 +92,13 @@ class Measures(Taken, frozen=True, kw_only=True, gc=False):
     cached: Annotated[bool, doc("Whether it came from a cassette, or from an earlier run.")] = False
 
 
+class ToolSearch(Struct, frozen=True, gc=False):
+    """A search for tools that the model made, and that the provider answered."""
+
+    arguments: Annotated[Any, doc("What the model searched for.")]
+    tools: Annotated[tuple[str, ...] | None, doc("The names of the tools found; null: unknown.")] = None
+
+
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
     """One answer of a model: the message, its calls and their answers, time, tokens and cost.
 
@@ -104,6 +111,9 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     ] = ()
     message: Annotated[Message, doc("The message in the form of the chat API.")]
     calls: Annotated[tuple[ToolCall, ...], doc("The calls in it.")] = ()
+    searches: Annotated[
+        tuple[ToolSearch, ...], doc("The searches for tools in it; they are no calls.")
+    ] = ()
     answers: Annotated[
         tuple[Message, ...],
         doc("The answers to its calls, as chat messages; none where nothing follows."),
@@ -251,7 +261,24 @@ def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Messag
     reason, said = ending or (usual_reason(message), None)
     why = no_answer(calls, None if names is None else text, reason, said)
     return Reply(
-        prompt=prompt, message=message, calls=calls, format=format, finish_reason=reason, no_answer=why
+        prompt=prompt,
+        message=message,
+        calls=calls,
+        searches=searches_in(message),
+        format=format,
+        finish_reason=reason,
+        no_answer=why,
+    )
+
+
+def searches_in(message: Message) -> tuple[ToolSearch, ...]:
+    """The searches for tools in a reply, which has them in `tool_searches`."""
+    return tuple(
+        ToolSearch(
+            each.get("arguments"),
+            None if each.get("tools") is None else tuple(map(as_text, as_list(each["tools"]))),
+        )
+        for each in objects_in(message.get("tool_searches"))
     )
 
 

@@ -1,62 +1,138 @@
-"""A comparison of two runs as text, for the terminal."""
+"""A comparison of two runs: its blocks, and as text for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Sequence
-from itertools import starmap
+
+import msgspec
+from msgspec import Struct
 
 from ..record.comparison import ComparedCase
-from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
+from ..record.comparison import Incomparable
 from ..record.comparison import Moved
+from ..record.comparison import RenamedCase
 from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
 from ..text import score_text
 from ..text import shown
+from .aligned import aligned
+from .columns import Table
+from .columns import table_lines
+from .columns import table_of
 from .run_text import VERDICTS
-from .tables import aligned
 
 MOST = 20
 _NAME = 60
-_HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "drop at most", "")
+
+
+class CaseItem(Struct, frozen=True):
+    """A case that changed from `old` to `new` on a model, or that the runs do not share."""
+
+    suite: str
+    case: str
+    models: tuple[str, str] = ("", "")
+    old: str = ""
+    new: str = ""
+    more: str = ""
+
+
+class CaseList(Struct, frozen=True):
+    """Cases with what they have in common; `is_moved`: they were compared."""
+
+    title: str
+    items: tuple[CaseItem, ...]
+    is_moved: bool
 
 
 def render_comparison(comparison: Comparison) -> list[str]:
     """Lines safe for a terminal; the last one is the verdict. Lists of cases are cut after 20."""
-    moved = [(model, word, case) for model in comparison.models for word, case in moves(model)]
     several = len(comparison.models) > 1
-    table = [
-        (word, change_text(case), _case(case) + (f" on {_models(model)}" if several else ""))
-        for model, word, case in moved
+    lists = case_lists(comparison)
+    changes = [
+        (each.title, change_text(item), _case(item) + (f" on {_pair(*item.models)}" if several else ""))
+        for each in lists
+        if each.is_moved
+        for item in each.items
     ]
     lines = [f"old: {_run(comparison.old)}", f"new: {_run(comparison.new)}"]
-    lines += [_models(model) for model in comparison.models if model.old != model.new]
-    if metrics := metric_lines(comparison):
+    lines += [_pair(model.old, model.new) for model in comparison.models if model.old != model.new]
+    if metrics := table_lines(metrics_table(comparison)):
         lines += ["", *metrics]
-    if table:
-        lines += ["", *_cut(aligned(table, texts=(0, 1, 2)))]
-    lines += ["", *matching_lines(comparison.cases)]
+    if changes:
+        lines += ["", *_cut(aligned(changes, texts=(0, 1, 2)))]
+    lines += ["", f"{counted(comparison.cases.same, 'case')} in both", *list_lines(lists)]
     verdict = comparison.verdict if comparison.is_only_unsure else VERDICTS[comparison.verdict][0]
     return [*lines, "", f"comparison {verdict}: {printable(comparison.message)}"]
 
 
-def moves(model: ComparedModel) -> list[tuple[str, Moved]]:
-    """How each case changed that did, the worst first."""
-    worse = [("newly broken" if case.newly_broken else "worse", case) for case in model.worse]
-    return [*worse, *(("better", case) for case in model.better)]
+def metrics_table(comparison: Comparison, *, all_changed: bool = True) -> Table:
+    """The metrics that changed, or only those that failed."""
+    return table_of(
+        "comparison",
+        (
+            {
+                **msgspec.to_builtins(row),
+                "model": model.new if model.old == model.new else f"{model.old} -> {model.new}",
+                "title": row.title + (f" in {row.suite}" if row.suite else ""),
+            }
+            for model in comparison.models
+            for row in model.metrics
+            if (row.drop if all_changed else row.verdict == "failed")
+        ),
+    )
 
 
-def moved_cases(found: Comparison | None) -> dict[tuple[str, str, str], tuple[str, Moved]]:
-    """The cases of `moves` by `case_key`."""
+def case_lists(comparison: Comparison) -> list[CaseList]:
+    """The cases that changed, the worst first, then those that could not be paired as they are."""
+    moved: dict[str, list[CaseItem]] = {"newly broken": [], "worse": [], "better": []}
+    for model in comparison.models:
+        for case in model.worse:
+            moved["newly broken" if case.newly_broken else "worse"].append(_moved(model, case))
+        moved["better"] += (_moved(model, case) for case in model.better)
+    cases = comparison.cases
+    unshared: dict[str, Sequence[ComparedCase]] = {
+        "added": cases.added,
+        "removed": cases.removed,
+        "changed": cases.changed,
+        "renamed": cases.renamed,
+        "not comparable": cases.incomparable,
+    }
+    return [
+        *(CaseList(title, tuple(items), is_moved=True) for title, items in moved.items() if items),
+        *(
+            CaseList(title, tuple(map(_unshared, found)), is_moved=False)
+            for title, found in unshared.items()
+            if found
+        ),
+    ]
+
+
+def _moved(model: ComparedModel, case: Moved) -> CaseItem:
+    """With the passes before and now; where they are the same, the overall scores."""
+    change = (case.old_passes, case.new_passes)
+    if case.old_passes == case.new_passes:
+        change = (score_text(case.old), score_text(case.new))
+    return CaseItem(case.suite, case.case, (model.old, model.new), *change)
+
+
+def _unshared(case: ComparedCase) -> CaseItem:
+    more = case.why if isinstance(case, Incomparable) else ""
+    if isinstance(case, RenamedCase):
+        more = f"was {case.old_suite} :: {case.old_case}"
+    return CaseItem(case.suite, case.case, more=more)
+
+
+def moved_cases(found: Comparison | None) -> dict[tuple[str, str, str], tuple[str, CaseItem]]:
+    """How each case changed that did, by `case_key`; the worst if it is listed twice."""
     return {
-        (model.new, case.suite, case.case): (word, case)
-        for model in (found.models if found else ())
-        for word, case in reversed(moves(model))
+        (item.models[1], item.suite, item.case): (each.title, item)
+        for each in reversed(case_lists(found) if found else ())
+        for item in each.items
+        if each.is_moved
     }
 
 
@@ -64,34 +140,21 @@ def case_key(case: CaseRow) -> tuple[str, str, str]:
     return case.model, case.suite, case.case
 
 
-def change_text(case: Moved) -> str:
-    """The passes before and now; where they are the same, the overall scores."""
-    if case.old_passes != case.new_passes:
-        return f"{_name(case.old_passes)} -> {_name(case.new_passes)}"
-    return f"{score_text(case.old)} -> {score_text(case.new)}"
+def change_text(item: CaseItem) -> str:
+    return f"{_name(item.old)} -> {_name(item.new)}"
 
 
-def metric_lines(comparison: Comparison) -> list[str]:
-    """A table of the metrics that changed.
-
-    `drop` is old minus new, `p` is adjusted by Holm over all tests, and drops above `drop at most` are
-    ruled out.
-    """
-    rows = [(model, row) for model in comparison.models for row in model.metrics if row.drop]
-    return aligned([_HEADER, *starmap(_metric, rows)], texts=(0, 1, 8)) if rows else []
-
-
-def _cut(lines: Sequence[str]) -> list[str]:
+def _cut(lines: Sequence[str], indent: str = "") -> list[str]:
     """The first 20 lines."""
     left = len(lines) - MOST
-    return [*lines[:MOST], f"and {left} more"] if left > 0 else list(lines)
+    return [*lines[:MOST], f"{indent}and {left} more"] if left > 0 else list(lines)
 
 
 def compared_text(comparison: Comparison) -> str:
     """With which run, how the cases were paired, and what else to know."""
     run = comparison.old
     of = f" ({_name(run.id)})" if run.id != run.name else ""
-    pairs = (_models(model) for model in comparison.models if model.old != model.new)
+    pairs = (_pair(model.old, model.new) for model in comparison.models if model.old != model.new)
     both = f"{counted(comparison.cases.same, 'case')} in both"
     renamed = len(comparison.cases.renamed)
     # Else the line of a model says so.
@@ -113,55 +176,23 @@ def _run(side: ComparedRun) -> str:
     return "  ".join(shown(part, _NAME) for part in parts if part)
 
 
-def _models(model: ComparedModel) -> str:
-    old, new = _name(model.old), _name(model.new)
-    return new if old == new else f"{old} -> {new}"
+def _pair(old: str, new: str) -> str:
+    return _name(new) if old == new else f"{_name(old)} -> {_name(new)}"
 
 
-def _metric(model: ComparedModel, metric: ComparedMetric) -> tuple[str, ...]:
-    return (
-        _models(model),
-        _name(metric.title) + (f" in {_name(metric.suite)}" if metric.suite else ""),
-        str(metric.n),
-        score_text(metric.old),
-        score_text(metric.new),
-        score_text(metric.drop),
-        _p(metric.p_adjusted),
-        score_text(metric.largest_drop),
-        "FAILED" if metric.verdict == "failed" else metric.verdict,
-    )
+def list_lines(lists: Sequence[CaseList]) -> list[str]:
+    """The cases that could not be paired as they are."""
+    lines = []
+    for each in lists:
+        if not each.is_moved:
+            items = [f"  {_case(item)}  {shown(item.more, 200)}".rstrip() for item in each.items]
+            lines += ["", f"{len(items)} {each.title}:", *_cut(items, "  ")]
+    return lines
 
 
-def matching_lines(cases: ComparedCases) -> list[str]:
-    """How the cases of the two runs were paired."""
-    kinds = {"added": cases.added, "removed": cases.removed, "changed": cases.changed}
-    lines = [f"{counted(cases.same, 'case')} in both"]
-    for kind, found in kinds.items():
-        lines += _listed(kind, map(_case, found))
-    renamed = (
-        f"{_name(case.old_suite)} :: {_name(case.old_case)} -> {_case(case)}" for case in cases.renamed
-    )
-    lines += _listed("renamed", renamed)
-    incomparable = (f"{_case(case)}  {shown(case.why, 200)}" for case in cases.incomparable)
-    return [*lines, *_listed("not comparable", incomparable)]
-
-
-def _listed(title: str, lines: Iterable[str]) -> list[str]:
-    found = list(lines)
-    if not found:
-        return []
-    return ["", f"{len(found)} {title}:", *(f"  {line}" for line in _cut(found))]
-
-
-def _case(case: ComparedCase) -> str:
+def _case(case: CaseItem) -> str:
     return f"{_name(case.suite)} :: {_name(case.case)}"
 
 
 def _name(text: str) -> str:
     return shown(text, _NAME)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if value >= 0.001 else "<0.001"

@@ -1,87 +1,109 @@
-"""A confusion matrix as a text table, for terminals and Markdown."""
+"""A confusion matrix as a block, and as a text table for terminals and Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from ..record.confusion import Cell
+from ..record.confusion import Choice
 from ..record.confusion import Confusion
 from ..text import counted
 from ..text import printable
-from .tables import aligned
-from .tables import interval_text
+from .aligned import aligned
+from .columns import Table
+from .columns import cell
+from .columns import table_of
 
-_MOST = 15  # tools, which is what a text table has room for
-_HALLUCINATED = "\0"  # the column for all hallucinated names; no tool has this one
-_FIGURES = ("precision", "recall", "F1")
-
-
-def heading(confusion: Confusion) -> str:
-    """How many choices were right."""
-    total, wrong = (sum(cell.count for cell in each) for each in (confusion.cells, _wrong(confusion)))
-    return f"{total - wrong} of {total} choices right, {counted(len(confusion.tools), 'tool')}"
+MOST = 15  # tools, which is what a text table has room for
+_HALLUCINATED = "hallucinated"  # one column for all such names
+_NONE = "none"
 
 
-def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[str]]:
-    """Expected tools as rows, called ones as columns with the rows' numbers; only the most confused.
+class Matrix(Struct, frozen=True):
+    """How often which tool was called for which; empty if nothing was confused.
 
-    The header comes first. Empty if nothing was confused. `quote` is applied to tool names.
+    A row is an expected tool, null for none; a column says what was called. `figures` are of all tools.
     """
-    if not _wrong(confusion):
-        return []
-    names = _shown(confusion)
-    counts = {_place(cell): cell.count for cell in confusion.cells}
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    columns = [*zip(numbers, names, strict=True), ("none", None), ("hallucinated", _HALLUCINATED)]
+
+    model: str
+    title: str
+    notes: list[str]
+    rows: list[str | None]
+    columns: list[Choice]
+    counts: list[list[int]]
+    figures: Table
+
+
+def matrix_of(confusion: Confusion, most: int = MOST) -> Matrix:
+    """The matrix of all tools, or of the `most` that were confused most."""
+    wrong = [each for each in confusion.cells if each.hallucinated or each.expected != each.called]
+    tools = [each.tool for each in confusion.tools]
+    involved = dict.fromkeys(
+        name for each in wrong for name in (each.expected, each.called) if name in tools
+    )
+    names = tools if len(tools) <= most else sorted(list(involved)[:most])
+    names = names if wrong else []
+    counts = {_place(each): each.count for each in confusion.cells}
     rows: list[str | None] = [*names]
-    if any(cell.expected is None for cell in confusion.cells):
+    if wrong and any(each.expected is None for each in confusion.cells):
         rows.append(None)
-    columns = [
-        (title, called) for title, called in columns if any((row, called) in counts for row in rows)
-    ]
-    figures = {each.tool: each for each in confusion.tools}
-    table = [["expected", *(title for title, _ in columns), *_FIGURES]]
-    for number, name in zip([*numbers, ""], rows, strict=False):
-        shown = "none" if name is None else f"{number} {quote(name)}"
-        means = ["-"] * len(_FIGURES)
-        if name is not None:
-            found = figures[name]
-            means = [interval_text(mean) for mean in (found.precision, found.recall, found.f1)]
-        table.append([shown, *(str(counts.get((name, called), ".")) for _, called in columns), *means])
-    return table
+    columns = [*(Choice(called=name) for name in names), Choice(), Choice(called="", hallucinated=True)]
+    columns = [each for each in columns if any((row, _called(each)) in counts for row in rows)]
+    total, missed = (sum(each.count for each in cells) for cells in (confusion.cells, wrong))
+    return Matrix(
+        model=confusion.model,
+        title=f"{total - missed} of {total} choices right, {counted(len(tools), 'tool')}",
+        notes=_notes(tools, names, set(involved)),
+        rows=rows,
+        columns=columns,
+        counts=[[counts.get((row, _called(each)), 0) for each in columns] for row in rows],
+        figures=table_of("tools", confusion.tools),
+    )
 
 
-def notes(confusion: Confusion) -> list[str]:
+def _notes(tools: list[str], names: list[str], involved: set[str]) -> list[str]:
     """About the tools that are not in the table."""
-    tools = {each.tool for each in confusion.tools}
-    involved = {name for cell in _wrong(confusion) for name in (cell.expected, cell.called)}
-    shown = set(_shown(confusion)) if involved else set()
-    right, hidden = len(tools - involved - shown), len((involved & tools) - shown)
-    found = [f"{counted(right, 'other tool' if shown else 'tool')} always right"] if right else []
+    right, hidden = len(set(tools) - involved - set(names)), len(involved - set(names))
+    found = [f"{counted(right, 'other tool' if names else 'tool')} always right"] if right else []
     return [*found, f"{hidden} more were confused; see the JSON report"] if hidden else found
+
+
+def _place(each: Cell) -> tuple[str | None, str | None]:
+    return each.expected, _called(each)
+
+
+def _called(choice: Choice) -> str | None:
+    return "" if choice.hallucinated else choice.called
+
+
+def matrix_rows(matrix: Matrix, quote: Callable[[str], str]) -> list[list[str]]:
+    """The rows with their figures below a header, columns by the numbers of the rows.
+
+    Empty if nothing was confused. `quote` is applied to tool names.
+    """
+    if not matrix.rows:
+        return []
+    numbers = {name: str(number) for number, name in enumerate(matrix.rows, 1) if name is not None}
+    figures = [each for each in matrix.figures.columns if each.format == "interval"]
+    records = {each["tool"]: each for each in matrix.figures.records}
+    heads = [
+        _HALLUCINATED if each.hallucinated else _NONE if each.called is None else numbers[each.called]
+        for each in matrix.columns
+    ]
+    table = [["expected", *heads, *(each.heading for each in figures)]]
+    for name, counts in zip(matrix.rows, matrix.counts, strict=True):
+        shown = _NONE if name is None else f"{numbers[name]} {quote(name)}"
+        of_tool = ["-" if name is None else cell(records[name], each) for each in figures]
+        table.append([shown, *(str(count or ".") for count in counts), *of_tool])
+    return table
 
 
 def confusion_text(confusion: Confusion) -> list[str]:
     """The matrix for a terminal."""
-    rows = matrix_rows(confusion, printable)
+    matrix = matrix_of(confusion)
+    rows = matrix_rows(matrix, printable)
     table = [f"  {line}" for line in aligned(rows, texts=(0,))] if rows else []
-    title = printable(f"{confusion.model}: {heading(confusion)}")
-    return [title, *table, *(f"  {note}" for note in notes(confusion))]
-
-
-def _place(cell: Cell) -> tuple[str | None, str | None]:
-    return cell.expected, _HALLUCINATED if cell.hallucinated else cell.called
-
-
-def _wrong(confusion: Confusion) -> list[Cell]:
-    return [cell for cell in confusion.cells if cell.hallucinated or cell.expected != cell.called]
-
-
-def _shown(confusion: Confusion) -> list[str]:
-    """All tools, or if there are many those of the largest wrong cells, sorted."""
-    if len(confusion.tools) <= _MOST:
-        return [each.tool for each in confusion.tools]
-    names: dict[str, None] = {}
-    for cell in _wrong(confusion):
-        names.update({name: None for name in (cell.expected, cell.called) if name is not None})
-    return sorted(list(names)[:_MOST])
+    title = printable(f"{matrix.model}: {matrix.title}")
+    return [title, *table, *(f"  {note}" for note in matrix.notes)]

@@ -16,23 +16,12 @@ from ..record.metrics import ordered_metrics
 from ..record.results import CaseResult
 from ..record.transcript import Transcript
 from ..text import printable
+from .columns import COLUMNS
 
 _BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "tolerated")
 _VERDICT = ("trial", "passed", "failure")
-_AFTER = (
-    "latency_s",
-    "prompt_tokens",
-    "completion_tokens",
-    "reasoning_tokens",
-    "cost_usd",
-    "others_cost_usd",
-    "cached",
-    "tags",
-    "reason",
-    "error",
-    "calls",
-)
-_OF_TRIAL = (*_VERDICT, *_AFTER[:7])
+_MEASURED = [column.name for column in COLUMNS if "csv" in column.shown]
+_AFTER = ("tags", "reason", "error", "calls")
 # Where a spreadsheet may see a formula: at the start of a cell, and after a semicolon, which separates
 # cells in locales with a decimal comma. Full-width signs count too.
 _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
@@ -50,7 +39,7 @@ def csv_text(document: Document) -> str:
     cases = document.cases
     of_trials = (name for case in cases for trial in case.trials for name in trial.scores)
     metrics = ordered_metrics([*(name for case in cases for name in case.scores), *of_trials])
-    columns = [*_BEFORE, *_VERDICT, *map(_score_column, metrics), *_AFTER]
+    columns = [*_BEFORE, *_VERDICT, *map(_score_column, metrics), *_MEASURED, *_AFTER]
     run = document.run.id
     file = io.StringIO()
     writer = csv.DictWriter(file, columns, restval="", lineterminator="\r\n")
@@ -74,7 +63,7 @@ def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
         error, transcript = trial.error, trial.transcript
         yield {
             **of_case,
-            **{name: getattr(trial, name) for name in _OF_TRIAL},
+            **{name: getattr(trial, name) for name in (*_VERDICT, *_MEASURED)},
             **{_score_column(name): score.value for name, score in trial.scores.items()},
             "error": f"{error.kind}: {error.message}" if error else None,
             "calls": _calls_text(transcript) if transcript else None,

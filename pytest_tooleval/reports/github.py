@@ -15,7 +15,7 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..text import printable
 from ..text import shorten
-from .run_text import tolerated_word
+from ..verdicts.words import tolerated_word
 
 _MOST = 10  # of each kind per step, as GitHub shows no more
 _TEXT = 1000

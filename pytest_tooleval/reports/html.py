@@ -15,12 +15,23 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from .. import __version__
+from ..record.comparison import Comparison
 from ..record.document import Document
+from ..record.document import RowsDocument
 from ..record.encoding import to_json
+from ..verdicts.words import run_summary
+from .columns import COLUMNS
+from .columns import Column
+from .columns import Place
+from .columns import table_of
+from .comparison import case_lists
+from .comparison import metrics_table
+from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
-from .run_text import run_words
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -29,6 +40,7 @@ PAGE = Path(__file__).with_name("page")
 # Compressed one by one, cases would take four times the space. More at a time would save little,
 # and take longer to open.
 _TOGETHER = 8
+_MOST_TOOLS = 30
 _IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
 
 # Nothing else can style or run; nothing is fetched, sent or parsed as markup.
@@ -80,17 +92,36 @@ def html_text(document: Document, trends: Trends | None = None) -> str:
     policy = _POLICY.format(style_hash=_hash(style), script_hash=_hash(script))
     starts = range(0, len(document.cases), _TOGETHER)
     blocks = (list(document.cases[start : start + _TOGETHER]) for start in starts)
-    rows = document.rows()
-    head = {
-        "document": rows,
-        "notes": notes(rows),
-        "verdict": run_words(rows),
-        "lines": list(model_lines(rows)),
-        "trends": trends,
-        "together": _TOGETHER,
-    }
+    head = {"document": page_document(document.rows()), "trends": trends, "together": _TOGETHER}
     data = "\n".join(map(_packed, chain([head], blocks)))
     return _FRAME.format(policy=policy, style=style, version=__version__, data=data, script=script)
+
+
+def page_document(document: RowsDocument) -> dict[str, object]:
+    """What the page shows of a run: the document, and what is said of it in words and tables."""
+    found = document.baseline
+    return {
+        **structs.asdict(document),
+        "summary": run_summary(document),
+        "notes": notes(document),
+        "lines": list(model_lines(document)),
+        "columns": page_columns(),
+        "scores": table_of("scores", [*document.models, *document.suites]).columns,
+        "comparison": None if found is None else page_comparison(found),
+        "matrices": [matrix_of(each, _MOST_TOOLS) for each in document.confusion],
+    }
+
+
+def page_comparison(found: Comparison) -> dict[str, object]:
+    """A comparison as the page shows it."""
+    blocks = {"metrics": metrics_table(found), "lists": case_lists(found)}
+    return {**structs.asdict(found), **blocks}
+
+
+def page_columns() -> dict[str, list[Column]]:
+    """The columns of each place of the page that shows no single document."""
+    places: tuple[Place, ...] = ("page runs", "trial", "reply")
+    return {place: [column for column in COLUMNS if place in column.shown] for place in places}
 
 
 def _packed(value: object) -> str:

@@ -13,13 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ..record.comparison import ComparedCase
-from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
-from ..record.comparison import Incomparable
-from ..record.comparison import Moved
-from ..record.comparison import RenamedCase
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -27,25 +21,32 @@ from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import shown
+from ..verdicts.words import COUNTED
+from ..verdicts.words import NOT_JUDGED
+from ..verdicts.words import OTHER_TEST
+from ..verdicts.words import TOLERATED
+from ..verdicts.words import run_summary
+from ..verdicts.words import tolerated_word
+from ..verdicts.words import tolerated_words
+from .columns import Column
+from .columns import Record
+from .columns import Table
+from .columns import cell
+from .columns import table_of
+from .columns import value_in
+from .comparison import CaseItem
 from .comparison import case_key
+from .comparison import case_lists
 from .comparison import change_text
 from .comparison import compared_text
+from .comparison import metrics_table
 from .comparison import moved_cases
-from .confusion import heading
+from .confusion import matrix_of
 from .confusion import matrix_rows
-from .confusion import notes
 from .model_lines import ModelLine
 from .model_lines import model_lines
-from .run_text import COUNTED
-from .run_text import NOT_JUDGED
-from .run_text import OTHER_TEST
-from .run_text import TOLERATED
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
-from .run_text import run_words
-from .run_text import tolerated_word
-from .run_text import tolerated_words
-from .tables import score_columns
 from .tables import told_apart
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -151,14 +152,14 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     if several:
         yield _details("Scores by suite", _scores(suites, "", suites=True))
     if document.baseline:
-        yield from _changed_cases(document.baseline.cases)
+        yield from _changed_cases(document.baseline)
 
 
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
-    total, verdict = run.total, run_words(document)
+    total, verdict = run.total, run_summary(document)
     # The verdict stands out: INCOMPLETE (killed).
-    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.words)
+    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.verdict)
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
@@ -191,24 +192,8 @@ def _model_line(line: ModelLine) -> Iterator[str]:
 def _baseline(found: Comparison) -> _Section:
     """What was compared, and the metrics that fell."""
     head = f"\n{_code(compared_text(found), _LINE)}\n"
-    header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
-    rows = [
-        [
-            _code(_pair(model), table=True),
-            _code(row.title + (f" in {row.suite}" if row.suite else ""), table=True),
-            f"{row.old:.3f}",
-            f"{row.new:.3f}",
-            f"{row.new - row.old:+.3f}",
-            str(row.n),
-            f"{row.p_adjusted:.3f}",
-            _WORDS[row.verdict],
-        ]
-        for model in found.models
-        for row in model.metrics
-        if row.verdict == "failed"
-    ]
-    table = "\n" + _table_head(header, 2) if rows else ""
-    return _Section(head + table, [_table_row(row) for row in rows])
+    table = _table("\n", metrics_table(found, all_changed=False))
+    return _Section(head + table.head, table.entries)
 
 
 def _case_sections(document: RowsDocument) -> Iterator[_Section]:
@@ -216,7 +201,7 @@ def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     moved = moved_cases(document.baseline)
     words = ("", COUNTED, TOLERATED, NOT_JUDGED)
     failing = [_title(outcome, word) for word in words for outcome in _OUTCOMES]
-    groups: dict[str, list[tuple[CaseRow, Moved | None]]] = {
+    groups: dict[str, list[tuple[CaseRow, CaseItem | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
     for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
@@ -237,24 +222,36 @@ def _title(outcome: str, tolerated: str) -> str:
     return _OUTCOMES[outcome] + (f", {tolerated}" if tolerated else "")
 
 
-def _pair(model: ComparedModel) -> str:
-    return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
-
-
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without values are left out."""
-    names = ["model", "suite"] if suites else ["model"]
-    columns = score_columns(rows, partial(_code, table=True), intervals=True)
-    entries = [
-        _table_row(
-            [*(_code(getattr(row, name), table=True) for name in names), *(c[i] for _, c in columns)]
-        )
-        for i, row in enumerate(rows)
+    names = [
+        Column((name,), name, "name", ()) for name in (("model", "suite") if suites else ("model",))
     ]
-    return _Section(head + _table_head([*names, *(name for name, _ in columns)], len(names)), entries)
+    found = table_of("scores", rows)
+    return _table(head, Table([*names, *found.columns], found.records))
 
 
-def _case(case: CaseRow, move: Moved | None) -> str:
+def _table(head: str, table: Table) -> _Section:
+    """A table below its heading; nothing without records."""
+    texts = sum(column.format == "name" for column in table.columns)
+    # Names of metrics are not ours.
+    titles = [each.title or each.name for each in table.columns]
+    quoted = [
+        _code(title, table=True) if each.is_metric else title
+        for title, each in zip(titles, table.columns, strict=True)
+    ]
+    rows = [_table_row([_cell(record, each) for each in table.columns]) for record in table.records]
+    return _Section(head + _table_head(quoted, texts) if rows else "", rows)
+
+
+def _cell(record: Record, column: Column) -> str:
+    value = value_in(record, column)
+    if column.format == "name":
+        return _code(value, table=True)
+    return _WORDS[value] if column.format == "verdict" else cell(record, column, intervals=True)
+
+
+def _case(case: CaseRow, move: CaseItem | None) -> str:
     place = f"{case.file}:{case.line}" if case.line else case.file
     trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
     change = f", {_code(change_text(move))}" if move else trials
@@ -264,42 +261,26 @@ def _case(case: CaseRow, move: Moved | None) -> str:
 
 def _confusion(found: Confusion) -> _Section:
     """A model's expected and called tools."""
-    rows = matrix_rows(found, partial(_code, table=True))
-    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in notes(found))]
+    matrix = matrix_of(found)
+    rows = matrix_rows(matrix, partial(_code, table=True))
+    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
     table = "\n" + _table_head(rows[0], 1) if rows else ""
     section = _Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
-    return _details(f"Tools called: {heading(found)}", section)
+    return _details(f"Tools called: {matrix.title}", section)
 
 
-def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
+def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
     """Cases that are not the same in the baseline."""
-    kinds: dict[str, Sequence[ComparedCase]] = {
-        "added": cases.added,
-        "removed": cases.removed,
-        "changed": cases.changed,
-        "renamed": cases.renamed,
-    }
-    if cases.incomparable:
-        kinds["not comparable"] = cases.incomparable
+    lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
-        f"- {kind}: {_where(case)}{_more(case)}\n" for kind, found in kinds.items() for case in found
+        f"- {each.title}: {_code(item.case)} of {_code(item.suite)}"
+        + (f": {_code(item.more, _LINE)}\n" if item.more else "\n")
+        for each in lists
+        for item in each.items
     ]
     if entries:
-        counts = [f"{len(found)} {kind}" for kind, found in kinds.items()]
-        summary = f"Cases that differ from the baseline: {', '.join(counts)}"
-        yield _details(summary, _most(entries))
-
-
-def _more(case: ComparedCase) -> str:
-    if isinstance(case, Incomparable):
-        return f": {_code(case.why, _LINE)}"
-    if isinstance(case, RenamedCase):
-        return f", was {_where(ComparedCase(case.old_suite, case.old_case))}"
-    return ""
-
-
-def _where(case: ComparedCase) -> str:
-    return f"{_code(case.case)} of {_code(case.suite)}"
+        counts = [f"{len(each.items)} {each.title}" for each in lists]
+        yield _details(f"Cases that differ from the baseline: {', '.join(counts)}", _most(entries))
 
 
 def _most(entries: Sequence[str]) -> _Section:

@@ -21,10 +21,10 @@ from ..text import shown
 from ..verdicts.options import strict_text
 from ..verdicts.rules import ERRORS
 from ..verdicts.rules import judged_by
-from .run_text import TOLERATED
+from ..verdicts.words import TOLERATED
+from ..verdicts.words import ending
 from .run_text import VERDICTS
 from .run_text import ModelVerdict
-from .run_text import ending
 
 ALL = "all models"
 _ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")

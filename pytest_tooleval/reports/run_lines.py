@@ -10,19 +10,21 @@ from typing import NamedTuple
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..text import printable
+from ..verdicts.words import tolerated_word
+from .aligned import aligned
+from .columns import table_lines
 from .comparison import MOST
 from .comparison import case_key
+from .comparison import case_lists
 from .comparison import change_text
 from .comparison import compared_text
-from .comparison import matching_lines
-from .comparison import metric_lines
+from .comparison import list_lines
+from .comparison import metrics_table
 from .comparison import moved_cases
 from .model_lines import ModelLine
 from .model_lines import model_lines
 from .notes import notes
 from .run_text import VERDICTS
-from .run_text import tolerated_word
-from .tables import aligned
 from .tables import score_tables
 
 _RANKS = ("forbidden", "newly broken", "worse", "failed", "error", "better")
@@ -67,7 +69,9 @@ def verdict_lines(
     found = document.baseline
     if found is not None:
         yield Line(compared_text(found), "red" if found.failed else "", bold=True)
-        yield from map(Line, [*metric_lines(found), *matching_lines(found.cases)[1:]] if whole else [])
+        if whole:
+            lines = [*table_lines(metrics_table(found)), *list_lines(case_lists(found))]
+            yield from map(Line, lines)
     rows = [row for row in document.cases if model in (None, row.model)]
     yield from _cases(document, rows, whole=whole, listed=listed)
 

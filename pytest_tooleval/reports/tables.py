@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -12,25 +11,12 @@ from itertools import islice
 from msgspec import structs
 
 from ..record.document import RowsDocument
-from ..record.metrics import ordered_metrics
-from ..record.summary import Mean
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
-from ..text import score_text
-
-
-def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
-    """Rows of equal length as lines; the columns `texts` are aligned left, others right."""
-    left = set(texts)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+from .aligned import aligned
+from .columns import cell
+from .columns import table_of
 
 
 def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
@@ -63,14 +49,17 @@ def score_tables(
         return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
-    columns = score_columns(rows, metrics=None if whole else _deciding(document))
+    table = table_of("scores", rows) if whole else table_of("short", rows, _deciding(document))
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
     names = [row.model for row in rows] if by_model else list(groups)
     indent = "  " if is_grouped else ""
     first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
-    scores = [[*_folded(title), *cells] for title, cells in columns]
+    scores = [
+        [*_folded(each.title), *(cell(record, each) for record in table.records)]
+        for each in table.columns
+    ]
     for part in _fitting(scores, width - max(map(len, first))):
         above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
         yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines
@@ -120,91 +109,3 @@ def _folded(title: str) -> tuple[str, str]:
     """A title on two lines: names of metrics are longer than their numbers."""
     start, joint, end = title.rpartition("_" if "_" in title else " ")
     return start + joint.strip(), end
-
-
-def score_columns(
-    rows: Sequence[ModelSummary],
-    quote: Callable[[str], str] = str,
-    *,
-    metrics: set[str] | None = None,
-    intervals: bool = False,
-) -> list[tuple[str, list[str]]]:
-    """Titles and cells, without columns that have no value.
-
-    With `metrics`, only these, the pass rate and outcomes. `quote` is for names of metrics. With
-    `intervals`, the pass rate has its own: all would be too many.
-    """
-    found = ordered_metrics(metric for row in rows for metric in row.metrics)
-    trials = most_trials(rows)
-    whole = metrics is None
-    seldom = ("errors", "tolerated", "skipped") if whole else ("errors", "skipped")
-    counts = [name for name in seldom if any(getattr(row, name) for row in rows)]
-    always = ("cases", "passed", "failed") if whole else ()
-    columns = [
-        ("pass rate", [_mean(row.pass_rate, intervals) for row in rows]),
-        ("passed", ["-" if whole else f"{row.passed}/{row.passed + row.failed}" for row in rows]),
-        *((name, [str(getattr(row, name)) for row in rows]) for name in (*always, *counts)),
-        *(
-            (quote(name), [_mean(row.metrics.get(name), False) for row in rows])
-            for name in found
-            if metrics is None or name in metrics
-        ),
-    ]
-    further = [
-        (f"pass@{trials}", [_reliability(row, "@", trials) for row in rows]),
-        (f"pass^{trials}", [_reliability(row, "^", trials) for row in rows]),
-        ("tokens", [_tokens(row) for row in rows]),
-        ("reasoning", [_reasoning(row) for row in rows]),
-        ("cost (USD)", [_cost(row) for row in rows]),
-        ("latency (s)", [score_text(row.latency_s) for row in rows]),
-    ]
-    columns += [
-        (quote(title) if "pass" in title else title, cells)
-        for title, cells in further
-        if metrics is None or title in metrics
-    ]
-    return [(title, cells) for title, cells in columns if set(cells) != {"-"}]
-
-
-def most_trials(rows: Iterable[ModelSummary]) -> int:
-    """The k of pass@k and pass^k: the most trials of a case; 0 with one trial each."""
-    return max((row.reliability.trials for row in rows if row.reliability), default=0)
-
-
-def _mean(found: Mean | None, intervals: bool) -> str:
-    """`0.85`, or `0.85 (0.80 to 0.90)`."""
-    if found is None:
-        return "-"
-    return interval_text(found) if intervals else f"{found.mean:.2f}"
-
-
-def interval_text(found: Mean | None) -> str:
-    """`0.85 (0.80 to 0.90)`, or what is known of it."""
-    if found is None:
-        return "-"
-    if found.low is None or found.high is None:
-        return f"{found.mean:.2f}"
-    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
-
-
-def _reliability(row: ModelSummary, sign: str, k: int) -> str:
-    if row.reliability is None:
-        return "-"
-    values = row.reliability.pass_at if sign == "@" else row.reliability.pass_hat
-    return score_text(values.get(str(k)))
-
-
-def _tokens(row: ModelSummary) -> str:
-    return "-" if row.tokens.total is None else f"{row.tokens.total:,}"
-
-
-def _reasoning(row: ModelSummary) -> str:
-    """The reasoning tokens, if any."""
-    return f"{row.tokens.reasoning:,}" if row.tokens.reasoning else "-"
-
-
-def _cost(row: ModelSummary) -> str:
-    """A `+` means that the price of some answers is unknown."""
-    if row.cost_usd is None:
-        return "-"
-    return f"{row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")

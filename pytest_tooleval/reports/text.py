@@ -27,7 +27,7 @@ from ..text import printable
 from ..text import score_text
 from ..text import shorten
 from ..text import shown
-from .tables import aligned
+from .aligned import aligned
 
 # The file in the node id of a gate's report, as pytest needs one.
 GATE_FILE = "tooleval"

@@ -15,13 +15,13 @@ from typing import NamedTuple
 from ..errors import CannotCompare
 from ..errors import ScoringError
 from ..matchers.compare import REFLEXIVE
-from ..matchers.compare import RULES
-from ..matchers.compare import Rules
-from ..matchers.compare import is_optional
 from ..matchers.compare import matches
+from ..matchers.compare import reason
 from ..matchers.compare import with_keys_of
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
+from ..matchers.modes import Mode
 from ..matchers.modes import ParamScoring
-from ..matchers.reasons import reason
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
@@ -58,7 +58,7 @@ NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")
 NO_CALL = Share(0, 1, "missing_call")
 
 
-def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Rules) -> Share:
+def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode) -> Share:
     """How many of the expected arguments the arguments got right."""
     if arguments is None:
         return NOT_AN_OBJECT
@@ -84,7 +84,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
         raise error.within(name) from None
     except RecursionError:
         raise CannotCompare("the expected value is nested too deeply", name) from None
-    unexpected = len(arguments) - present if rules.mode == "bfcl" else 0
+    unexpected = len(arguments) - present if rules.counts_unexpected else 0
     if unexpected:
         flaw = "unexpected_argument"
     if missing:
@@ -96,7 +96,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
     """Whether all arguments are right. Raises ScoringError as scoring does."""
     try:
-        return compare(expected, arguments, RULES[mode]).flaw is None
+        return compare(expected, arguments, MODES[mode]).flaw is None
     except CannotCompare as error:
         raise ScoringError(f"{error.place}: {error.message}") from None
 
@@ -109,7 +109,7 @@ def shown_arguments(call: ToolCall) -> str:
 
 
 def checks(
-    expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, place: str = ""
+    expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
 ) -> list[Line]:
     """One line per expected argument, and under `bfcl` one per unexpected argument."""
 
@@ -142,7 +142,7 @@ def checks(
             lines.append(line(name, ABSENT, "is absent, and may be", right=True))
         else:
             lines.append(line(name, ABSENT, _missing(unexpected.get(folded(name))), _absent))
-    if rules.mode == "bfcl":
+    if rules.counts_unexpected:
         lines += [
             line(name, json_text(value, MOST_SHOWN), "is not expected", _unexpected)
             for name, value in arguments.items()

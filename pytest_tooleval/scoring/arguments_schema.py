@@ -10,17 +10,13 @@ from functools import partial
 from typing import Any
 
 from ..errors import CannotCompare
+from ..jsonschemas.parameters import undeclared
 from ..jsonschemas.validation import is_valid
 from ..jsonschemas.validation import violations
-from ..jsonschemas.well_formed import referred
-from ..matchers.compare import RULES
-from ..matchers.compare import is_optional
 from ..matchers.compare import matches
-from ..matchers.shape import ANY_OF
-from ..matchers.shape import EXACT
-from ..matchers.shape import OPTIONAL
-from ..matchers.shape import UNORDERED
-from ..matchers.shape import matcher_key
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
+from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -36,19 +32,6 @@ from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_call
-
-_IN_PLACE = ("allOf", "anyOf", "oneOf")
-# With one of these, a schema accepts more than the parameters that it declares.
-_OPEN = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "patternProperties",
-    "dependentSchemas",
-    "$dynamicRef",
-    "if",
-)
-# The matchers whose operands are right values themselves.
-_LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
@@ -85,36 +68,6 @@ def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCateg
     return "unexpected_argument" if invented else "invalid_arguments"
 
 
-def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """The arguments that a schema does not declare, if it says which there are and does not allow more.
-
-    An empty `properties` says that there are none.
-    """
-    properties = schema.get("properties", {})
-    if not isinstance(properties, dict) or arguments.keys() <= properties.keys():
-        return []
-    declared: set[str] = set()
-    says = False
-    followed: set[str] = set()
-    waiting: list[Any] = [schema]
-    while waiting:
-        part = waiting.pop()
-        if not isinstance(part, dict):
-            continue
-        target = part.get("$ref")
-        if isinstance(target, str) and target not in followed:
-            followed.add(target)
-            if not target.startswith("#/"):
-                return []
-            waiting.append(referred(schema, target))
-        if any(part.get(keyword, False) is not False for keyword in _OPEN):
-            return []
-        declared.update(part.get("properties", {}), part.get("required", ()))
-        says = says or bool(declared) or "properties" in part
-        waiting += [member for keyword in _IN_PLACE for member in part.get(keyword, ())]
-    return [name for name in arguments if name not in declared] if says else []
-
-
 def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
     """The schema of the called tool; None if it was not offered."""
     tool = find_tool(case, call.name)
@@ -142,7 +95,7 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     broken = [
         text
         for name, text in violations(schema, call.arguments)
-        if name not in invented and not _is_expected(case, call, name, _asks_for)
+        if name not in invented and not _is_expected(case, call, name, is_named)
     ]
     broken += [
         f"the tool has no parameter {json_text(name)}"
@@ -166,25 +119,7 @@ def _is_expected(
 
 def _matches(expected: Any, value: Any) -> bool:
     # A different spelling may be right for the case, but not for the tool.
-    return matches(expected, value, RULES["case_sensitive"])
-
-
-def _asks_for(expected: Any, value: Any) -> bool:
-    """Whether the case names this value; `{"$gte": 1}` only allows it."""
-    key = matcher_key(expected)
-    if key == ANY_OF:
-        return any(_asks_for(member, value) for member in expected[key])
-    if key == OPTIONAL:
-        return _asks_for(expected[key], value)
-    return _names_values(expected) and _matches(expected, value)
-
-
-def _names_values(expected: Any) -> bool:
-    key = matcher_key(expected)
-    if key is not None:
-        return key == EXACT or (key in _LISTING and _names_values(expected[key]))
-    members = expected.values() if isinstance(expected, dict) else expected
-    return not isinstance(expected, (dict, list)) or all(map(_names_values, members))
+    return matches(expected, value, MODES["case_sensitive"])
 
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..errors import CannotCompare
-from ..matchers.compare import RULES
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL
 from ..record.results import Check
@@ -66,7 +66,7 @@ def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
 
 
 def any_number_is_right(case: ResolvedCase) -> bool:
-    return case.param_scoring == "bfcl" or ANY_TOOL in case.case.expected_tools
+    return MODES[case.param_scoring].only_overall or ANY_TOOL in case.case.expected_tools
 
 
 def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
@@ -131,7 +131,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
 def _compare(case: ResolvedCase, call: ToolCall) -> Share:
     try:
         return argument_scores.compare(
-            case.case.expected_params or {}, call.arguments, RULES[case.param_scoring]
+            case.case.expected_params or {}, call.arguments, MODES[case.param_scoring]
         )
     except CannotCompare as error:
         raise error.within("expected_params") from None
@@ -185,7 +185,7 @@ class OneCall:
         expected = self._case.case.expected_params
         if expected is None:
             return "expected_params is not given: arguments are not scored", ()
-        lines = argument_scores.checks(expected, self._call, RULES[self._case.param_scoring])
+        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
         return _counted(self._share or argument_scores.NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:
@@ -223,7 +223,7 @@ class Calls:
         self._calls = calls
         self._expected = expected
         self._in_order = in_order
-        self._rules = RULES[case.param_scoring]
+        self._rules = MODES[case.param_scoring]
         if len(self._expected) > MAX_EXPECTED:
             most = f"at most {MAX_EXPECTED} can be scored; split the case"
             raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")

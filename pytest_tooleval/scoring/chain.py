@@ -23,7 +23,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ..matchers.compare import RULES
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -176,7 +176,7 @@ class _Chain:
         expected = self._case.case.expected_params
         if expected is None:
             return "arguments are not scored", ()
-        lines = argument_scores.checks(expected, self._call, RULES[self._case.param_scoring])
+        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
         of = "arguments of the completing call" if self._call else "the chain has no completing call"
         return of, lines
 

@@ -27,9 +27,9 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..errors import WorldError
-from ..matchers.compare import RULES
-from ..matchers.compare import is_optional
-from ..matchers.reasons import reason
+from ..matchers.compare import reason
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT
@@ -468,9 +468,9 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
     if got is NOTHING:
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
-        right, why = reason(wanted, without_key_values(got), RULES[case.param_scoring])
+        right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
         if not right:  # the reason may quote the value
-            _, why = reason(wanted, clean(got), RULES[case.param_scoring])
+            _, why = reason(wanted, clean(got), MODES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
 
 

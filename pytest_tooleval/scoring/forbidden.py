@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CannotCompare
-from ..matchers.compare import RULES
-from ..matchers.compare import is_optional
 from ..matchers.compare import with_keys_of
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool
@@ -65,7 +65,7 @@ def _is_meant(
     # Unreadable arguments may be the forbidden ones.
     if forbidden.params is None or call.readings is None:
         return True
-    readings = with_keys_of(forbidden.params, call.readings, RULES[case.param_scoring])
+    readings = with_keys_of(forbidden.params, call.readings, MODES[case.param_scoring])
     return all(
         any(_matches(name, wanted, value, case.param_scoring) for value in readings[name])
         if name in readings
@@ -75,14 +75,14 @@ def _is_meant(
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
-    return argument_scores.compare({name: wanted}, {name: value}, RULES[mode]).correct == 1
+    return argument_scores.compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:
     name = shown_call(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
-    arguments = with_keys_of(forbidden.params, call.arguments, RULES["exact"])
+    arguments = with_keys_of(forbidden.params, call.arguments, MODES["exact"])
     pairs = (
         f"{printable(key)}={json_text(arguments[key], 60)}"
         for key in forbidden.params

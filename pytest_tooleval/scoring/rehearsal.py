@@ -14,12 +14,12 @@ from ..findings import Findings
 from ..findings import Loc
 from ..record.results import ABSENT
 from ..record.transcript import reports_error
+from ..suite.kinds.conversation import unplayable
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import resolve
 from ..suite.model import world_of
-from ..suite.turns import unplayable
 from ..text import json_text
 from ..text import shown
 from ..worlds.plain import differences
@@ -71,8 +71,8 @@ def _play(
 ) -> Findings:
     """Run the calls of these parts in order; the expectations of `ends` hold after the last."""
     assert case.world is not None
-    raw = [call.model_dump() for _, part in parts for call in part.calls or ()]
-    if not raw or any(unplayable({"expected_calls": raw}, ())):
+    named = [part for _, part in parts]
+    if not any(part.calls for part in named) or any(any(unplayable(part, ())) for part in named):
         return
     turns = [Calls(expected_calls(p), names) for (_, p), names in zip(parts, offered, strict=True)]
     first, second = play(case.world, turns), play(case.world, turns)

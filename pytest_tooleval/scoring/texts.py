@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from ..jsonschemas import searches as regexes
+from ..jsonschemas.patterns import search
 from ..matchers.numerals import numbers
 from ..text import folded
 
@@ -19,7 +19,7 @@ def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
     if key == "$not":
         return not says(operand, texts)
     if key == "$regex":
-        return any(regexes.search(operand, text) for text in texts)
+        return any(search(operand, text) for text in texts)
     return any(Decimal(str(operand)) in numbers(text) for text in texts)
 
 

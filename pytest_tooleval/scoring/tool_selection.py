@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import same_tool
 from ..record.results import NO_TOOL
@@ -29,7 +30,7 @@ def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
     """Whether a called name is the expected one."""
     if expected == called:
         return True
-    if case.param_scoring == "bfcl":
+    if MODES[case.param_scoring].exact_names:
         return expected.replace(".", "_") == called
     return same_tool(expected, called, (tool.function.name for tool in case.tools))
 

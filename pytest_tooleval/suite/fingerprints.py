@@ -15,10 +15,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
+from .model import ExpectedCall
 from .model import ResolvedCase
 from .model import Suite
 from .model import TestCase
 from .model import Tool
+from .model import User
 from .model import world_of
 
 DIGITS = 16
@@ -30,52 +32,44 @@ def content_of_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
-def content_of_case(suite: Suite, case: TestCase) -> str:
-    """16 hex digits for the prompt and the expectations of a case.
+# What the fingerprint of a case holds: all fields but those that `TestCase` says are apart, each without
+# its default, so that a new field leaves old fingerprints alone. `world_args` are part of the world.
+_DEFAULTS = {
+    name: field.get_default(call_default_factory=True)
+    for name, field in TestCase.model_fields.items()
+    if name not in {*TestCase.APART, "multi_turn", "world_args"}
+}
 
-    By name, without what is not set: so a new optional field leaves old fingerprints alone.
-    """
-    prompt, calls = case.prompt, case.expected_calls
+
+def content_of_case(suite: Suite, case: TestCase) -> str:
+    """16 hex digits for the prompt and the expectations of a case."""
+    parts = {name: getattr(case, name) for name in case.model_fields_set & _DEFAULTS.keys()}
+    world = world_of(suite, case)
     forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
-    parts: dict[str, Any] = {
-        "prompt": [_set_fields(each) for each in prompt] if isinstance(prompt, list) else prompt,
-        "expected_tool": case.expected_tool,
-        "expected_params": case.expected_params,
-        "expected_calls": None if calls is None else [[call.tool, call.params] for call in calls],
-        "call_order": case.call_order,
+    parts |= {
+        "world": world and [world.target, world.args],
         "param_scoring": case.param_scoring or suite.param_scoring or DEFAULT_MODE,
-        "forbidden_calls": [
-            call if isinstance(call, str) else [call.tool, call.params] for call in forbidden or ()
-        ]
-        or None,
-        "approvals": case.approvals or None,
+        "forbidden_calls": list(forbidden or ()) or None,
     }
-    if case.multi_turn or case.is_conversation:
-        parts |= {"max_rounds": case.max_rounds, "mock_responses": case.mock_responses or None}
-    if case.multi_turn:
-        parts |= {
-            "optimal_hops": case.optimal_hops,
-            "valid_prerequisites": case.valid_prerequisites,
-        }
-    if case.is_conversation:
-        world = world_of(suite, case)
-        parts |= {
-            "match": case.match,
-            "results": case.results,
-            "expected_state": case.expected_state,
-            "expected_text": case.expected_text,
-            "turns": [_set_fields(turn) for turn in case.turns or ()] or None,
-            # Like tools, the model that plays the user does not count.
-            "user": case.user and _set_fields(case.user, "model"),
-            "world": world and [world.target, world.args],
-            "play_failed_calls": case.play_failed_calls or None,
-        }
-    named = {name: value for name, value in parts.items() if value is not None}
+    named = {name: _plain(value) for name, value in parts.items() if value != _DEFAULTS[name]}
+    # The first fingerprints had these in any case.
+    named["call_order"] = case.call_order
+    if case.kind == "chain":
+        named["valid_prerequisites"] = case.valid_prerequisites
     return content_of_bytes(_SORTED.encode(named).encode())
 
 
-def _set_fields(part: BaseModel, *but: str) -> dict[str, Any]:
-    return part.model_dump(exclude_unset=True, exclude=set(but))
+def _plain(value: Any) -> Any:
+    """Models as the fields that the file sets; the model that plays the user does not count."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, ExpectedCall):
+        return [value.tool, value.params]
+    if isinstance(value, BaseModel):
+        return value.model_dump(
+            exclude_unset=True, exclude={"model"} if isinstance(value, User) else set()
+        )
+    return value
 
 
 class ToolsContent:

@@ -20,18 +20,15 @@ from ..errors import os_reason
 from ..explain import describe
 from ..findings import Finding
 from ..findings import Loc
-from ..record.transcript import text_of
 from ..secrets import holds_key_value
 from ..secrets import key_variables
-from .checks import check_ids
-from .checks import check_suite
-from .checks import source_findings
-from .fields import model_findings
+from .checks.errors import suite_errors
 from .model import SEARCHED
 from .model import Suite
 from .model import ToolsFrom
 from .model import without_key_values
-from .slugs import assign_ids
+from .reading import read_suite
+from .slugs import with_ids
 from .source import Document
 from .source import decode_bytes
 from .source import read_document
@@ -88,9 +85,6 @@ def parse_document(
     if not isinstance(data, dict):
         _refuse(path, _not_an_object(data), document)
     findings = document.repeated_keys()
-    cases = data.get("test_cases")
-    if isinstance(cases, list):
-        findings += check_ids(cases, document.line)
     if "tools" in data and data.get("tools_from") is not None:
         findings.append(
             Finding(("tools",), ("cannot be combined with tools_from; keep one of them"), at_key=True)
@@ -105,14 +99,10 @@ def parse_document(
         data = without_key_values(data)
     folder = folder or Path(path).parent
     data, of_worlds = with_world_tools(data, folder)
-    findings += of_worlds
-    findings += check_suite(data, metrics)
-    suite: Suite | None = None
-    try:
-        suite = read_model(data)
-    except ValidationError as error:
-        findings += model_findings(error.errors(include_url=False), data, findings)
-    if findings or suite is None:
+    suite, unreadable = read_suite(data)
+    findings += [*of_worlds, *unreadable]
+    findings += suite_errors(suite, document.line, metrics)
+    if findings:
         raise SuiteError(document.problems(findings))
     suite._folder = folder
     suite._key_places = tuple(key_places)
@@ -137,16 +127,13 @@ def read_model(data: dict[str, Any]) -> Suite:
 
     Raises pydantic's ValidationError.
     """
-    return Suite.model_validate(_with_ids(data), context=SEARCHED)
+    return Suite.model_validate(with_ids(data), context=SEARCHED)
 
 
 def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
     """`tools_from` if it is there and can be used; what is wrong with it is found later."""
-    source = data.get("tools_from")
-    if source is None or any(source_findings(data)):
-        return None
     try:
-        return ToolsFrom.model_validate(source)
+        return ToolsFrom.model_validate(data.get("tools_from"))
     except ValidationError:
         return None
 
@@ -158,46 +145,6 @@ def _read(path: str) -> bytes:
         _refuse(path, "there is no such file")
     except (OSError, ValueError) as error:
         _refuse(path, f"the file cannot be read: {os_reason(error)}")
-
-
-def _with_ids(data: dict[str, Any]) -> dict[str, Any]:
-    """The data with the slug of its prompt as the id of every case that has none."""
-    cases = data.get("test_cases")
-    if not isinstance(cases, list):
-        return data
-    taken = set()
-    nameless: list[int] = []
-    prompts: list[tuple[int, str]] = []
-    for index, case in enumerate(cases):
-        if not isinstance(case, dict):
-            continue
-        if isinstance(case.get("id"), str):
-            taken.add(case["id"])
-        elif case.get("id") is None:
-            nameless.append(index)
-            prompts.append((index + 1, prompt_text(_first_prompt(case))))
-    named = list(cases)
-    for index, name in zip(nameless, assign_ids(prompts, taken), strict=True):
-        named[index] = {**cases[index], "id": name}
-    return {**data, "test_cases": named}
-
-
-def _first_prompt(case: dict[str, Any]) -> Any:
-    turns, user = case.get("turns"), case.get("user")
-    if isinstance(user, dict):
-        return user.get("goal")
-    first = turns[0] if isinstance(turns, list) and turns else case
-    return first.get("prompt") if isinstance(first, dict) else None
-
-
-def prompt_text(prompt: Any) -> str:
-    """A prompt, or the text of the last message from the user."""
-    if isinstance(prompt, str):
-        return prompt
-    for message in reversed(prompt if isinstance(prompt, list) else []):
-        if isinstance(message, dict) and message.get("role") == "user":
-            return text_of(message)
-    return ""
 
 
 def _not_an_object(data: Any) -> str:

@@ -14,10 +14,11 @@ from ..explain import nearest
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
-from ..matchers.shape import EXACT
-from .fields import matcher_findings
+from ..matchers.combined import Exact
+from ..matchers.matcher import matcher_findings
 
 SEQUENCE = "$sequence"
+EXACT = Exact.key
 WHEN = "$when"
 
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'

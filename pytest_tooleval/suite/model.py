@@ -13,16 +13,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 from typing import Any
+from typing import ClassVar
 from typing import Literal
-from typing import get_args
 
 from msgspec import Struct
-from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import PrivateAttr
 from pydantic import ValidationInfo
+from pydantic import WithJsonSchema
 from pydantic import model_validator
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from .. import secrets
 from ..errors import ConfigError
@@ -30,17 +32,21 @@ from ..errors import ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
+from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.metrics import ROWS
 from ..record.names import meant
 from ..worlds.world import WorldSpec
+from .fields import Expects
+from .fields import Part
+from .tools import TOOL_EXAMPLE
+from .tools import other_format
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-ROLES: tuple[Role, ...] = get_args(Role)
 ToolChoice = Literal["required", "auto", "none"]
-CaseKind = Literal["calls", "chain", "conversation"]
 CallOrder = Literal["any", "strict"]
+CaseKind = Literal["calls", "chain", "conversation"]
 Match = Literal["exact", "contains", "within", "state"]
 
 DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
@@ -57,36 +63,97 @@ NOTHING_JUDGES = (
 )
 # More is a typo: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
+MAX_ID_LENGTH = 200
 ANY_TOOL = "*"
 
-
-Name = Annotated[str, Field(min_length=1)]
-Threshold = Annotated[float, Field(ge=0.0)]
-Thresholds = dict[str, Threshold | None]
-Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
-Count = Annotated[int, Field(ge=1)]
-Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS)]
-WorldName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-PassRule = Annotated[str, Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$")]
+SCHEMA_ID = (
+    "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
+)
+_EXAMPLE_THRESHOLDS: Any = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
+_CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
+_TURN = '{"prompt": "...", "expected_calls": [...]}'
 
 
-class _Strict(BaseModel):
-    # Strict: "0.5" is not a temperature and true is not a count. Unknown fields are errors.
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+def _defined(name: str) -> WithJsonSchema:
+    """In the published schema, a definition that is not made from a model."""
+    return WithJsonSchema({"$ref": f"{SCHEMA_ID}#/$defs/{name}"})
 
 
-class _Commented(_Strict):
-    comment: str | list[str] | None = Field(
+# The types of fields: what pydantic checks, what a message says, and what editors are told.
+Name = Annotated[str, Field(min_length=1), Expects("a non-empty string")]
+ToolName = Annotated[Name, Expects("the name of a tool")]
+VariableName = Annotated[Name, Expects("the name of an environment variable")]
+ToolNames = Annotated[list[ToolName], Expects("a list of tool names")]
+LiveTools = Annotated[ToolNames, Expects('a list of tool names, or ["*"] for all read-only tools')]
+OneOrMoreTools = ToolName | Annotated[list[ToolName], Field(min_length=1)]
+Comment = Annotated[str | list[str], Expects("a string or a list of strings")]
+Temperature = Annotated[float, Field(ge=0.0, le=2.0), Expects("a number from 0 to 2")]
+Count = Annotated[int, Field(ge=1), Expects("a whole number of at least 1")]
+Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS), Expects(f"a whole number from 1 to {MAX_TRIALS}")]
+Threshold = Annotated[float, Field(ge=0.0), Expects("a number from 0 to 1, or null for no threshold")]
+Thresholds = Annotated[
+    dict[str, Threshold | None],
+    Expects('an object of metrics and their lowest passing scores, such as {"overall": 0.8}'),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {text}."}
+                for name, text in LIMITS.items()
+            },
+            "additionalProperties": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        }
+    ),
+]
+WorldName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"),
+    Expects('"module:Class" or "module:function" in a module next to the suite'),
+]
+WorldArgs = Annotated[dict[str, Any], Expects("an object of arguments for the world")]
+PassRule = Annotated[
+    str,
+    Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$"),
+    Expects('"mean", "all", "any", or "K/N" such as "4/5"'),
+]
+ExpectedValue = Annotated[Any, _defined("ExpectedValue")]
+Params = Annotated[
+    dict[str, ExpectedValue],
+    Expects("an object of argument names and expected values, or null when they are not scored"),
+]
+ExpectedText = Annotated[
+    str | dict[str, Any],
+    Expects('a text, or a matcher such as {"$regex": "..."}'),
+    _defined("ExpectedText"),
+]
+Url = Annotated[Name, Expects("a URL")]
+Tag = Annotated[str, Field(json_schema_extra={"pattern": r"^[^\s_.+\-][^\s\[\](),:]*$"})]
+Parameters = Annotated[
+    dict[str, Any],
+    Expects("a JSON Schema of type object"),
+    WithJsonSchema({"type": "object", "properties": {"type": {"const": "object"}}}),
+]
+ContentPart = Annotated[
+    dict[str, Any], Expects('a content part such as {"type": "text", "text": "..."}')
+]
+
+
+class _Commented(Part):
+    comment: Comment | None = Field(
         None, alias="$comment", exclude=True, description="For readers of the file; ignored."
     )
 
 
-class Function(_Strict):
+class Function(Part):
     """A tool's function, in OpenAI's schema."""
+
+    EXPECTS = 'an object such as {"name": ..., "parameters": ...}'
+    OTHER_NAMES: ClassVar = {"parameters": "input_schema inputSchema schema"}
+    ELSEWHERE: ClassVar = {"$comment": "a field of the tool; move it out of function"}
 
     name: Name = Field(description="The name that the model calls.")
     description: str | None = Field(None, description="What the tool does, for the model.")
-    parameters: dict[str, Any] | None = Field(
+    parameters: Parameters | None = Field(
         None, description="A JSON Schema (draft 2020-12) of the arguments, of type object."
     )
     strict: bool | None = Field(None, description="OpenAI's strict mode, sent unchanged.")
@@ -95,8 +162,17 @@ class Function(_Strict):
 class Tool(_Commented):
     """A tool, in OpenAI's function calling format."""
 
+    EXPECTS = f"a tool, {TOOL_EXAMPLE}"
+
     type: Literal["function"] = Field(description='Always "function".')
     function: Function = Field(description="The function that the model calls.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_format(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "function" not in data:
+            raise PydanticCustomError("tool", "{reason}", {"reason": other_format(data)})
+        return data
 
     @property
     def name(self) -> str:
@@ -108,24 +184,42 @@ class Tool(_Commented):
         return self.model_dump(exclude_unset=True)
 
 
-class PromptMessage(BaseModel):
+Tools = Annotated[list[Tool], Expects(f"a list of tools, each {TOOL_EXAMPLE}")]
+
+
+class PromptMessage(Part):
     """A chat message in a prompt. Other fields are sent unchanged."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", allow_inf_nan=True)
+    EXPECTS = 'a chat message such as {"role": "user", "content": "..."}'
 
     role: Role = Field(description="Who speaks.")
-    content: str | list[dict[str, Any]] | None = Field(
-        None, description="The text, or a list of content parts."
-    )
+    content: Annotated[
+        str | list[ContentPart] | None, Expects("a string, a list of content parts, or null")
+    ] = Field(None, description="The text, or a list of content parts.")
 
 
-class ExpectedCall(_Strict):
+_FROM_USER: Any = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
+Prompt = Annotated[
+    Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
+    | Annotated[list[PromptMessage], Field(min_length=1, json_schema_extra={"contains": _FROM_USER})],
+    Expects("the user's message as a string, or a list of chat messages"),
+]
+
+
+class ExpectedCall(Part):
     """One of several expected calls, or a forbidden call."""
 
-    tool: Name | Annotated[list[Name], Field(min_length=1)] = Field(
-        description='The tool to call; a list of acceptable tools; or "*" for any tool.'
-    )
-    params: dict[str, Any] | None = Field(
+    EXPECTS = f"an object such as {_CALL}"
+    OTHER_NAMES: ClassVar = {
+        "tool": "name expected_tool function",
+        "params": "arguments args expected_params parameters",
+    }
+
+    tool: Annotated[
+        OneOrMoreTools, Expects('the name of a tool, a list of names, or "*" for any tool')
+    ] = Field(description='The tool to call; a list of acceptable tools; or "*" for any tool.')
+    params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
     )
 
@@ -134,21 +228,41 @@ class ExpectedCall(_Strict):
         return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
 
 
-Forbidden = Literal["*"] | list[Name | ExpectedCall]
+Forbidden = Annotated[
+    Literal["*"]
+    | list[
+        Annotated[
+            Name | ExpectedCall,
+            Expects('the name of a tool, or an object such as {"tool": "pay", "params": {...}}'),
+        ]
+    ],
+    Expects(
+        'a list of tool names and calls, such as [{"tool": "pay", "params": {"amount": 0}}], or "*" '
+        "for every tool that is not expected"
+    ),
+]
 
 
 class Expectations(_Commented):
     """What is expected of a turn, or of the whole case."""
 
-    expected_tool: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
+    expected_tool: Annotated[
+        OneOrMoreTools | None,
+        Expects(
+            'the name of a tool, a list of names, "*" for any tool, or null when nothing should be '
+            "called"
+        ),
+    ] = Field(
         None,
         description="The tool to call; a list of acceptable tools; "
         '"*" for any tool; null when nothing should be called.',
     )
-    expected_params: dict[str, Any] | None = Field(
+    expected_params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
     )
-    expected_calls: list[ExpectedCall] | None = Field(
+    expected_calls: (
+        Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")] | None
+    ) = Field(
         None,
         description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
     )
@@ -171,18 +285,29 @@ class Expectations(_Commented):
         description="Calls that fail the case, even if all else is right: tool names, "
         '{"tool": ..., "params": {...}} with matchers; or "*" for every tool that is not expected.',
     )
-    expected_state: dict[str, Any] | None = Field(
+    expected_state: Annotated[
+        dict[str, ExpectedValue] | None,
+        Expects('an object of paths and values, such as {"orders.A1.refunded": 40}'),
+    ] = Field(
         None,
         description=(
             "With a world: expected values or matchers by their path in its state, such as "
             "orders.A1.refunded; after the turn, or at the end of the case."
         ),
     )
-    expected_text: list[str | dict[str, Any]] | None = Field(
+    expected_text: Annotated[
+        list[ExpectedText] | None,
+        Expects('a list of texts and matchers, such as ["refunded", {"$number": 40}]'),
+    ] = Field(
         None,
         description="With turns: what a message of the assistant must contain: a text, "
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
+
+    @property
+    def gives_tool(self) -> bool:
+        """Whether `expected_tool` is there; null says that nothing should be called."""
+        return self.expected_tool is not None or "expected_tool" in self.model_fields_set
 
     @property
     def expected_tools(self) -> tuple[str, ...]:
@@ -193,7 +318,7 @@ class Expectations(_Commented):
     @property
     def calls(self) -> list[ExpectedCall] | None:
         """The expected calls, also the one of `expected_tool`; None if any calls are right."""
-        if self.expected_calls is not None or "expected_tool" not in self.model_fields_set:
+        if self.expected_calls is not None or not self.gives_tool:
             return self.expected_calls
         if self.expected_tool is None:
             return []
@@ -209,32 +334,38 @@ class Expectations(_Commented):
 class Turn(Expectations):
     """A message from the user, and what is expected until the model replies without a call."""
 
-    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] = Field(
-        description="The user's message, or a list of chat messages."
-    )
-    new_tools: list[Name] = Field(
+    EXPECTS = f"an object such as {_TURN}"
+
+    prompt: Prompt = Field(description="The user's message, or a list of chat messages.")
+    new_tools: ToolNames = Field(
         default_factory=list, description="Tools that are first offered in this turn."
     )
-    max_calls: Annotated[int, Field(ge=0)] | None = Field(
+    max_calls: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
         None, description="The most tool calls in this turn; for the whole case, see thresholds."
     )
 
 
-class User(_Strict):
+class User(Part):
     """A model that plays the user: each of its messages begins a turn."""
 
-    goal: Name = Field(description="Who the user is and what they want; the model's only instructions.")
-    model: Name | None = Field(
+    EXPECTS = 'an object such as {"goal": "You want your money back for order A1."}'
+
+    goal: Annotated[Name, Expects("a text that says who the user is and what they want")] = Field(
+        description="Who the user is and what they want; the model's only instructions."
+    )
+    model: Annotated[Name, Expects("the name of a model, as for --tooleval-model")] | None = Field(
         None, description="The model that plays the user; default: --tooleval-user."
     )
-    stop: Name = Field(DEFAULT_STOP, description="What the user says when the goal is reached.")
+    stop: Annotated[Name, Expects("a text such as ###STOP###")] = Field(
+        DEFAULT_STOP, description="What the user says when the goal is reached."
+    )
     max_turns: Count = Field(
         DEFAULT_MAX_TURNS,
         description="The most messages from the user; a conversation that needs more is an error.",
     )
 
 
-class XFail(_Strict):
+class XFail(Part):
     """An expected failure; the fields are those of pytest's mark."""
 
     reason: str = Field("", description="Why the case is expected to fail.")
@@ -246,14 +377,47 @@ class TestCase(Expectations):
 
     __test__ = False  # not a test class for pytest
 
-    id: str | None = Field(
-        None, description="A stable name for the node id; default: a slug of the prompt."
+    EXPECTS = 'an object such as {"prompt": "...", "expected_tool": "..."}'
+    OTHER_NAMES: ClassVar = {
+        "id": "name title",
+        "prompt": "messages input question query",
+        "expected_tool": "tool expected_tools expected_function",
+        "expected_params": "params arguments expected_arguments expected_args",
+        "expected_calls": "calls tool_calls",
+        "tags": "markers",
+        "mock_responses": "mocks",
+    }
+    ELSEWHERE: ClassVar = {
+        "system_prompt": "a field of the suite; for one case, make prompt a list that begins with "
+        '{"role": "system", "content": "..."}',
+        "max_calls": 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it '
+        "into the turn",
+        "description": "a field of the suite; for a note on a case, write $comment",
+    }
+    # With other values, it is the same case: all other fields are in its fingerprint.
+    APART: ClassVar = frozenset(
+        "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
+        "tags skip xfail weight cluster metadata".split()
     )
-    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] | None = Field(
+
+    id: (
+        Annotated[
+            str,
+            Field(
+                json_schema_extra={
+                    "minLength": 1,
+                    "maxLength": MAX_ID_LENGTH,
+                    "not": {"pattern": r"::|[\[\]]|^\s|\s$"},
+                }
+            ),
+        ]
+        | None
+    ) = Field(None, description="A stable name for the node id; default: a slug of the prompt.")
+    prompt: Prompt | SkipJsonSchema[None] = Field(
         None, description="The user's message, or a list of chat messages."
     )
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
-    tools: list[Tool] | None = Field(
+    tools: Tools | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
     )
     tool_choice: ToolChoice | None = Field(None, description="Whether the model must call a tool.")
@@ -264,6 +428,7 @@ class TestCase(Expectations):
         description=(
             "The lowest passing score by metric, and limits such as max_calls; null removes one."
         ),
+        examples=[_EXAMPLE_THRESHOLDS],
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
     pass_rule: PassRule | None = Field(
@@ -272,10 +437,21 @@ class TestCase(Expectations):
         description="How several trials make one verdict: mean (of the scores, against the thresholds), "
         'all, any, or K/N such as "4/5": at least K of N trials pass.',
     )
-    tags: list[str] = Field(default_factory=list, description="Keywords for -k and -m.")
-    skip: bool | str = Field(False, description="true, or the reason.")
-    xfail: bool | str | XFail = Field(False, description="true, the reason, or an object.")
-    weight: Annotated[float, Field(gt=0.0, le=1e6)] = Field(1.0, description="Weight in means.")
+    tags: Annotated[list[Tag], Expects("a list of strings")] = Field(
+        default_factory=list,
+        description="Keywords for -k and -m.",
+        json_schema_extra={"uniqueItems": True},
+    )
+    skip: Annotated[bool | str, Expects("true, false, or the reason as a string")] = Field(
+        False, description="true, or the reason."
+    )
+    xfail: Annotated[
+        bool | str | XFail,
+        Expects('true, false, the reason as a string, or {"reason": "...", "strict": true}'),
+    ] = Field(False, description="true, the reason, or an object.")
+    weight: Annotated[float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000")] = (
+        Field(1.0, description="Weight in means.")
+    )
     cluster: Name | None = Field(
         None,
         description=(
@@ -285,7 +461,9 @@ class TestCase(Expectations):
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
-    turns: Annotated[list[Turn], Field(min_length=1)] | None = Field(
+    turns: (
+        Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
+    ) = Field(
         None,
         description="Instead of prompt: a conversation, in which the model calls until it is done.",
     )
@@ -293,7 +471,7 @@ class TestCase(Expectations):
         None, description="Instead of turns: a model that plays the user until the goal is reached."
     )
     world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
-    world_args: dict[str, Any] | None = Field(
+    world_args: WorldArgs | None = Field(
         None, description="Arguments for the world; replace the suite's."
     )
     play_failed_calls: bool = Field(
@@ -309,20 +487,26 @@ class TestCase(Expectations):
     )
     max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")
     optimal_hops: Count | None = Field(None, description="The number of calls in the shortest chain.")
-    valid_prerequisites: list[Name] = Field(
+    valid_prerequisites: ToolNames = Field(
         default_factory=list, description="Tools that may be called along the way."
     )
-    mock_responses: dict[str, Any] = Field(
+    mock_responses: Annotated[
+        dict[str, Annotated[Any, _defined("MockResponse")]],
+        Expects("an object that maps the name of a tool to its answer"),
+    ] = Field(
         default_factory=dict,
         description="Tool to the answer of its mock: any JSON value, "
         '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
     )
-    approvals: dict[Name, Literal["approve", "reject"]] = Field(
+    approvals: Annotated[
+        dict[Name, Literal["approve", "reject"]],
+        Expects('an object that maps the name of a tool to "approve" or "reject"'),
+    ] = Field(
         default_factory=dict,
         description="What a person answers when an agent asks for the approval of a tool: tool to "
         "approve or reject. A tool that is not listed is rejected.",
     )
-    live_tools: list[Name] | None = Field(
+    live_tools: LiveTools | None = Field(
         None,
         description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
         '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
@@ -337,52 +521,64 @@ class TestCase(Expectations):
 
     @cached_property
     def kind(self) -> CaseKind:
-        """How the case runs and is judged."""
-        if self.is_conversation:
+        """One message and one reply, a chain of replies, or a conversation."""
+        if self.turns is not None or self.user is not None:
             return "conversation"
         return "chain" if self.multi_turn else "calls"
 
     @property
-    def is_conversation(self) -> bool:
-        """Whether the case has turns, or a model that plays the user."""
-        return self.turns is not None or self.user is not None
-
-    @property
     def expects_nothing(self) -> bool:
         """Whether the right answer is to call no tool."""
-        if self.is_conversation:
+        if self.kind == "conversation":
             return False
         if self.expected_calls is not None:
             return not self.expected_calls
         return self.expected_tool is None
 
 
-class McpSource(_Strict):
+class McpSource(Part):
     """How to reach an MCP server: exactly one of `stdio`, `http` and `sse`."""
 
-    stdio: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
-        None, description='The command that starts the server, such as "uvx mcp-server-time".'
-    )
-    http: Name | None = Field(None, description="The URL of a server over streamable HTTP.")
-    sse: Name | None = Field(None, description="The URL of an older server over SSE.")
-    headers: dict[str, Name] = Field(
+    EXPECTS = 'an object such as {"stdio": "uvx mcp-server-time"} or {"http": "https://..."}'
+
+    stdio: Annotated[
+        Name | Annotated[list[Annotated[Name, Expects("a string")]], Field(min_length=1)] | None,
+        Expects("a command as a string, or a list of its words"),
+    ] = Field(None, description='The command that starts the server, such as "uvx mcp-server-time".')
+    http: Url | None = Field(None, description="The URL of a server over streamable HTTP.")
+    sse: Url | None = Field(None, description="The URL of an older server over SSE.")
+    headers: Annotated[
+        dict[str, VariableName],
+        Expects('headers and names of environment variables, such as {"Authorization": "MY_TOKEN"}'),
+    ] = Field(
         default_factory=dict, description="HTTP headers; each value names an environment variable."
     )
-    env: list[Name] = Field(
+    env: Annotated[list[VariableName], Expects("a list of names of environment variables")] = Field(
         default_factory=list, description="Environment variables to pass to the command."
     )
-    timeout: Annotated[float, Field(gt=0.0)] | None = Field(
+    timeout: Annotated[float, Field(gt=0.0), Expects("a number of seconds above 0")] | None = Field(
         None, description="Seconds for connecting and for each request; default 30."
     )
 
+    @model_validator(mode="after")
+    def _check_transport(self) -> McpSource:
+        named = [name for name in ("stdio", "http", "sse") if getattr(self, name) is not None]
+        if len(named) != 1:
+            got = {"got": " and ".join(named) or "none"}
+            raise PydanticCustomError("source", "expected one of stdio, http and sse, got {got}", got)
+        return self
 
-class ToolsFrom(_Strict):
+
+class ToolsFrom(Part):
     """A server that provides the suite's tools when the suite runs."""
 
+    EXPECTS = 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}'
+
     mcp: McpSource = Field(description="The MCP server.")
-    pin: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = Field(
-        None, description="The fingerprint of the tools that the cases were written for."
-    )
+    pin: (
+        Annotated[str, Field(pattern=r"^[0-9a-f]{16}$"), Expects("a fingerprint of 16 hex digits")]
+        | None
+    ) = Field(None, description="The fingerprint of the tools that the cases were written for.")
     on_drift: Literal["error", "warn"] = Field(
         "error", description="What to do if the server's tools are not the pinned ones."
     )
@@ -403,27 +599,31 @@ def without_key_values(suite: Any) -> Any:
 class Suite(_Commented):
     """A collection of tools and test cases."""
 
+    OTHER_NAMES: ClassVar = {"test_cases": "cases tests", "tools": "functions", "name": "title"}
+
     schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")
     name: Name = Field(description="The name of the suite, shown in reports.")
     description: str = Field("", description="What the suite is about.")
-    tools: list[Tool] = Field(
+    tools: Tools = Field(
         default_factory=list,
         description="The tools offered to the model, in OpenAI's function calling format.",
     )
     tools_from: ToolsFrom | None = Field(
         None, description="Instead of tools: a server to read them from when the suite runs."
     )
-    live_tools: list[Name] | None = Field(
+    live_tools: LiveTools | None = Field(
         None, description="Tools that chains call for real, on the server of tools_from, if allowed."
     )
-    test_cases: list[TestCase] = Field(description="The test cases.")
+    test_cases: Annotated[list[TestCase], Expects("a list of cases")] = Field(
+        description="The test cases."
+    )
     world: WorldName | None = Field(
         None,
         description='What cases with turns act on: "module:name" of a class, or of a function that '
         "returns objects, in a module next to the suite. Public methods are the tools, public "
         "attributes the state.",
     )
-    world_args: dict[str, Any] | None = Field(None, description="Arguments for the world.")
+    world_args: WorldArgs | None = Field(None, description="Arguments for the world.")
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = Field(
         None,
@@ -442,6 +642,7 @@ class Suite(_Commented):
         description="The lowest passing score by metric, and limits such as max_calls; "
         "null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with bfcl only "
         "overall.",
+        examples=[_EXAMPLE_THRESHOLDS],
     )
     forbidden_calls: Forbidden | None = Field(
         None, description="Calls that fail every case, as in a case."
@@ -572,7 +773,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
     merged = merged_thresholds(
-        param_scoring == "bfcl" or case.is_conversation,
+        MODES[param_scoring].only_overall or case.kind == "conversation",
         suite.thresholds,
         case.thresholds,
         over.thresholds,
@@ -582,7 +783,8 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
-    default_choice: ToolChoice = "auto" if case.expects_nothing or case.is_conversation else "required"
+    awaits_call = case.kind != "conversation" and not case.expects_nothing
+    default_choice: ToolChoice = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = _turns(case, tools)
     return ResolvedCase(
@@ -613,7 +815,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
 def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     """The world of a case with turns, if it has one."""
     target = case.world or suite.world
-    if target is None or not case.is_conversation:
+    if target is None or case.kind != "conversation":
         return None
     args = suite.world_args if case.world_args is None else case.world_args
     return WorldSpec(target, suite._folder, args or {})

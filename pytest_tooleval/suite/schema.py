@@ -8,25 +8,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..jsonschemas.well_formed import TYPES
-from ..matchers import shape as matchers
-from ..record.metrics import LIMITS
-from .checks import MAX_ID_LENGTH
+from ..matchers.matcher import MATCHERS
+from ..matchers.matcher import VALUE
+from .mocks import EXACT
 from .mocks import SEQUENCE
 from .mocks import WHEN
+from .model import SCHEMA_ID
 from .model import Suite
 
-SCHEMA_ID = (
-    "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
-)
-
-_VALUE = {"$ref": "#/$defs/ExpectedValue"}
-_VALUES = {"type": "object", "additionalProperties": _VALUE}
+_VALUES = {"type": "object", "additionalProperties": VALUE}
 
 
 def suite_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
-    made: dict[str, Any] = Suite.model_json_schema(by_alias=True)
+    # The types name definitions by their whole address.
+    text = json.dumps(Suite.model_json_schema(by_alias=True)).replace(f"{SCHEMA_ID}#", "#")
+    made: dict[str, Any] = json.loads(text)
     definitions: dict[str, Any] = made.pop("$defs")
     for definition in (made, *definitions.values()):
         # pydantic's titles repeat the names.
@@ -35,14 +32,8 @@ def suite_schema() -> dict[str, Any]:
     definitions.update(_matchers())
     definitions.update(_expected_texts())
     case = definitions["TestCase"]
-    _finish_case(case)
-    definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
-    for holder in (case, definitions["Turn"]):
-        _finish_expectations(holder["properties"])
-    parameters = definitions["Function"]["properties"]["parameters"]
-    parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
-    for properties in (made["properties"], case["properties"]):
-        properties["thresholds"].update(_thresholds())
+    del case["properties"]["prompt"]["default"]
+    case["anyOf"] = _kinds()
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
@@ -51,92 +42,22 @@ def suite_schema() -> dict[str, Any]:
     return {**head, **made, "$defs": dict(sorted(definitions.items()))}
 
 
-def _thresholds() -> dict[str, Any]:
-    score = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    limits = {
-        name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {text}."}
-        for name, text in LIMITS.items()
-    }
-    example = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
-    kinds = [{"type": "object", "properties": limits, "additionalProperties": score}, {"type": "null"}]
-    return {"anyOf": kinds, "examples": [example]}
-
-
 def schema_text() -> str:
     """The schema as the text of its file."""
     return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _finish_case(case: dict[str, Any]) -> None:
-    properties = case["properties"]
-    properties["mock_responses"]["additionalProperties"] = {"$ref": "#/$defs/MockResponse"}
-    properties["id"]["anyOf"][0].update(
-        {"minLength": 1, "maxLength": MAX_ID_LENGTH, "not": {"pattern": r"::|[\[\]]|^\s|\s$"}}
-    )
-    properties["tags"]["uniqueItems"] = True
-    properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
+def _kinds() -> list[dict[str, Any]]:
+    """The fields that belong together: for one expected call, a conversation, or several calls."""
     null = {"type": "null"}
     no_prompt = {"prompt": False, "expected_tool": False, "expected_params": null}
     several = {"expected_calls": {"type": "array"}, "expected_tool": False, "expected_params": null}
-    case["anyOf"] = [
+    return [
         {"required": ["prompt", "expected_tool"], "properties": {"expected_calls": null}},
         {"required": ["turns"], "properties": {**no_prompt, "user": null}},
         {"required": ["user"], "properties": {**no_prompt, "turns": null}},
         {"required": ["prompt", "expected_calls"], "properties": several},
     ]
-
-
-def _finish_expectations(properties: dict[str, Any]) -> None:
-    properties["prompt"]["anyOf"] = [
-        option for option in properties["prompt"]["anyOf"] if option["type"] != "null"
-    ]
-    properties["prompt"].pop("default", None)
-    for option in properties["prompt"]["anyOf"]:
-        if option["type"] == "string":
-            option["pattern"] = r"\S"
-        else:
-            user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
-            option["contains"] = user
-    for name in ("expected_params", "expected_state"):
-        properties[name].update(_nullable(_VALUES))
-    texts = {"type": "array", "items": {"$ref": "#/$defs/ExpectedText"}}
-    properties["expected_text"].update(_nullable(texts))
-
-
-_TOLERANCE = {
-    "type": "object",
-    "properties": {
-        "value": {"type": "number", "description": "The expected number."},
-        "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
-        "rel": {"type": "number", "minimum": 0, "description": "The largest relative distance."},
-    },
-    "required": ["value"],
-    "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
-    "additionalProperties": False,
-}
-_TYPE = {"enum": list(TYPES)}
-_LIST = {"type": "array", "items": _VALUE}
-_OPERANDS: dict[str, dict[str, Any] | bool] = {
-    matchers.ANY_OF: _LIST,
-    matchers.ALL_OF: {**_LIST, "minItems": 1},
-    matchers.UNORDERED: {**_LIST, "maxItems": matchers.MAX_UNORDERED},
-    matchers.ABSENT: {"const": True},
-    matchers.EXACT: True,
-    matchers.FUZZY: {"type": "string", "minLength": 1},
-    matchers.REGEX: {"type": "string", "minLength": 1},
-    **{key: {"type": "number"} for key in matchers.BOUNDS},
-    matchers.APPROX: _TOLERANCE,
-    matchers.DATE: {"type": "string"},
-    matchers.LEN: {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Matcher"}]},
-    matchers.TYPE: {
-        "anyOf": [_TYPE, {"type": "array", "items": _TYPE, "minItems": 1, "uniqueItems": True}]
-    },
-    matchers.SCHEMA: {"type": ["object", "boolean"]},
-}
 
 
 def _expected_texts() -> dict[str, Any]:
@@ -174,14 +95,14 @@ def _matchers() -> dict[str, Any]:
     known = [
         {
             "title": one.title,
-            **_matcher(key, _OPERANDS.get(key, _VALUE), f'{{"{key}": {one.example}}}: {one.meaning}.'),
+            **_matcher(key, one.operand, f'{{"{key}": {one.example}}}: {one.says}.'),
         }
-        for key, one in matchers.MATCHERS.items()
+        for key, one in MATCHERS.items()
     ]
     plain = {
         "type": "object",
         "propertyNames": {"pattern": r"^(?!\$)"},
-        "additionalProperties": _VALUE,
+        "additionalProperties": VALUE,
     }
     scalar = {"type": ["string", "number", "boolean", "null"]}
     when = {
@@ -200,7 +121,7 @@ def _matchers() -> dict[str, Any]:
     special = [
         _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
         _matcher(WHEN, when, "The answer of the first entry whose params match."),
-        _matcher(matchers.EXACT, True, "The answer, even if it looks like one of these forms."),
+        _matcher(EXACT, True, "The answer, even if it looks like one of these forms."),
     ]
     named = {
         "type": "object",
@@ -210,7 +131,7 @@ def _matchers() -> dict[str, Any]:
     return {
         "ExpectedValue": {
             "description": "A plain value, or a matcher: an object with one $ key.",
-            "anyOf": [scalar, {"type": "array", "items": _VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
+            "anyOf": [scalar, {"type": "array", "items": VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
         },
         "Matcher": {
             "description": "An object in place of an expected value that says what matches.",

@@ -7,6 +7,9 @@ import unicodedata
 import zlib
 from collections.abc import Collection
 from collections.abc import Iterable
+from typing import Any
+
+from ..record.transcript import text_of
 
 MAX_LENGTH = 50
 _HASH_LENGTH = 6
@@ -49,6 +52,46 @@ def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> li
         used.add(name)
         ids.append(name)
     return ids
+
+
+def with_ids(data: dict[str, Any]) -> dict[str, Any]:
+    """The data with the slug of its prompt as the id of every case that has none."""
+    cases = data.get("test_cases")
+    if not isinstance(cases, list):
+        return data
+    taken = set()
+    nameless: list[int] = []
+    prompts: list[tuple[int, str]] = []
+    for index, case in enumerate(cases):
+        if not isinstance(case, dict):
+            continue
+        if isinstance(case.get("id"), str):
+            taken.add(case["id"])
+        elif case.get("id") is None:
+            nameless.append(index)
+            prompts.append((index + 1, prompt_text(_first_prompt(case))))
+    named = list(cases)
+    for index, name in zip(nameless, assign_ids(prompts, taken), strict=True):
+        named[index] = {**cases[index], "id": name}
+    return {**data, "test_cases": named}
+
+
+def _first_prompt(case: dict[str, Any]) -> Any:
+    turns, user = case.get("turns"), case.get("user")
+    if isinstance(user, dict):
+        return user.get("goal")
+    first = turns[0] if isinstance(turns, list) and turns else case
+    return first.get("prompt") if isinstance(first, dict) else None
+
+
+def prompt_text(prompt: Any) -> str:
+    """A prompt, or the text of the last message from the user."""
+    if isinstance(prompt, str):
+        return prompt
+    for message in reversed(prompt if isinstance(prompt, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return text_of(message)
+    return ""
 
 
 def _words(text: str) -> list[str]:

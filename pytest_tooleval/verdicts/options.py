@@ -21,9 +21,10 @@ Read = Callable[[str], Any]
 class Option(NamedTuple):
     """A command line option, by its name without prefix. Without `metavar` and `choices` it is a flag.
 
-    `read` makes a value of the text; a ValueError says what was expected. With `ini`, the ini file can
-    set it, under `key`; with `form`, the page. `needs` is another option, by its key; `excludes` has
-    others, and why.
+    `meanings` explain choices. `read` makes a value of the text; a ValueError says what was
+    expected. With `ini`, the ini file can set it, under `key`; with `form`, the page, which
+    remembers it for the next run if it is `kept`. `needs` is another option, by its key; `excludes`
+    has others, and why.
     """
 
     name: str
@@ -32,9 +33,11 @@ class Option(NamedTuple):
     read: Read = str
     many: bool = False
     choices: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = {}
     default: str | None = None
     ini: bool = False
     form: bool = False
+    kept: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
 
@@ -45,6 +48,13 @@ class Option(NamedTuple):
     @property
     def is_flag(self) -> bool:
         return not (self.metavar or self.choices)
+
+    def arguments(self, text: str) -> list[str]:
+        """What the page sends, as arguments of pytest. Spaces separate several values."""
+        if self.is_flag:
+            return [f"--tooleval-{self.name}"]
+        values = text.split() if self.many else [text]
+        return [f"--tooleval-{self.name}={value}" for value in values]
 
     def value(self, text: str) -> Any:
         if self.choices and text not in self.choices:
@@ -162,7 +172,14 @@ def strict_text(strict: bool) -> str:
 
 
 JUDGING = (
-    Option("preset", "apply a gate preset", choices=tuple(PRESETS), ini=True, form=True),
+    Option(
+        "preset",
+        "apply a gate preset",
+        choices=tuple(PRESETS),
+        meanings={name: preset.meaning for name, preset in PRESETS.items()},
+        ini=True,
+        form=True,
+    ),
     Option(
         "fail-under",
         "fail if the pass rate, or the mean of a metric, is lower; repeatable",
@@ -275,6 +292,7 @@ _ASKING = (
         read=_trials,
         ini=True,
         form=True,
+        kept=True,
     ),
     Option(
         "temperature",
@@ -282,12 +300,14 @@ _ASKING = (
         "T",
         read=number("0 to 2", lambda degree: 0 <= degree <= 2),
         form=True,
+        kept=True,
     ),
     Option(
         "tool-choice",
         "tool_choice of every case (default: the suite's, else required)",
         choices=("required", "auto", "none"),
         form=True,
+        kept=True,
     ),
     Option(
         "concurrency",

@@ -93,7 +93,8 @@ def _sums(
             cases, lambda case: (case.model, case.suite, case.file)
         ).items()
     )
-    return SummedRun(total=total, **_fields(run)), models, suites  # type: ignore[arg-type]
+    # The run of a shard has its own sums already.
+    return SummedRun(**{**_fields(run), "total": total}), models, suites  # type: ignore[arg-type]
 
 
 def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,12 +13,13 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
-from ..reports.model_lines import model_lines
-from ..reports.notes import notes
-from ..reports.run_text import run_words
+from ..reports.html import html_text
+from ..reports.html import page_comparison
+from ..reports.html import page_document
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
+from .responses import needed
 
 _DEFAULT_LIMIT = 50
 _MAX_LIMIT = 1000
@@ -61,9 +61,7 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            words = {"notes": notes(found), "verdict": run_words(found)}
-            lines = list(model_lines(found))
-            content = to_json({**structs.asdict(found), **words, "lines": lines})
+            content = to_json(page_document(found))
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:
@@ -72,7 +70,7 @@ def show_document(request: Request) -> Response:
 
 
 def show_case(request: Request) -> Response:
-    nodeid = _needed(request, "nodeid")
+    nodeid = needed(request, "nodeid")
     run = request.app.state.runs.get(request.path_params["id"])
     whole = None if run is None else run.case(nodeid)
     if whole is not None:  # the history may not have it yet
@@ -84,8 +82,6 @@ def show_case(request: Request) -> Response:
 
 
 def download_report(request: Request) -> Response:
-    from ..reports.html import html_text
-
     with _history(request) as history:
         id = history.find(request.path_params["id"])
         document = history.document(id)
@@ -105,7 +101,7 @@ def delete_run(request: Request) -> Response:
 
 
 def show_trend(request: Request) -> Response:
-    name, limit = _needed(request, "name"), _limit(request)
+    name, limit = needed(request, "name"), _limit(request)
     with _history(request, "name") as history:
         return json_response(history.trend(name, model=request.query_params.get("model"), limit=limit))
 
@@ -113,7 +109,7 @@ def show_trend(request: Request) -> Response:
 def compare_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare
 
-    old, new = _needed(request, "old"), _needed(request, "new")
+    old, new = needed(request, "old"), needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
     if (models[0] is None) != (models[1] is None):
         raise field_error(400, "old_model", "expected with new_model, or neither of them")
@@ -123,16 +119,9 @@ def compare_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(compare(*sides, models=pairs))
+        return json_response(page_comparison(compare(*sides, models=pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
-
-
-def _needed(request: Request, name: str) -> str:
-    value = request.query_params.get(name)
-    if not value:
-        raise field_error(400, name, "expected in the query")
-    return value
 
 
 def _limit(request: Request) -> int:

@@ -17,9 +17,8 @@ from ..engine.models.tables import ModelTables
 from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..reports.html import page_columns
 from ..verdicts.options import FORM
-from ..verdicts.options import Option
-from ..verdicts.presets import PRESETS
 from .bodies import NewRun
 from .bodies import taking
 from .events import stream
@@ -92,21 +91,21 @@ def estimate_run(request: Request, asked: NewRun) -> Response:
 
 
 def show_project(request: Request) -> Response:
-    """The project's folder, for links to a local editor, and the options of the run form."""
+    """The project's folder, for links to a local editor, the run form's options, and columns."""
     options = [
         {
             "name": option.name,
             "help": option.help,
             "metavar": option.metavar,
-            "choices": {choice: _meaning(option, choice) for choice in option.choices},
+            "default": option.default,
+            "choices": {choice: option.meanings.get(choice, "") for choice in option.choices}
+            or ({"true": ""} if option.is_flag else {}),
+            "is_kept": option.kept,
         }
         for option in FORM.values()
     ]
-    return json_response({"root": str(request.app.state.folder.root), "options": options})
-
-
-def _meaning(option: Option, choice: str) -> str:
-    return PRESETS[choice].meaning if option.name == "preset" else ""
+    root = str(request.app.state.folder.root)
+    return json_response({"root": root, "options": options, "columns": page_columns()})
 
 
 def list_runs(request: Request) -> Response:

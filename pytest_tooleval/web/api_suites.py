@@ -1,4 +1,4 @@
-"""`/api/suites` and `/api/tool-eval/import`: suite files, as text."""
+"""`/api/suites`, `/api/suite?file=NAME` and `/api/tool-eval/import`: suite files, as text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor
-from starlette.convertors import register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,6 +20,7 @@ from .bodies import read_body
 from .bodies import taking
 from .responses import field_error
 from .responses import json_response
+from .responses import needed
 from .responses import problem_dicts
 from .suite_files import Examined
 from .suite_files import SuiteFolder
@@ -38,7 +37,7 @@ def _folder(request: Request) -> SuiteFolder:
 
 
 def _file(request: Request) -> str:
-    file: str = request.path_params["file"]
+    file = needed(request, "file")
     check_name(file)
     return file
 
@@ -145,37 +144,14 @@ def show_mutation(request: Request) -> Response:
     return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
 
 
-def refuse_name(request: Request) -> Response:
-    """Answer addresses with an invalid suite name."""
-    check_name(request.path_params["file"])
-    raise field_error(404, "file", "no such address")
-
-
-class _SuiteName(Convertor[str]):
-    """A file name in an address, with slashes; the address can continue after it."""
-
-    regex = r".+?\.tooleval\.json"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
-
-
-register_url_convertor("suite", _SuiteName())
-
-_ONE = "/api/suites/{file:suite}"
-_ALL = ["GET", "POST", "PUT", "DELETE", "PATCH"]
 ROUTES = [
     Route("/api/schema", show_schema, methods=["GET"]),
     Route("/api/suites", list_suites, methods=["GET"]),
     Route("/api/suites", create_suite, methods=["POST"]),
     Route("/api/tool-eval/import", import_suite, methods=["POST"]),
-    Route(_ONE, show_suite, methods=["GET"]),
-    Route(_ONE, replace_suite, methods=["PUT"]),
-    Route(_ONE, delete_suite, methods=["DELETE"]),
-    Route(_ONE + "/check", check_suite, methods=["POST"]),
-    Route(_ONE + "/mutation", show_mutation, methods=["GET"]),
-    Route("/api/suites/{file:path}", refuse_name, methods=_ALL),
+    Route("/api/suite", show_suite, methods=["GET"]),
+    Route("/api/suite", replace_suite, methods=["PUT"]),
+    Route("/api/suite", delete_suite, methods=["DELETE"]),
+    Route("/api/suite/check", check_suite, methods=["POST"]),
+    Route("/api/suite/mutation", show_mutation, methods=["GET"]),
 ]

@@ -72,15 +72,10 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
     """pytest's command line. No value of a request can act as another option."""
     files = [f"./{file}" for file in run.files]
     chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
-    options = [
-        f"--tooleval-{name}={value}"
-        for name, text in run.options.items()
-        for value in (text.split() if FORM[name].many else [text])
-    ]
     return [
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
-        *options,
+        *(argument for name, text in run.options.items() for argument in FORM[name].arguments(text)),
         *(f"--tooleval-allow-tools={names}" for names in allowed_tools),
         *([f"-k{run.keyword}"] if run.keyword else []),
         "--color=no",

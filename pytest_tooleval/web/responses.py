@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import Problem
@@ -50,6 +51,14 @@ def field_error(status: int, field: str, message: str, file: str = "") -> ApiErr
     """An error about a field of a request's body, path or query; empty for the whole request."""
     place = f"{field}: " if field else ""
     return ApiError(status, f"{place}{message}", [Problem(file, 1, 1, field, message)])
+
+
+def needed(request: Request, name: str) -> str:
+    """A value of the query. ApiError 400 without it."""
+    value = request.query_params.get(name)
+    if not value:
+        raise field_error(400, name, "expected in the query")
+    return value
 
 
 def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 from typing import cast
 
 from ..errors import WorldError
+from ..jsonschemas.subschemas import changed
 from .play import bounded
 from .world import World
 from .world import WorldSpec
@@ -36,7 +37,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
             f"{method.__qualname__}: its signature cannot become a JSON Schema: {named(error)}; "
             "define its tool under tools"
         ) from None
-    schema = _untitled(schema)
+    schema = changed(schema, _untitled)
     about, parameters = _documentation(method)
     for parameter, text in parameters.items():
         if parameter in schema.get("properties", {}):
@@ -59,21 +60,9 @@ def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
     return stand_in
 
 
-def _untitled(schema: Any) -> Any:
-    """The schema without pydantic's titles, which repeat the names. A property may be called `title`."""
-    if not isinstance(schema, dict):
-        return schema
-    kept = {k: v for k, v in schema.items() if k != "title" or not isinstance(v, str)}
-    for key in ("properties", "$defs"):
-        if key in kept:
-            kept[key] = {name: _untitled(each) for name, each in kept[key].items()}
-    for key in ("items", "additionalProperties"):
-        if key in kept:
-            kept[key] = _untitled(kept[key])
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        if key in kept:
-            kept[key] = [_untitled(each) for each in kept[key]]
-    return kept
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without pydantic's title, which repeats the name."""
+    return {key: value for key, value in schema.items() if key != "title"}
 
 
 def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:

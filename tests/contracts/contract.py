@@ -15,6 +15,9 @@ from dataclasses import field
 from dataclasses import replace
 from typing import Any
 
+from builders import call
+from builders import tool
+
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
@@ -44,12 +47,10 @@ PERSON: dict[str, Any] = {
 }
 
 
-def _tool(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "description": f"Does {name}", "parameters": parameters}
-    return {"type": "function", "function": function}
-
-
-TOOLS = [_tool("get_weather", CITY), _tool("find_person", PERSON)]
+TOOLS = [
+    tool(name, schema, description=f"Does {name}")
+    for name, schema in (("get_weather", CITY), ("find_person", PERSON))
+]
 PARIS, TOKYO = Call("get_weather", {"city": "Paris"}), Call("get_weather", {"city": "Tokyo"})
 SYSTEM = "Be brief."
 WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris"}}
@@ -70,9 +71,8 @@ CHAIN_CALLS = [
 
 def _called(id: str, name: str, arguments: str, answer: str) -> list[dict[str, Any]]:
     """A call in a prompt, which no model of this run has made, and its answer."""
-    call = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
     return [
-        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": None, "tool_calls": [call(name, arguments, id)]},
         {"role": "tool", "tool_call_id": id, "content": answer},
     ]
 

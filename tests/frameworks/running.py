@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.cli import main
+
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": CITY}}
@@ -23,20 +25,25 @@ def skip_without(needed: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        pytest.skip(f"{needed} is not installed here; tox -e agents,crewai installs it")
+        pytest.skip(f"{needed} is not installed here; tox -e frameworks,crewai installs it")
 
 
-def rows_of(
-    pytester: pytest.Pytester, model: str, suite: dict[str, Any], *, allow: str = ""
-) -> dict[str, dict[str, Any]]:
+def rows_of(model: str, suite: dict[str, Any], *, allow: str = "") -> dict[str, dict[str, Any]]:
     """The trial of each case. `model` is an object of `my_agent.py`."""
     Path("s.tooleval.json").write_text(json.dumps(suite))
     Path("tooleval.toml").write_text(f'[models.{model}]\ncallable = "my_agent:{model}"\n')
     options = [f"--tooleval-model={model}", "--tooleval-report=out.json"]
     options += [f"--tooleval-allow-tools={allow}"] if allow else []
-    pytester.run(sys.executable, "-m", "pytest", *options)
+    sys.modules.pop("my_agent", None)
+    pytest.main(options)
     rows = json.loads(Path("out.json").read_text())["cases"]
     return {row["case"]: {"outcome": row["outcome"], **row["trials"][0]} for row in rows}
+
+
+def import_agent(suite: str) -> None:
+    """`tooleval import agent` with the `agent` of `my_agent.py`."""
+    sys.modules.pop("my_agent", None)
+    main(["import", "agent", "my_agent:agent", f"--out={suite}"], standalone_mode=False)
 
 
 def calls_of(trial: dict[str, Any]) -> list[str]:

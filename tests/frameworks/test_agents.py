@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from .anthropic_server import respond_with
 from .running import CITY
 from .running import TOOLS
 from .running import calls_of
+from .running import import_agent
 from .running import rows_of
 from .running import skip_without
 
@@ -91,7 +91,7 @@ def script(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(params=AGENTS)
-def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Any:
+def library(request: pytest.FixtureRequest) -> Any:
     name: str = request.param
     skip_without(AGENTS[name][0])
     with MockServer(
@@ -101,8 +101,8 @@ def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Any:
         yield name
 
 
-def test_an_agent_runs_on_the_tools_of_the_suite(pytester: pytest.Pytester, library: str) -> None:
-    trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS, "test_cases": CASES})
+def test_an_agent_runs_on_the_tools_of_the_suite(library: str) -> None:
+    trials = rows_of("answer", {"name": "S", "tools": TOOLS, "test_cases": CASES})
     outcomes = {id: trial["outcome"] for id, trial in trials.items()}
     assert outcomes == {
         "chain": "passed",
@@ -125,12 +125,8 @@ def test_an_agent_runs_on_the_tools_of_the_suite(pytester: pytest.Pytester, libr
         assert said["prompt_tokens"] == 50
 
 
-def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
-    pytester: pytest.Pytester, library: str
-) -> None:
-    command = [str(Path(sys.executable).with_name("tooleval")), "import", "agent", "my_agent:agent"]
-    result = pytester.run(*command, "--out=s.tooleval.json")
-    result.stdout.fnmatch_lines(["wrote s.tooleval.json: 2 tools, 2 drafts to edit"])
+def test_its_own_tools_are_imported_and_run_if_it_is_told_so(library: str) -> None:
+    import_agent("s.tooleval.json")
     suite = json.loads(Path("s.tooleval.json").read_text())
     station, weather = [tool["function"] for tool in suite["tools"]]
     assert station["name"].endswith("find_station")
@@ -144,7 +140,7 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
         "mock_responses": {},
     }
     allowed = ",".join([station["name"], weather["name"]])
-    trials = rows_of(pytester, "real", {**suite, "test_cases": [chain]}, allow=allowed)
+    trials = rows_of("real", {**suite, "test_cases": [chain]}, allow=allowed)
     assert Path("really.log").read_text() == "ParisS7"
     assert trials["chain"]["outcome"] == "passed"
     answers = [each["answers"] for each in trials["chain"]["transcript"]["replies"]]
@@ -152,7 +148,7 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_an_output_with_a_form_is_the_answer_and_no_call(pytester: pytest.Pytester, name: str) -> None:
+def test_an_output_with_a_form_is_the_answer_and_no_call(name: str) -> None:
     skip_without(AGENTS[name][0])
 
     def fills_in(request: dict[str, Any]) -> dict[str, Any]:
@@ -167,22 +163,22 @@ def test_an_output_with_a_form_is_the_answer_and_no_call(pytester: pytest.Pytest
 
     with MockServer(script=fills_in) as server:
         Path("my_agent.py").write_text(module(name, server.base_url, form=True))
-        trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})
+        trials = rows_of("answer", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})
     assert trials["chain"]["outcome"] == "passed"
     assert calls_of(trials["chain"]) == ["find_station", "get_weather"]
     said = trials["chain"]["transcript"]["replies"][-1]["message"]["content"]
     assert json.loads(said) == {"sky": "clear"}
 
 
-def test_a_graph_with_other_tools_than_the_case_is_an_error(pytester: pytest.Pytester) -> None:
+def test_a_graph_with_other_tools_than_the_case_is_an_error() -> None:
     pytest.importorskip("langgraph")
     Path("my_agent.py").write_text(module("langgraph", "http://127.0.0.1:1"))
     case = {"id": "one", "prompt": "Weather?", "expected_tool": "get_weather"}
-    trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS[1:], "test_cases": [case]})
+    trials = rows_of("answer", {"name": "S", "tools": TOOLS[1:], "test_cases": [case]})
     assert "only the graph has find_station" in str(trials["one"]["error"])
 
 
-def test_the_state_that_instructions_of_adk_name(pytester: pytest.Pytester) -> None:
+def test_the_state_that_instructions_of_adk_name() -> None:
     skip_without("google.adk")
 
     def greets(request: dict[str, Any]) -> dict[str, Any]:
@@ -205,14 +201,14 @@ bare = google_adk(agent)
         )
         turns = [{"prompt": "Hi!", "expected_calls": []}, {"prompt": "Hi again!", "expected_calls": []}]
         suite = {"name": "S", "tools": TOOLS, "test_cases": [{"id": "hi", "turns": turns}]}
-        assert rows_of(pytester, "stated", suite)["hi"]["outcome"] == "passed"
-        trial = rows_of(pytester, "bare", suite)["hi"]
+        assert rows_of("stated", suite)["hi"]["outcome"] == "passed"
+        trial = rows_of("bare", suite)["hi"]
     assert trial["outcome"] == "error"
     assert "Context variable not found: `user`" in trial["error"]["message"]
     assert "google_adk(agent, state_delta={...})" in trial["error"]["message"]
 
 
-def test_a_world_answers_tools_as_claude_code_names_them(pytester: pytest.Pytester) -> None:
+def test_a_world_answers_tools_as_claude_code_names_them() -> None:
     skip_without("claude_agent_sdk")
     name = "mcp__desk__book"
 
@@ -234,5 +230,5 @@ def test_a_world_answers_tools_as_claude_code_names_them(pytester: pytest.Pytest
     suite = {"name": "S", "tools": [tool], "world": "desk:Desk", "test_cases": [case]}
     with MockServer(respond=respond_with(books)) as server:
         Path("my_agent.py").write_text(module("claude_agent", server.base_url))
-        trial = rows_of(pytester, "answer", suite)["c"]
+        trial = rows_of("answer", suite)["c"]
     assert (trial["outcome"], calls_of(trial)) == ("passed", [name])

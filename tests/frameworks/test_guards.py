@@ -27,7 +27,7 @@ from .running import skip_without
 
 
 @pytest.fixture(params=AGENTS)
-def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Iterator[str]:
+def library(request: pytest.FixtureRequest) -> Iterator[str]:
     name: str = request.param
     skip_without(AGENTS[name][0])
     respond = respond_with(play) if name == "claude_agent" else None
@@ -68,9 +68,7 @@ def really() -> str:
     return Path("really.log").read_text() if Path("really.log").exists() else ""
 
 
-def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(
-    pytester: pytest.Pytester, library: str
-) -> None:
+def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(library: str) -> None:
     names = Names(library)
     suite = names.suite(
         # Neither does the harmless call after it run.
@@ -82,7 +80,7 @@ def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(
         names.case("endless", [("find_station", "Rome")], forever=True, max_rounds=4),
         names.case("not-allowed", [("get_weather", "Bonn")]),
     )
-    trials = rows_of(pytester, "real", suite, allow=names.station)
+    trials = rows_of("real", suite, allow=names.station)
     assert {id: trial["outcome"] for id, trial in trials.items()} == {
         "forbidden": "failed",
         "endless": "failed",
@@ -96,9 +94,7 @@ def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(
 
 
 @pytest.mark.parametrize("mode", ["answer", "real"])
-def test_the_case_answers_what_the_agent_asks_a_person(
-    pytester: pytest.Pytester, library: str, mode: str
-) -> None:
+def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) -> None:
     names = Names(library)
     plan = [("get_weather", "Paris"), ("find_station", "Rome")]
     suite = names.suite(
@@ -108,7 +104,7 @@ def test_the_case_answers_what_the_agent_asks_a_person(
         # A guard that asks nobody.
         names.case("guard", [("find_station", "Atlantis")]),
     )
-    trials = rows_of(pytester, f"{mode}_asking", suite, allow=f"{names.station},{names.weather}")
+    trials = rows_of(f"{mode}_asking", suite, allow=f"{names.station},{names.weather}")
     assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
     assert {id: became(trial) for id, trial in trials.items()} == {
         "approve": "ran ran",
@@ -123,60 +119,55 @@ def test_the_case_answers_what_the_agent_asks_a_person(
     assert refused["content"] not in ("rain", "")
 
 
-@pytest.mark.parametrize("way", ASKING)
-def test_the_case_answers_in_whatever_way_it_is_asked(pytester: pytest.Pytester, way: str) -> None:
+# A tool that itself asks does not where the suite answers.
+WAYS = [(way, "real") for way in ASKING]
+WAYS += [(way, "answer") for way in ASKING if not way.endswith("the tool")]
+
+
+@pytest.mark.parametrize(("way", "mode"), WAYS)
+def test_the_case_answers_in_whatever_way_it_is_asked(way: str, mode: str) -> None:
     library = way.partition(":")[0]
     skip_without(AGENTS[library][0])
     names = Names(library)
-    respond = respond_with(play) if library == "claude_agent" else None
     suite = names.suite(
         names.case("approve", [("get_weather", "Paris")], approvals={names.weather: "approve"}),
         names.case("unlisted", [("get_weather", "Paris")]),
     )
-    itself = way.endswith("the tool")
+    respond = respond_with(play) if library == "claude_agent" else None
     with MockServer(script=play, respond=respond) as server:
         Path("my_agent.py").write_text(module(library, server.base_url, guards=ASKING[way]))
-        trials = rows_of(pytester, "real_asking", suite, allow=names.weather)
-        assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
-        assert became(trials["approve"]) == "ran"
-        assert became(trials["unlisted"]) == "refused" or itself
-        assert really() == "Paris"
-        if not itself:  # such a tool does not ask where the suite answers
-            trials = rows_of(pytester, "answer_asking", suite)
-            assert {id: became(each) for id, each in trials.items()} == {
-                "approve": "ran",
-                "unlisted": "refused",
-            }
+        trials = rows_of(f"{mode}_asking", suite, allow=names.weather)
+    assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
+    assert became(trials["approve"]) == "ran"
+    assert became(trials["unlisted"]) == "refused" or way.endswith("the tool")
+    assert really() == ("Paris" if mode == "real" else "")
 
 
 @pytest.mark.parametrize("mode", ["answer", "real"])
-def test_an_agent_that_gives_up_fails(pytester: pytest.Pytester, library: str, mode: str) -> None:
+def test_an_agent_that_gives_up_fails(library: str, mode: str) -> None:
     names = Names(library)
     allow = f"{names.station},{names.weather}"
     endless = names.case("endless", [("find_station", "Rome")], forever=True, max_rounds=40)
-    trials = rows_of(pytester, f"{mode}_limited", names.suite(endless), allow=allow)
+    trials = rows_of(f"{mode}_limited", names.suite(endless), allow=allow)
     assert trials["endless"]["outcome"] == "failed"
     assert trials["endless"]["failure"] == "gave_up"
     assert became(trials["endless"]).startswith("ran ran")
 
 
+@pytest.mark.parametrize(
+    "library", [name for name in GUARDS if "tripped" in GUARDS[name]], indirect=True
+)
 @pytest.mark.parametrize("mode", ["answer", "real"])
-def test_an_agent_whose_guardrail_trips_fails(
-    pytester: pytest.Pytester, library: str, mode: str
-) -> None:
-    if "tripped" not in GUARDS[library]:
-        pytest.skip("the library has no guardrails that end a run")
+def test_an_agent_whose_guardrail_trips_fails(library: str, mode: str) -> None:
     names = Names(library)
     case = names.case("hell", [("find_station", "Hell")], [("find_station", "Hell")])
-    trials = rows_of(pytester, f"{mode}_tripped", names.suite(case), allow=names.station)
+    trials = rows_of(f"{mode}_tripped", names.suite(case), allow=names.station)
     assert trials["hell"]["outcome"] == "failed"
     assert trials["hell"]["failure"] == "gave_up"
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_the_tools_of_other_agents_and_of_servers_have_the_same_brakes(
-    pytester: pytest.Pytester, other: str
-) -> None:
+def test_the_tools_of_other_agents_and_of_servers_have_the_same_brakes(other: str) -> None:
     library, source, before, agent = OTHERS[other]
     skip_without(AGENTS[library][0])
     names = Names(library)
@@ -198,7 +189,7 @@ def test_the_tools_of_other_agents_and_of_servers_have_the_same_brakes(
     respond = respond_with(play) if library == "claude_agent" else None
     with MockServer(script=play, respond=respond) as server:
         Path("my_agent.py").write_text(module(library, server.base_url, other=source))
-        trials = rows_of(pytester, "real", suite, allow=",".join([names.weather, *more]))
+        trials = rows_of("real", suite, allow=",".join([names.weather, *more]))
     assert trials["Paris"]["failure"] == "forbidden_call"
     assert "error" not in {trial["outcome"] for trial in trials.values()}
     assert really() == "Oslo"

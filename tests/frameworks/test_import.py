@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from .running import import_agent
+from .running import skip_without
 
 SERVER = Path(__file__).parents[1] / "doors" / "pytest" / "live_server.py"
 COMMAND = f"command={sys.executable!r}, args=[{str(SERVER)!r}, 'server.log']"
@@ -70,24 +71,15 @@ agent = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-5", mcps=[serve
 
 @pytest.mark.parametrize("library", AGENTS)
 def test_servers_are_connected_for_the_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     needed, module, name = AGENTS[library]
-    try:
-        found = importlib.util.find_spec(needed)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"needs {needed}")
+    skip_without(needed)
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
-    monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
-    (tmp_path / "my_agent.py").write_text(PREAMBLE + module)
-    command = [str(Path(sys.executable).with_name("tooleval")), "import", "agent", "my_agent:agent"]
-    done = subprocess.run(
-        [*command, "--out", "-"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    names = [tool["function"]["name"] for tool in json.loads(done.stdout)["tools"]]
+    Path("my_agent.py").write_text(PREAMBLE + module)
+    import_agent("-")
+    printed = capfd.readouterr()
+    names = [tool["function"]["name"] for tool in json.loads(printed.out)["tools"]]
     assert len(names) == 9
     assert name is None or name in names
-    assert "imported" in done.stderr
+    assert "imported" in printed.err

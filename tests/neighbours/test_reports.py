@@ -67,7 +67,7 @@ def test_md_report_has_a_row_for_each(mixed: Project) -> None:
             r"\|\s*filepath\s*\|\s*function\s*\| passed \| failed \| error \| skipped \|.*",
             r"\| weather.tooleval.json \| a +\| +1 \| +0 \| +0 \| +0 \|.*",
             r"\| weather.tooleval.json \| c +\| +0 \| +0 \| +1 \| +0 \|.*",
-            r"\| tooleval +\| gate pass_rate of agent +\| +0 \| +1 \| +0 \| +0 \|.*",
+            r"\| tooleval +\| tooleval gate pass_rate of agent +\| +0 \| +1 \| +0 \| +0 \|.*",
             r"\| weather.tooleval.json \| b +\| +0 \| +0 \| +0 \| +1 \|.*",
         ]
     )
@@ -76,7 +76,7 @@ def test_md_report_has_a_row_for_each(mixed: Project) -> None:
 def test_rich_ends_with_our_table(mixed: Project) -> None:
     mixed.write("conftest.py", "import sys\nsys.stdout.isatty = lambda: True\n")
     result = run(mixed, "pytest-rich", GATE, "--rich", "--color=no")
-    result.stdout.fnmatch_lines(["*= tool calling =*", "agent *Weather*", "gate FAILED: *"])
+    result.stdout.fnmatch_lines(["*= tool calling =*", "agent *1/2*", "agent FAILED: *"])
 
 
 def test_gates_are_annotated_once(mixed: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """Record a conversation of two turns by the libraries that write spans: `python record.py LIBRARY FILE`.
 
-A scripted OpenAI server answers, and OpenTelemetry's own exporter writes OTLP JSON. The environments
-`traces` and `traces-old` of tox.ini have the libraries. The files beside this one were made so.
+A scripted OpenAI server answers, and OpenTelemetry's own exporter writes OTLP JSON. The files beside
+this one were made so, openllmetry_flat.jsonl by opentelemetry-instrumentation-openai 0.40.
 """
 
 from __future__ import annotations
@@ -174,8 +174,6 @@ LIBRARIES: dict[str, Callable[[str], None]] = {
     "openllmetry": openllmetry,
     "opentelemetry": opentelemetry,
 }
-# Those of older versions, in `traces-old`.
-OLD: dict[str, Callable[[str], None]] = {"openllmetry_flat": openllmetry}
 
 
 def record(library: str, path: Path) -> None:
@@ -191,7 +189,7 @@ def record(library: str, path: Path) -> None:
     with MockServer(script=answer) as server:
         tracer = trace.get_tracer("the user's own")
         with tracer.start_as_current_span("case", attributes={"tooleval.case": "weather"}):
-            {**LIBRARIES, **OLD}[library](server.base_url)
+            LIBRARIES[library](server.base_url)
     provider.shutdown()
 
 

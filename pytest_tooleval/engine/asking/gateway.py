@@ -36,6 +36,7 @@ from ..reply import Answered
 from ..reply import Read
 from ..reply import last_of
 from ..reply import read_run
+from ..tool_features import fitted
 from ..tool_schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context
@@ -226,15 +227,17 @@ class FallingBack:
 
     def __init__(self, inner: Received, spec: ModelSpec) -> None:
         self._inner = inner
+        self._spec = spec
         self._fallbacks = Fallbacks(spec)
         self._schemas = ToolSchemas(spec)
 
     async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
-        hidden = self._schemas.changes(request.tools)
+        plain, hidden = fitted(request, self._spec)
+        hidden = {**hidden, **self._schemas.changes(plain.tools)}
         tried: set[str] = set()
         while True:
             # Only now, as much may have been learned while this one was waiting for its turn.
-            sent, instead = self._fallbacks.apply(request, context.set_by, tried)
+            sent, instead = self._fallbacks.apply(plain, context.set_by, tried)
             try:
                 answer = await self._inner.complete(sent, context)
             except ParameterRefused as refused:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import threading
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -29,9 +30,12 @@ from ...text import counted
 from ...text import first_few
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
+from ..clients.transport import CONTAINER
 from ..models.modules import changed
 from ..models.modules import name_of
 from ..models.spec import ModelSpec
+from ..protocols.builder import PROGRAMS
+from ..protocols.builder import SEARCHES
 from .appending import Appender
 from .appending import try_appending
 from .claims import Claims
@@ -108,8 +112,30 @@ def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             ]
         if "tool_call_id" in copy:
             copy["tool_call_id"] = number(copy["tool_call_id"])
+        if any(field in copy for field in (SEARCHES, PROGRAMS, CONTAINER)):
+            copy = _with_numbers(copy, number)
         result.append(copy)
     return result
+
+
+def _with_numbers(value: Any, number: Callable[[Any], str]) -> Any:
+    """The value with numbers for the ids of items, calls, programs and containers."""
+    if isinstance(value, list):
+        return [_with_numbers(each, number) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+
+    def replaced(name: str, each: Any) -> Any:
+        if name in _WRITTEN:
+            return each
+        return number(each) if name in _DRAWN and isinstance(each, str) else _with_numbers(each, number)
+
+    return {name: replaced(name, each) for name, each in value.items() if name != "fingerprint"}
+
+
+# Fields with what the model wrote, and with what a provider draws at random.
+_WRITTEN = frozenset(("input", "arguments", "code"))
+_DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "container_id", CONTAINER))
 
 
 class Cassette:

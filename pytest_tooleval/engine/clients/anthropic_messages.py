@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
@@ -20,13 +21,15 @@ from ...record.untrusted import objects_in
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS
 from ..models.spec import Effort
+from ..protocols.reading import replied
+from .base import PAUSED
 from .base import ChatRequest
 from .http_client import HttpClient
-from .message_parts import call_of
 from .message_parts import data_in
 from .message_parts import input_of
 from .message_parts import parts_of
 from .transport import BLOCKS
+from .transport import CONTAINER
 from .transport import key_from
 
 Block = dict[str, Any]
@@ -34,8 +37,10 @@ Block = dict[str, Any]
 _VERSION = "2023-06-01"
 # The API requires a limit. This is for models whose limit is unknown, and on top of a thinking budget.
 _MAX_TOKENS = 4096
-# Refused at the top level of a tool's schema.
-_NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
+_PROGRAM = "code_execution"
+# What a tool has here as in the suite.
+_FIELDS = ("description", "strict", "defer_loading", "input_examples")
+_REASONS = {"tool_use": "tool_calls", PAUSED: PAUSED}
 _LEAST_BUDGET = 1024
 
 
@@ -69,9 +74,15 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
     rest = dict(chat)
     names = _names(rest.get("tools", ()))
     system, messages = _conversation(rest.pop("messages"), names)
-    tools = [_tool(tool["function"], names) for tool in rest.pop("tools", ())]
-    choice = _choice(rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None))
+    given = rest.pop("tools", ())
+    program = next((tool["type"] for tool in given if _PROGRAM in tool["type"]), "")
+    tools = [_tool(tool, names, program) for tool in given]
+    asked, parallel = rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None)
+    choice = _choice(asked, parallel, names)
     body: dict[str, Any] = {"messages": messages}
+    containers = (message.get(CONTAINER) for message in reversed(chat["messages"]))
+    if container := next(filter(None, containers), None):
+        body["container"] = container
     if system:
         body["system"] = system
     if not tools:
@@ -94,7 +105,7 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
 
 def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The name of each tool here, where names have only letters, digits, _ and -."""
-    own = dict.fromkeys(tool["function"]["name"] for tool in tools)
+    own = dict.fromkeys(tool["function"]["name"] for tool in tools if "function" in tool)
     names: dict[str, str] = {}
     for name in own:
         sent, number = _safe(name)[:128], 1
@@ -109,20 +120,32 @@ def _safe(text: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", text)
 
 
-def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _tool(tool: Mapping[str, Any], names: Mapping[str, str], program: str) -> dict[str, Any]:
+    """A function here, or a tool of Anthropic's own; `program` is the type of the one that runs code."""
+    function = tool.get("function")
+    if not isinstance(function, Mapping):
+        return dict(tool)
     schema = function.get("parameters") or {}
-    kept = {key: value for key, value in schema.items() if key not in _NOT_AT_THE_TOP}
-    tool = {field: function[field] for field in ("description", "strict") if field in function}
-    return {"name": names[function["name"]], **tool, "input_schema": {**kept, "type": "object"}}
+    # Combined schemas are refused at the top.
+    kept = {key: value for key, value in schema.items() if key not in COMBINED}
+    made = {field: function[field] for field in _FIELDS if field in function}
+    if "allowed_callers" in function:
+        callers = function["allowed_callers"]
+        made["allowed_callers"] = [program if each == "programmatic" else each for each in callers]
+    return {"name": names[function["name"]], **made, "input_schema": {**kept, "type": "object"}}
 
 
-def _choice(choice: str | None, parallel: bool | None) -> dict[str, Any] | None:
+def _choice(
+    choice: str | Mapping[str, Any] | None, parallel: bool | None, names: Mapping[str, str]
+) -> dict[str, Any] | None:
     if choice == "none":
         return {"type": "none"}
     kind = {"type": "any" if choice == "required" else "auto"}
+    if isinstance(choice, Mapping):
+        kind = {"type": "tool", "name": names[choice["function"]["name"]]}
     if parallel is not None:
         return {**kind, "disable_parallel_tool_use": not parallel}
-    return kind if choice == "required" else None
+    return kind if kind["type"] != "auto" else None
 
 
 def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,10 +252,12 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     message = _message(blocks, {sent: name for name, sent in names.items()})
     if [*_rebuilt(message, names)] != blocks:
         message[BLOCKS] = blocks
-    called = document.get("stop_reason") == "tool_use"
+    if container := as_mapping(document.get("container")).get("id"):
+        message[CONTAINER] = container
+    reason = _REASONS.get(as_text(document.get("stop_reason")))
     return {
         "model": document.get("model"),
-        "choices": [{"message": message, "finish_reason": "tool_calls" if called else None}],
+        "choices": [{"message": message, "finish_reason": reason}],
         "usage": _usage(document.get("usage"), blocks),
     }
 
@@ -246,17 +271,11 @@ def _kept(block: Block) -> Block:
 def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:
     """The assistant's message for the blocks of an answer."""
     thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
-    calls = [
-        call_of(
-            block.get("id"), names.get(name := str(block.get("name") or ""), name), block.get("input")
-        )
-        for block in blocks
-        if block.get("type") == "tool_use"
-    ]
     texts = "".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    if calls:
-        message["tool_calls"] = calls
+    message |= replied([{"role": "assistant", "content": list(blocks)}])
+    for call in message.get("tool_calls", ()):
+        call["function"]["name"] = names.get(name := call["function"]["name"], name)
     if thoughts:
         message["thinking_blocks"] = thoughts
         message["reasoning_content"] = "".join(as_text(block.get("thinking")) for block in thoughts)

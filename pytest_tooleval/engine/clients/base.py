@@ -25,6 +25,8 @@ from ..models.spec import ModelSpec
 if TYPE_CHECKING:
     from ..toolbox import Toolbox
 
+# The finish reason of an answer that goes on when it is sent back, as the provider runs tools itself.
+PAUSED = "pause_turn"
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
 
@@ -32,7 +34,8 @@ MOST_BYTES = 32 * 1024 * 1024
 class ChatRequest(Struct, frozen=True):
     """One question to a model, without credentials.
 
-    `tools` are chat API objects; without tools no `tool_choice` is sent. `sampling` contains
+    `tools` are chat API objects, also with a `namespace` or of a provider's own; `tool_choice` is a
+    word or an object. Without tools no `tool_choice` is sent. `sampling` contains
     temperature, max_tokens and other parameters of the model's table; no other parameter is sent. The
     values of `extra_headers` are replaced by hashes, as questions are recorded. `trial` distinguishes
     repeated questions and is not sent. `toolbox` is for agents with their own loop.
@@ -40,7 +43,7 @@ class ChatRequest(Struct, frozen=True):
 
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]] = ()
-    tool_choice: str = "auto"
+    tool_choice: str | Mapping[str, Any] = "auto"
     sampling: Mapping[str, Any] = {}
     trial: int = 0
     toolbox: Toolbox | None = None

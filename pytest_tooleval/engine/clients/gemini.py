@@ -23,6 +23,7 @@ from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 from ..fallbacks import ParameterRefused
 from ..models.prices import token_count
+from ..protocols.reading import replied
 from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import call_of
@@ -79,14 +80,25 @@ def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
         body["systemInstruction"] = {"parts": system}
     if tools := chat.get("tools"):
         body["tools"] = [{"functionDeclarations": [_declaration(tool["function"]) for tool in tools]}]
-    if mode := _MODES.get(chat.get("tool_choice", "auto")):
-        body["toolConfig"] = {"functionCallingConfig": {"mode": mode}}
+    if calling := _calling(chat.get("tool_choice", "auto")):
+        body["toolConfig"] = {"functionCallingConfig": calling}
     config = {_RENAMED[name]: value for name, value in chat.items() if name in _RENAMED}
     if (stop := chat.get("stop")) is not None:
         config["stopSequences"] = [stop] if isinstance(stop, str) else stop
     if thinking := _thinking(chat.get("thinking"), chat.get("reasoning_effort"), model, older):
         config["thinkingConfig"] = thinking
     return {**body, "generationConfig": config} if config else body
+
+
+def _calling(choice: str | Mapping[str, Any]) -> dict[str, Any]:
+    """How tools are to be called; empty for the default."""
+    if isinstance(choice, str):
+        return {"mode": _MODES[choice]} if choice in _MODES else {}
+    allowed = choice.get("allowed_tools") or {"mode": "required", "tools": [choice]}
+    names = [tool["function"]["name"] for tool in allowed["tools"]]
+    # VALIDATED: a call of one of these, or a text.
+    mode = "ANY" if allowed["mode"] == "required" else "VALIDATED"
+    return {"mode": mode, "allowedFunctionNames": names}
 
 
 def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,10 +228,12 @@ def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
     }
     if thoughts := "".join(as_text(part.get("text")) for part in parts if part.get("thought")):
         message["reasoning_content"] = thoughts
-    calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
-    if calls:
-        message["tool_calls"] = [_call(part, f"{ours}_{number}") for number, part in enumerate(calls)]
-    return message
+    called = [part for part in parts if isinstance(part.get("functionCall"), dict)]
+    calls = [_call(part, f"{ours}_{number}") for number, part in enumerate(called)]
+    others = [part for part in parts if part not in called]
+    message |= replied([{"role": "model", "parts": others}])
+    calls += message.get("tool_calls", ())
+    return {**message, "tool_calls": calls} if calls else message
 
 
 def _call(part: Part, ours: str) -> dict[str, Any]:

@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.calls import ToolCall
 from ...record.transcript import text_of
+from ..protocols.builder import SEARCHES
+from ..tool_features import functions_of
+from ..tool_features import name_of
 from .base import ChatAnswer
 from .base import ChatRequest
 
@@ -31,6 +35,7 @@ _COMMON = frozenset(
     "would you your".split()
 )
 _NAME_WEIGHT = 3.0
+_MOST_FOUND = 5  # as many tools as Anthropic's search returns at most
 _NUMERIC = ("integer", "number")
 
 
@@ -45,26 +50,47 @@ class LexicalClient:
 
 
 def lexical_message(
-    messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], tool_choice: str
+    messages: Sequence[Mapping[str, Any]],
+    tools: Sequence[Mapping[str, Any]],
+    tool_choice: str | Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The assistant's message: a call, or a text if no tool fits and no call is required."""
+    """The assistant's message: a call, or a text if no tool fits and no call is required.
+
+    If tools are deferred, it searches among them first.
+    """
     said = (text_of(dict(message)) for message in reversed(messages) if message.get("role") == "user")
     prompt = next(said, "")
     called = [
-        call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
+        ToolCall.coerce(call).name for message in messages for call in message.get("tool_calls") or ()
     ]
-    functions = [tool["function"] for tool in tools]
+    functions = functions_of(tools)
+    custom = {name_of(tool) for tool in tools if "custom" in tool}
+    if isinstance(tool_choice, Mapping):
+        allowed = tool_choice.get("allowed_tools") or {"mode": "required", "tools": [tool_choice]}
+        names = set(map(name_of, allowed["tools"]))
+        functions = [function for function in functions if function["name"] in names]
+        tool_choice = str(allowed["mode"])
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    deferred = [function for function in functions if function.get("defer_loading")]
+    if deferred and tool_choice != "none":
+        found = _ranked(prompt, deferred)[:_MOST_FOUND]
+        search = {"id": None, "arguments": {"query": prompt}, "tools": [each["name"] for each in found]}
+        message[SEARCHES] = [search]
+        functions = [function for function in functions if function not in deferred or function in found]
     # In a chain, continue with the best tool that was not called yet.
     candidates = [f for f in functions if f["name"] not in called] or functions
-    best = _best(prompt, candidates) if tool_choice != "none" else None
+    best = next(iter(_ranked(prompt, candidates)), None) if tool_choice != "none" else None
     if best is None and candidates and tool_choice == "required":
         best = candidates[0]
     if best is None:
-        return {"role": "assistant", "content": "No tool fits."}
-    arguments = json.dumps(fill_arguments(prompt, best.get("parameters") or {}))
-    function = {"name": best["name"], "arguments": arguments}
-    call = {"id": f"call_{len(called)}", "type": "function", "function": function}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return {**message, "content": "No tool fits."}
+    call: dict[str, Any] = {"id": f"call_{len(called)}"}
+    if best["name"] in custom:
+        call |= {"type": "custom", "custom": {"name": best["name"], "input": prompt}}
+    else:
+        arguments = json.dumps(fill_arguments(prompt, best.get("parameters") or {}))
+        call |= {"type": "function", "function": {"name": best["name"], "arguments": arguments}}
+    return {**message, "tool_calls": [call]}
 
 
 def _words(text: str) -> list[str]:
@@ -77,8 +103,8 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
-def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The function with the largest weighted overlap; the first of equals; None if there is none."""
+def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The functions that overlap with the prompt, the largest weighted overlap first."""
     asked = sorted(set(_words(prompt)))  # in a fixed order, so that sums are rounded alike
     weights = list(map(_weights, functions))
 
@@ -91,8 +117,8 @@ def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, A
         )
 
     scores = list(map(score, weights))
-    best = max(range(len(scores)), key=scores.__getitem__, default=None)
-    return functions[best] if best is not None and scores[best] > 0 else None
+    places = sorted(range(len(scores)), key=lambda place: -scores[place])  # the first of equals first
+    return [functions[place] for place in places if scores[place] > 0]
 
 
 def _weights(function: Mapping[str, Any]) -> dict[str, float]:

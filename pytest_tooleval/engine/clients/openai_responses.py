@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...record.endings import ending_of
+from ...record.untrusted import as_mapping
 from ...record.untrusted import objects_in
+from ..protocols.reading import replied
 
 # The field of an assistant's message with the `output` of the answer.
 ITEMS = "responses_output"
@@ -47,9 +49,11 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
         body["include"] = ["reasoning.encrypted_content"]
     for name, value in chat.items():
         if name == "messages":
-            body["input"] = [item for message in value for item in _input_items(message)]
+            body["input"] = list(_input(value))
         elif name == "tools":
-            body["tools"] = [_tool(tool) for tool in value]
+            body["tools"] = _tools(value)
+        elif name == "tool_choice":
+            body["tool_choice"] = _choice(value)
         elif name in _NESTED:
             outer, inner = _NESTED[name]
             body[outer] = {inner: value, **body.get(outer, {})}
@@ -60,23 +64,73 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
     return body
 
 
-def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    function = tool.get("function")
+def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """The tools, with those of a namespace where its first one stands."""
+    made: list[Item] = []
+    spaces: dict[str, Item] = {}
+    for tool in tools:
+        space = tool.get("namespace")
+        if not isinstance(space, Mapping):
+            made.append(_tool(tool))
+            continue
+        name = space["name"]
+        if name not in spaces:
+            spaces[name] = {"type": "namespace", **space, "tools": []}
+            made.append(spaces[name])
+        inner = _tool(tool)
+        spaces[name]["tools"].append({**inner, "name": inner["name"].removeprefix(f"{name}.")})
+    return made
+
+
+def _tool(tool: Mapping[str, Any]) -> Item:
+    function, custom = tool.get("function"), tool.get("custom")
+    if isinstance(custom, Mapping):
+        format = custom.get("format")
+        nested = as_mapping(format).get("grammar")
+        flat = {"format": {"type": "grammar", **nested}} if isinstance(nested, Mapping) else {}
+        return {"type": "custom", **custom, **flat}
     if not isinstance(function, Mapping):
         return dict(tool)
     # The default of `strict` is false in the chat API, and true here.
     return {"type": "function", "parameters": None, "strict": False, **function}
 
 
-def _input_items(message: Mapping[str, Any]) -> Iterator[Item]:
+def _choice(choice: object) -> object:
+    """The chat API's `tool_choice`, whose objects are flat here."""
+    if not isinstance(choice, Mapping):
+        return choice
+    kind = choice["type"]
+    inner = choice[kind]
+    if kind == "allowed_tools":
+        return {"type": kind, "mode": inner["mode"], "tools": [_choice(tool) for tool in inner["tools"]]}
+    return {"type": kind, **_named(inner["name"])}
+
+
+def _named(name: object) -> dict[str, object]:
+    """The name of a tool, without its namespace, and the namespace."""
+    space, _, own = str(name).rpartition(".")
+    return {"name": own, "namespace": space} if space else {"name": name}
+
+
+def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+    calls: dict[object, Mapping[str, Any]] = {}
+    for message in messages:
+        calls |= {call.get("id"): call for call in objects_in(message.get("tool_calls"))}
+        yield from _input_items(message, calls)
+
+
+def _input_items(
+    message: Mapping[str, Any], calls: Mapping[object, Mapping[str, Any]]
+) -> Iterator[Item]:
+    """The items of a message; `calls` are those so far by their ids."""
     role, content = message.get("role"), message.get("content")
     if role == "tool":
+        id = message.get("tool_call_id")
+        call = calls.get(id, {})
+        kind = "custom_tool_call_output" if "custom" in call else "function_call_output"
         output = _parts(content, "input_text") if isinstance(content, list) else content
-        yield {
-            "type": "function_call_output",
-            "call_id": message.get("tool_call_id"),
-            "output": output,
-        }
+        caller = {"caller": call["caller"]} if "caller" in call else {}
+        yield {"type": kind, "call_id": id, "output": output, **caller}
     elif role == "assistant":
         yield from _own_items(message) or _rebuilt_items(message)
     else:
@@ -109,13 +163,13 @@ def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
     if content:
         yield {"role": "assistant", "content": _parts(content, "output_text")}
     for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        yield {
-            "type": "function_call",
-            "call_id": call.get("id"),
-            "name": function.get("name"),
-            "arguments": function.get("arguments"),
-        }
+        custom, function = call.get("custom"), call.get("function") or {}
+        if custom:
+            made = {"type": "custom_tool_call", **_named(custom["name"]), "input": custom.get("input")}
+        else:
+            named = _named(function.get("name"))
+            made = {"type": "function_call", **named, "arguments": function.get("arguments")}
+        yield {**made, "call_id": call.get("id")}
 
 
 def _parts(content: object, text: str) -> object:
@@ -166,18 +220,10 @@ def chat_message(items: list[Any]) -> dict[str, Any]:
         "".join(_texts(said, "content", "refusal", ("refusal",))),
         "\n\n".join(_thoughts(item for item in known if item.get("type") == "reasoning")),
     )
-    calls = [
-        {
-            "id": item.get("call_id"),
-            "type": "function",
-            "function": {"name": item.get("name"), "arguments": item.get("arguments")},
-        }
-        for item in known
-        if item.get("type") == "function_call"
-    ]
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    found = {"tool_calls": calls, "refusal": refusals, "reasoning_content": thoughts}
-    return {**message, **{name: value for name, value in found.items() if value}}
+    made = replied(item for item in known if item.get("type") != "message")
+    found = {"refusal": refusals, "reasoning_content": thoughts}
+    return {**message, **made, **{name: value for name, value in found.items() if value}}
 
 
 def _thoughts(items: Iterable[Item]) -> Iterator[str]:

@@ -13,13 +13,16 @@ from typing import Any
 from ...errors import ModelError
 from ...text import shorten
 from ..models.spec import ModelSpec
+from ..protocols.builder import EXTENSIONS
 from .base import MOST_BYTES
 from .base import ChatRequest
 from .openai_responses import ITEMS
 
 # Fields of an assistant's message with the provider's original answer.
 BLOCKS, PARTS = "anthropic_content", "gemini_parts"
-_NATIVE = (ITEMS, BLOCKS, PARTS)
+# The id of the container in which the model's programs run.
+CONTAINER = "container"
+_NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 
 # Names of classes of aiohttp, httpx and the openai library, which need not be imported then.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}

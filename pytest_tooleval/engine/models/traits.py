@@ -7,6 +7,8 @@ import re
 from .prices import listed
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
+# claude-3-5-haiku-20241022, claude-sonnet-4-5, claude-opus-latest.
+_CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(?:(\d+)(?:-(\d)(?!\d))?|latest)")
 _GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 
 
@@ -20,6 +22,20 @@ def needs_responses(model: str) -> bool:
     version = _GPT.match(model.rpartition("/")[2])
     later = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 4)
     return entry.get("mode") == "responses" or not chat or later
+
+
+def searches_tools(model: str) -> bool:
+    """Whether OpenAI's or Anthropic's model can search for tools that are deferred.
+
+    By litellm's list, and for others by their version: from gpt-5.4 and Claude 4.5 on.
+    """
+    if (listed(model) or {}).get("supports_tool_search") is True:
+        return True
+    name = model.rpartition("/")[2]
+    if (claude := _CLAUDE.match(name)) is not None:
+        return (int(claude[1] or 9), int(claude[2] or 0)) >= (4, 5)
+    gpt = _GPT.match(name)
+    return gpt is not None and (int(gpt[1]), int(gpt[2] or 0)) >= (5, 4)
 
 
 def reasons(model: str) -> bool | None:

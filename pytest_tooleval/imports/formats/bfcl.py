@@ -23,6 +23,7 @@ from ...errors import SuiteError
 from ...explain import describe
 from ...explain import listing
 from ...explain import show
+from ...jsonschemas.subschemas import changed
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
@@ -52,7 +53,6 @@ _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
 _NEVER: dict[str, Any] = {"$any_of": []}
 _TYPES = {"dict": "object", "float": "number", "tuple": "array"}
-_SCHEMAS = ("items", "additionalProperties")
 _LANGUAGE = "its answers are judged as {} source code, which a suite cannot express"
 _AGENT = "its answers need BFCL's own simulated environment; use mocks for such chains"
 _EXECUTED = "its calls are judged by running them, which a suite cannot express"
@@ -222,19 +222,16 @@ def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 def json_schema(schema: Any) -> Any:
     """BFCL's schema as JSON Schema, which has other names for types; `any` becomes no type."""
-    if not isinstance(schema, dict):
-        return schema
-    made: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "type" and isinstance(value, str):
-            if value != "any":
-                made[key] = _TYPES.get(value, value)
-        elif key == "properties" and isinstance(value, dict):
-            made[key] = {name: json_schema(member) for name, member in value.items()}
-        elif key in _SCHEMAS:
-            made[key] = json_schema(value)
-        elif key != "optional":  # not in JSON Schema, and redundant to `required`
-            made[key] = value
+    return changed(schema, _renamed)
+
+
+def _renamed(schema: dict[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in schema.items() if key != "optional"}  # redundant to `required`
+    kind = made.get("type")
+    if kind == "any":
+        del made["type"]
+    elif isinstance(kind, str):
+        made["type"] = _TYPES.get(kind, kind)
     return made
 
 

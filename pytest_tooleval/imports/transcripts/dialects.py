@@ -17,12 +17,16 @@ from typing import Any
 
 import msgspec
 
+from ...engine.protocols.blocks import read_call
+from ...engine.protocols.blocks import read_result
+from ...engine.protocols.builder import ChatBuilder
 from ...explain import show
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import status_of
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text as text_in
 from ...record.untrusted import objects_in
 from ...worlds.plain import canonical
 from ..chats import chat_messages
@@ -36,6 +40,9 @@ _KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
 _ENDINGS = ("refusal", "finish_reason", "stop_reason")
 _DEFERRED = "pydantic_ai.tool.deferral.name"  # why the tool did not run in its span
+_MEDIA = frozenset(
+    "blob file uri binary image audio video image-url audio-url video-url document-url".split()
+)
 _DEEPEST = 12  # parts of an attribute's name
 
 
@@ -218,8 +225,9 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
     refusal = message.get("refusal")
     texts: list[str] = []
     calls: list[dict[str, Any]] = []
-    for part in parts:
-        kind = as_mapping(part).get("type")
+    chat = ChatBuilder()
+    for part in map(as_mapping, parts):
+        kind = part.get("type")
         if kind == "tool_call":
             function = {"name": part.get("name"), "arguments": part.get("arguments")}
             calls.append({"id": part.get("id"), "function": function})
@@ -230,12 +238,32 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
             refusal = refusal or part.get("refusal") or part.get("content")
         elif kind == "text":
             texts.append(as_text(part.get("content")))
-        elif kind not in ("reasoning", "thinking"):
+        elif kind == "server_tool_call":
+            read_call(chat, {"type": "server_tool_use", **part, "input": _given_to_server(part)})
+        elif kind == "server_tool_call_response":
+            held = as_mapping(part.get(kind))
+            tool = text_in(held.get("type")).removesuffix("_tool_result").removesuffix("_result")
+            result = {"content": held.get("response", held), **held}
+            read_result(chat, result, tool, part.get("id"))
+        elif kind in _MEDIA:
             texts.append(f"[{kind}]")
+        elif kind not in ("reasoning", "thinking", "compaction"):
+            chat.keep(part)
+    empty: dict[str, Any] = {}
+    made, *answers = chat.messages or [empty]
+    calls += made.get("tool_calls", ())
     if texts or calls or role == "assistant":
         content = None if calls and not texts else "\n".join(texts)
         ended = {**{key: message.get(key) for key in _ENDINGS}, "refusal": refusal}
-        yield {**ended, "role": role, "content": content, "tool_calls": calls or None}
+        yield {**made, **ended, "role": role, "content": content, "tool_calls": calls or None}
+    yield from answers
+
+
+def _given_to_server(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call that the provider answers itself."""
+    call = as_mapping(part.get("server_tool_call"))
+    given = first_of(call, "input", "arguments", "action")
+    return given if isinstance(given, Mapping) else {k: v for k, v in call.items() if k != "type"}
 
 
 def as_text(value: Any) -> str:

@@ -9,12 +9,13 @@ import { Panel } from "./panel.js";
 import { Toolbar } from "./toolbar.js";
 
 /** @import { Row, State } from "./cases.js" */
+/** @import { Column } from "./columns.js" */
 /** @import { Load } from "./panel.js" */
 /**
  * How a view loads a case, and writes its state to the address: as a query, such as `q=paris&case=...`.
- * `options` are those of the run, `hrefOf` gives the editor's address for a suite file, and `actions`
+ * `options` are those of the run, `columns` those of trials and replies, `hrefOf` gives the editor's address for a suite file, and `actions`
  * the buttons for a trial.
- * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>,
+ * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>, columns: Record<string, Column[]>,
  *   hrefOf?: (file: string) => string, actions?: (row: Row, trial: number) => HTMLElement[]}} Surroundings
  */
 

@@ -27,13 +27,6 @@ export function scoreText(value) {
 }
 
 /** @param {unknown} value */
-export function signedText(value) {
-  if (!isKnown(value)) return UNKNOWN;
-  const text = Math.abs(value).toFixed(2);
-  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
-}
-
-/** @param {unknown} value */
 export function pText(value) {
   if (!isKnown(value)) return UNKNOWN;
   return value < 0.001 ? "<0.001" : value.toFixed(3);

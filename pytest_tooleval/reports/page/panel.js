@@ -129,7 +129,7 @@ export class Panel {
     const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row, chosen - 1) ?? []));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), actions, ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
     if (!row.trials.length) return;
-    const nodes = await this.whole(row, (whole) => [trialNodes(whole.trials[chosen - 1] || whole.trials[0], whole)]);
+    const nodes = await this.whole(row, (whole) => [trialNodes(whole.trials[chosen - 1] || whole.trials[0], whole, this.around.columns)]);
     if (this.shown === wanted && this.row === row) body.replaceChildren(...nodes);
   }
 

@@ -15,11 +15,11 @@ async function unpacked(line) {
 async function start() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const [first, ...blocks] = (document.getElementById("data")?.textContent || "").split("\n");
-  const { document: run, notes, verdict, lines, trends, together } = JSON.parse(await unpacked(first));
+  const { document: run, trends, together } = JSON.parse(await unpacked(first));
   const places = new Map(run.cases.map((/** @type {any} */ row, /** @type {number} */ i) => [row, i]));
   const query = () => location.hash.slice(1);
   const view = new RunView(
-    { ...run, notes, verdict, lines },
+    run,
     trends,
     {
       heading: "h1",
@@ -28,6 +28,7 @@ async function start() {
         return exactJson(await unpacked(blocks[Math.floor(place / together)]))[place % together];
       },
       options: run.run.options,
+      columns: run.columns,
       write: (text, isPushed) => history[isPushed ? "pushState" : "replaceState"](null, "", `#${text}`),
       address: (text) => `#${text}`,
       runHref: () => "",
@@ -35,7 +36,7 @@ async function start() {
     query(),
   );
   const names = [...new Set(run.suites.map((/** @type {any} */ row) => row.suite))];
-  document.title = `${verdict.words}: ${shown(shortened(names.join(", ") || "no cases", 100))} - tooleval`;
+  document.title = `${run.summary.verdict}: ${shown(shortened(names.join(", ") || "no cases", 100))} - tooleval`;
   document.querySelector("header nav")?.replaceChildren(...view.links);
   view.show(main);
   document.querySelector(".skip")?.addEventListener("click", (event) => {

@@ -1,9 +1,11 @@
 // @ts-check
 // The summary of a run: verdict, facts, gates, and scores per model and suite.
 
-import { capitalized, commitText, el, factList, fold, isolated, markOf, metricName, modelName, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, spoken, svg, table, tableRow } from "./dom.js";
+import { columnCell, headingNode } from "./columns.js";
+import { commitText, el, factList, fold, isolated, listTable, markOf, modelName, moment, numberCell, outcomeText, scrolling, section, shortened, svg, table, tableRow } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
+/** @import { Column } from "./columns.js" */
 /** @import { Child } from "./dom.js" */
 
 /** Outcomes and their names in a summary. @type {[string, string][]} */
@@ -15,11 +17,11 @@ const DENSE = 12;
 
 /** @param {any} document @param {string} heading the element of the verdict */
 export function verdictNode(document, heading) {
-  const { outcome, words, details } = document.verdict;
+  const { outcome, verdict, details } = document.summary;
   return el(
     "section",
     { class: `verdict ${outcome}`, "aria-labelledby": "verdict" },
-    el(heading, { id: "verdict", class: "verdict-words" }, markOf(outcome), ` ${words}`),
+    el(heading, { id: "verdict", class: "verdict-words" }, markOf(outcome), ` ${verdict}`),
     el("p", { class: "problems" }, details.join(" · ")),
     document.lines.length > 0 && el("ul", { class: "models" }, ...document.lines.map(modelLine)),
     outcomeBar(document.run.total),
@@ -108,15 +110,15 @@ export function gatesSection(gates) {
 // ---- scores ----
 
 /** Models over all suites, then by suite if there are several. @param {any} document */
-export function scoresSection({ run, models: all, suites, notes }) {
+export function scoresSection({ models: all, suites, notes, scores }) {
   const models = all.filter((/** @type {any} */ row) => row.cases);
   if (!models.length) return null;
   const remarks = notes.map((/** @type {string} */ words) => el("p", { class: "note" }, words));
-  return section("scores", "Scores", scoreTables(models, suites, Object.keys(run.total.metrics)), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
+  return section("scores", "Scores", scoreTables(models, suites, scores), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
 }
 
-/** @param {any[]} models @param {any[]} suites @param {string[]} metrics those of the run */
-function scoreTables(models, suites, metrics) {
+/** @param {any[]} models @param {any[]} suites @param {Column[]} columns */
+function scoreTables(models, suites, columns) {
   const bySuite = [...Map.groupBy(suites, ({ suite, file }) => JSON.stringify([suite, file])).values()];
   const names = bySuite.map(([row]) => row.suite);
   const several = bySuite.length > 1;
@@ -127,69 +129,12 @@ function scoreTables(models, suites, metrics) {
     const isShared = names.indexOf(suite) !== names.lastIndexOf(suite);
     groups.push([el("span", {}, isolated(shortened(suite, 200)), isShared && el("span", { class: "muted" }, " ", isolated(file))), rows]);
   }
-  const columns = columnsFor(groups.flatMap(([, rows]) => rows), metrics);
-  const heads = columns.map(({ head, title }) => el("th", { scope: "col", class: "number", title: title ?? null }, head));
+  const heads = columns.map((column) => el("th", { scope: "col", class: "number", title: column.about || null }, headingNode(column)));
   const bodies = groups.map(([name, rows]) => {
     const group = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: columns.length + 1 }, el("span", {}, name)));
-    return el("tbody", {}, group, ...rows.map((row) => tableRow(modelName(row.model), ...columns.map(({ cell }) => cell(row)))));
+    return el("tbody", {}, group, ...rows.map((row) => tableRow(modelName(row.model), ...columns.map((column) => columnCell(row, column)))));
   });
   return scrolling("Scores", el("table", { class: columns.length > DENSE ? "scores dense" : "scores" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Model"), ...heads)), ...bodies));
-}
-
-/** @typedef {{head: Child, title?: string, cell: (row: any) => HTMLElement}} Column */
-
-/** Columns that have a value in some row. @param {any[]} rows @param {string[]} metrics @returns {Column[]} */
-function columnsFor(rows, metrics) {
-  const counts = ["errors", "tolerated", "skipped"].filter((name) => rows.some((row) => row[name]));
-  /** @type {(Column | false)[]} */
-  const columns = [
-    { head: "Pass rate", title: "share of cases that passed", cell: (row) => meanCell(row.pass_rate, true) },
-    ...["cases", "passed", "failed", ...counts].map((name) => ({ head: capitalized(name), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
-    ...metrics.map((metric) => ({ head: metricName(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric]) })),
-    ...(rows.some((row) => row.reliability) ? [reliabilityColumn("pass@k", "at least one trial passes"), reliabilityColumn("pass^k", "every trial passes")] : []),
-    rows.some((row) => isKnown(row.tokens?.prompt)) && { head: "Tokens", cell: tokensCell },
-    // A plus means that the price of some answers is unknown.
-    rows.some((row) => isKnown(row.cost_usd)) && { head: "Cost", cell: (row) => numberCell(usdText(row.cost_usd) + (isKnown(row.cost_usd) && row.priced < row.trials ? "+" : "")) },
-    rows.some((row) => isKnown(row.latency_s)) && { head: "Latency", title: "mean per trial", cell: (row) => numberCell(secondsText(row.latency_s)) },
-  ];
-  return columns.filter((each) => each !== false);
-}
-
-/** @param {number} count @param {string} name */
-function countCell(count, name) {
-  const tones = /** @type {Record<string, string>} */ ({ failed: "failed", errors: "error", tolerated: "tolerated" });
-  const tone = count && tones[name] ? ` tone-${tones[name]}` : "";
-  return el("td", { class: `number${tone}` }, countText(count));
-}
-
-/** A mean and its interval. @param {any} found @param {boolean} isHeadline */
-export function meanCell(found, isHeadline = false) {
-  const { mean, low, high } = found || {};
-  const value = el("span", { class: isHeadline ? "headline" : null }, scoreText(mean));
-  if (!isKnown(mean) || !isKnown(low) || !isKnown(high)) return numberCell(value);
-  const bounds = el("small", {}, low.toFixed(2), spoken(" to "), el("span", { "aria-hidden": "true" }, "–"), high.toFixed(2));
-  return numberCell(value, bounds);
-}
-
-/** pass@k or pass^k over all trials. @param {string} name @param {string} title @returns {Column} */
-function reliabilityColumn(name, title) {
-  return {
-    head: name,
-    title,
-    cell: ({ reliability }) => {
-      const k = reliability?.trials;
-      const value = reliability?.[name][k];
-      return isKnown(value) ? numberCell(scoreText(value), el("small", {}, `k = ${k}`)) : numberCell(UNKNOWN);
-    },
-  };
-}
-
-/** @param {any} row */
-function tokensCell({ tokens: { prompt, completion, reasoning } }) {
-  const known = [prompt, completion].filter(isKnown);
-  const cell = numberCell(known.length ? countText(known.reduce((sum, each) => sum + each)) : UNKNOWN);
-  if (known.length) cell.title = `${countText(prompt)} prompt + ${countText(completion)} completion${reasoning ? `, including ${countText(reasoning)} reasoning` : ""}`;
-  return cell;
 }
 
 /** pass@k and pass^k for every k, if cases had several trials. @param {any[]} models */

@@ -1,13 +1,15 @@
 // @ts-check
 // A trial: what was expected, scores, details and the conversation.
 
+import { columnCell, valueIn, valueNodes } from "./columns.js";
 import { difference } from "./difference.js";
-import { button, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
+import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
-import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
+import { countText, isBelow, isKnown, scoreText, secondsText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
 
 /** @import { Choice } from "./cases.js" */
+/** @import { Column } from "./columns.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Piece } from "./difference.js" */
 /** @import { WholeRow } from "./panel.js" */
@@ -37,8 +39,9 @@ const LONG_TEXT = 3000;
  * What went wrong comes first: the prompt, what was expected and what came, then the scores.
  * @param {WholeTrial} trial
  * @param {WholeRow} row
+ * @param {Record<string, Column[]>} columns
  */
-export function trialNodes(trial, row) {
+export function trialNodes(trial, row, columns) {
   const { transcript } = trial;
   const differing = diffTable(trial.scores, "Expected and actual");
   const severalTurns = Boolean(transcript?.replies.some(({ prompt }) => prompt.length));
@@ -50,8 +53,8 @@ export function trialNodes(trial, row) {
     differing && part("Expected and actual", differing),
     ...(trial.not_played || []).map((line) => el("p", { class: "note" }, shownNodes(line))),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
-    part("Details", trialFacts(trial)),
-    transcript && transcript.replies.length > 1 && repliesTable(transcript.replies),
+    part("Details", trialFacts(trial, columns.trial)),
+    transcript && transcript.replies.length > 1 && repliesTable(transcript.replies, columns.reply),
     transcript && part(severalTurns ? "Conversation" : "Answer", conversation(transcript)),
     transcript?.printed && part("World output", longText(transcript.printed, "code")),
     row.offered.length > 0 && fold(`Tools offered: ${row.offered.length}`, false, el("p", {}, ...row.offered.flatMap((name, i) => [i ? ", " : "", el("code", {}, shownNodes(name))]))),
@@ -91,15 +94,13 @@ export function answerText(trial) {
   return [trial.error?.message ?? "", ...replies.flatMap((reply) => [contentText(reply.message.content), ...calls(reply)])].filter((each) => each.trim()).join("\n");
 }
 
-/** @param {Trial} trial */
-function trialFacts(trial) {
+/** @param {Trial} trial @param {Column[]} columns */
+function trialFacts(trial, columns) {
+  const measured = columns.map((column) => /** @type {[string, Child]} */ ([capitalized(column.heading), !(column.seldom && !valueIn(trial, column)) && el("span", {}, ...valueNodes(trial, column))]));
   return factList([
     ["Result", trial.error ? outcomeText("error") : outcomeText(trial.passed ? "passed" : "failed")],
     ["Failure", trial.failure && shown(trial.failure.replace(/_/g, " "))],
-    ["Latency", secondsText(trial.latency_s)],
-    ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens, trial.reasoning_tokens)],
-    ["Cost", usdText(trial.cost_usd)],
-    ["Judge and user cost", isKnown(trial.others_cost_usd) && usdText(trial.others_cost_usd)],
+    ...measured,
     ["Answer", trial.error ? "" : trial.cached ? "replayed" : "from this run"],
     ["Format", trial.format === "recovered" && "recovered from text"],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
@@ -191,8 +192,8 @@ function judgedTurn({ rubric, turn: number, passed, reason }) {
   return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `turn ${number}` : "");
 }
 
-/** Time, tokens and cost of each reply. @param {Reply[]} replies */
-function repliesTable(replies) {
+/** When each reply came, and its figures. @param {Reply[]} replies @param {Column[]} columns */
+function repliesTable(replies, columns) {
   const times = replies.map((reply) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
   const total = times.reduce((sum, each) => sum + each, 0);
   let begun = 0;
@@ -203,13 +204,11 @@ function repliesTable(replies) {
     return tableRow(
       String(i + 1),
       el("td", { class: "bar" }, svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
-      numberCell(secondsText(reply.latency_s)),
-      numberCell(tokensText(reply.prompt_tokens, reply.completion_tokens, reply.reasoning_tokens)),
-      numberCell(usdText(reply.cost_usd)),
+      ...columns.map((column) => columnCell(reply, column)),
       names ? el("code", {}, shownNodes(names)) : "text",
     );
   });
-  return table(["Reply", "Timeline", "Latency", "Tokens", "Cost", "Answer"], rows, "Replies");
+  return table(["Reply", "Timeline", ...columns.map(({ heading }) => capitalized(heading)), "Answer"], rows, "Replies");
 }
 
 /** Requests and responses, drawn when opened. @param {Transcript} transcript */

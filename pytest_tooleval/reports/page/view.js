@@ -19,7 +19,7 @@ import { gatesSection, scoresSection, verdictNode } from "./summary.js";
 
 export class RunView {
   /**
-   * @param {any} document the result document without transcripts, plus verdict, lines and notes
+   * @param {any} document as `page_document` in reports/html.py makes it
    * @param {any} trends from the history, or null
    * @param {RunSurroundings} around
    * @param {string} query of the address
@@ -32,11 +32,11 @@ export class RunView {
     const links = { runHref: around.runHref, caseHref: (suite, id, model) => this.caseHref(around, suite, id, model) };
     const sections = [
       gatesSection(document.gates),
-      comparisonSection(document.baseline, links),
+      comparisonSection(document.comparison, links),
       scoresSection(document),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
-      confusionSection(document.confusion, this.opening(around)),
+      confusionSection(document.matrices, this.opening(around)),
       trendsSection(trends, models),
     ].filter((node) => node !== null && node !== undefined);
     this.nodes = [verdictNode(document, around.heading), ...sections];

@@ -55,11 +55,12 @@ export async function call(method, path, { body, etag, signal, read = JSON.parse
 }
 
 /**
- * The address of a suite file in the API.
+ * The address of a suite file in the API, or of something about it.
  * @param {string} file
+ * @param {"" | "/check" | "/mutation"} about
  */
-export function suitePath(file) {
-  return "/api/suites/" + file.split("/").map(encodeURIComponent).join("/");
+export function suitePath(file, about = "") {
+  return `/api/suite${about}${query({ file })}`;
 }
 
 /** The address of a run in the history. @param {string} id */

@@ -56,7 +56,7 @@ class ComparePage {
     this.runs = runs;
     this.isGone = isGone;
     /** @type {[string, string][]} */
-    const options = runs.map((run) => [run.id, [...run.tags.map((/** @type {string} */ tag) => `@${tag}`), momentText(run.started), run.models.join(", "), scoreText(run.pass_rate)].join(" · ")]);
+    const options = runs.map((run) => [run.id, [...run.tags.map((/** @type {string} */ tag) => `@${tag}`), momentText(run.started), run.models.join(", "), scoreText(run.pass_rate?.mean)].join(" · ")]);
     for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
     this.old = select(options, old);
     this.now = select(options, now);
@@ -102,7 +102,7 @@ class ComparePage {
       const caseHref = (/** @type {string} */ _, /** @type {string} */ id, /** @type {string} */ model) => `${runHash(comparison.new.id)}?${new URLSearchParams({ q: id, model })}`;
       const links = { runHref: runHash, caseHref, answers: answersOf(comparison) };
       if (this.isGone() || location.hash !== `#/compare${asked}`) return;
-      this.result.replaceChildren(...comparisonNodes(comparison, links, "h2"));
+      this.result.replaceChildren(...comparisonNodes(comparison, links));
     } catch (error) {
       if (!this.isGone()) this.result.replaceChildren(errorBox(error, "Could not compare these runs"));
     }
@@ -124,12 +124,13 @@ function answersOf({ old, new: now, cases }) {
     const trial = whole.trials.find((/** @type {any} */ each) => !each.passed) ?? whole.trials[0];
     return trial ? answerText(trial) : "";
   };
-  return async (/** @type {{suite: string, case: string}} */ each, /** @type {{old: string, new: string}} */ model) => {
+  return async (/** @type {import("./page/comparison.js").Item} */ each) => {
     const renamed = cases.renamed.find((/** @type {any} */ one) => one.suite === each.suite && one.case === each.case);
     const before = renamed ? [renamed.old_suite, renamed.old_case] : [each.suite, each.case];
+    const [oldModel, newModel] = each.models;
     try {
-      const texts = await Promise.all([answer(old.id, before[0], before[1], model.old), answer(now.id, each.suite, each.case, model.new)]);
-      return [lineDifference(texts[0], texts[1], `Answers of ${shown(model.new)} to ${shown(each.case)}`)];
+      const texts = await Promise.all([answer(old.id, before[0], before[1], oldModel), answer(now.id, each.suite, each.case, newModel)]);
+      return [lineDifference(texts[0], texts[1], `Answers of ${shown(newModel)} to ${shown(each.case)}`)];
     } catch (error) {
       return [errorBox(error, "Could not load the answers")];
     }

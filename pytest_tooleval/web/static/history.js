@@ -4,21 +4,27 @@
 import { runHash } from "./address.js";
 import { call, historyPath, query } from "./api.js";
 import { announce, ask, emptyState, errorBox, input, noRuns, pageHead } from "./controls.js";
-import { button, capitalized, el, isolated, link, listTable, moment, numberCell, outcomeText, shown } from "./page/dom.js";
-import { UNKNOWN, countText, momentText, plural, scoreText, secondsText, usdText } from "./page/numbers.js";
+import { columnCell } from "./page/columns.js";
+import { button, capitalized, el, isolated, link, listTable, moment, outcomeText, shown } from "./page/dom.js";
+import { UNKNOWN, countText, momentText, plural, secondsText } from "./page/numbers.js";
+
+/** @import { Column } from "./page/columns.js" */
 
 const STEP = 50;
 const MOST = 1000;
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, isGone }) {
-  const page = new HistoryPage(place, isGone);
+  const { columns } = await call("GET", "/api/project");
+  if (isGone()) return;
+  const page = new HistoryPage(place, columns["page runs"], isGone);
   await page.load();
 }
 
 class HistoryPage {
-  /** @param {HTMLElement} place @param {() => boolean} isGone */
-  constructor(place, isGone) {
+  /** @param {HTMLElement} place @param {Column[]} columns @param {() => boolean} isGone */
+  constructor(place, columns, isGone) {
+    this.columns = columns;
     this.isGone = isGone;
     this.limit = STEP;
     this.loads = 0;
@@ -69,7 +75,7 @@ class HistoryPage {
       this.more.replaceChildren();
       return;
     }
-    this.list.replaceChildren(listTable(["Compare", "Started", "Suites", "Models", "Pass rate", "Result", "Overall", "Cost", "Commit", "Delete"], runs.map((run) => this.row(run)), "Runs"));
+    this.list.replaceChildren(listTable(["Compare", "Started", "Suites", "Models", ...this.columns.map(({ heading }) => capitalized(heading)), "Result", "Commit", "Delete"], runs.map((run) => this.row(run)), "Runs"));
     const isMore = runs.length === this.limit && this.limit < MOST;
     const more = button("Show older runs", () => {
       this.limit = Math.min(MOST, this.limit * 2);
@@ -99,10 +105,8 @@ class HistoryPage {
       el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), ...run.tags.map((/** @type {string} */ tag) => el("span", { class: "tag" }, "@", shown(tag))), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
       el("td", {}, isolated(fewOf(run.suites))),
       el("td", {}, isolated(fewOf(run.models))),
-      el("td", { class: "number strong" }, scoreText(run.pass_rate)),
+      ...this.columns.map((column) => columnCell(run, column)),
       el("td", {}, outcomeText(run.outcome, run.verdict), el("small", { class: "under" }, under)),
-      numberCell(scoreText(run.overall)),
-      numberCell(usdText(run.cost_usd)),
       el("td", {}, ...commit),
       el("td", {}, remove),
     );

@@ -1,93 +1,58 @@
 // @ts-check
-// Completions for a suite's text, from the format's JSON Schema and the suite's own tools. The text is being
-// typed and may be invalid JSON, so the place is found from the text before it.
+// Completions for a suite's text, from the format's JSON Schema and the suite's own tools.
 
+import { treeOf } from "./json-text.js";
 import { shown } from "./page/dom.js";
+import { isToolName, parametersAt, propertiesOf, schemasAt, toolsAt, whole } from "./suite-fields.js";
 
 /** @import { Path } from "./json-text.js" */
+/** @import { Schema } from "./suite-fields.js" */
+/** @import { Node } from "./vendor/codemirror.js" */
 /**
- * A place in the text: the path of the value, or of the object whose key it is, and the token there.
+ * A place in the text: the path of the value, or of the object whose key it is, the token there, and the other
+ * keys of that object.
  * @typedef {{path: Path, isKey: boolean, start: number, end: number, isText: boolean, keys: string[]}} Place
- * @typedef {Record<string, any>} Schema
  * @typedef {{label: string, displayLabel: string, detail?: string, info?: string, type: string, raw: string, boost?: number}} Option
  */
 
-const TOKEN = /"(?:[^"\\\n]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/g;
-const TOOL = /(?:^|\.)(?:expected_tool|tool|(?:new_tools|live_tools|valid_prerequisites|forbidden_calls|expected_tool|tool)\.\d+)$/;
+const TOKENS = ["PropertyName", "String", "Number", "True", "False", "Null", "⚠"];
+const HOLDERS = ["Object", "Array", "Property", "JsonText"];
 
-/** @param {string} text @param {number} at @returns {Place} */
+/** The place of the cursor in a text that is being typed. @param {string} text @param {number} at @returns {Place} */
 export function placeAt(text, at) {
-  /** @type {{isObject: boolean, key: string | number, isKey: boolean, keys: string[]}[]} */
-  const stack = [];
-  /** @type {Place | null} */
-  let place = null;
-  let depth = 0;
-  const note = (/** @type {number} */ start, /** @type {number} */ end, /** @type {boolean} */ isText) => {
-    const top = stack.at(-1);
-    const isKey = Boolean(top?.isKey);
-    depth = stack.length;
-    place = { path: (isKey ? stack.slice(0, -1) : stack).map(({ key }) => key), isKey, start, end, isText, keys: top?.keys ?? [] };
-  };
-  for (const { 0: token, index: start } of text.matchAll(TOKEN)) {
-    const end = start + token.length;
-    const isText = token[0] === '"';
-    const isSign = "{}[],:".includes(token);
-    const isWhole = isText && token.length > 1 && token.endsWith('"');
-    const isHere = !place && start < at && (at < end || (at === end && !isSign && !isWhole));
-    if (isHere) note(start, end, isText);
-    else if (!place && start >= at) note(at, at, false);
-    const top = stack.at(-1);
-    if (token === "{") stack.push({ isObject: true, key: "", isKey: true, keys: [] });
-    else if (token === "[") stack.push({ isObject: false, key: 0, isKey: false, keys: [] });
-    else if (token === "}" || token === "]") stack.pop();
-    else if (token === ":" && top) top.isKey = false;
-    else if (token === "," && top) {
-      if (top.isObject) top.isKey = true;
-      else top.key = Number(top.key) + 1;
-    } else if (isText && top?.isKey) {
-      top.key = token.replace(/^"|"$/g, "");
-      // The key being typed does not count.
-      if (!isHere) top.keys.push(top.key);
-    }
-    if (place && stack.length < depth) break;
+  let node = treeOf(text).resolveInner(at, -1);
+  const isWhole = node.to === at && /^".*"$/s.test(text.slice(node.from, node.to)) && node.to > node.from + 1;
+  const isToken = TOKENS.includes(node.name) && !isWhole;
+  const [start, end] = isToken ? [node.from, node.to] : [at, at];
+  const isKey = isToken && node.name === "PropertyName";
+  if ("}]".includes(node.name)) node = parentOf(node);
+  if (isKey) node = parentOf(node);
+  if (isKey || !HOLDERS.includes(node.name)) node = parentOf(node);
+  /** @type {Path} */
+  const path = [];
+  for (let [holder, from] = [node, start]; holder.parent; [holder, from] = [holder.parent, holder.from]) {
+    if (holder.name === "Property") path.unshift(keyOf(holder, text));
+    else if (holder.name === "Array") path.unshift(childrenOf(holder).filter((each) => each.name === "," && each.to <= from).length);
   }
-  if (!place) note(at, at, false);
-  return /** @type {Place} */ (/** @type {unknown} */ (place));
+  const others = childrenOf(node).filter((each) => each.name === "Property" && !(each.from <= start && start < each.to));
+  return { path, isKey: node.name === "Object", start, end, isText: isToken && text[start] === '"', keys: others.map((each) => keyOf(each, text)) };
 }
 
-/** A schema with those that it refers to. @param {Schema} root @param {any} schema @returns {Schema[]} */
-function whole(root, schema) {
-  if (typeof schema !== "object" || schema === null) return [];
-  const others = [schema.$ref && root.$defs[schema.$ref.split("/").at(-1)], ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
-  return [schema, ...others.flatMap((each) => whole(root, each))];
+/** @param {Node} node */
+function parentOf(node) {
+  return node.parent ?? node;
 }
 
-/** The schemas of the value at a path. @param {Schema} root @param {Path} path @returns {Schema[]} */
-export function schemasAt(root, path) {
-  return path.reduce(
-    (found, key) => found.flatMap((each) => whole(root, typeof key === "number" ? each.items : (each.properties?.[key] ?? each.additionalProperties))),
-    whole(root, root),
-  );
+/** @param {Node} node */
+function childrenOf(node) {
+  const found = [];
+  for (let child = node.firstChild; child; child = child.nextSibling) found.push(child);
+  return found;
 }
 
-/** @param {any} data @param {Path} path */
-export function valueAt(data, path) {
-  return path.reduce((/** @type {any} */ value, key) => value?.[key], data);
-}
-
-/** The functions of the tools that a place can name. @param {any} data @param {Path} path @returns {any[]} */
-export function toolsAt(data, path) {
-  const own = path[0] === "test_cases" ? valueAt(data, [...path.slice(0, 2), "tools"]) : undefined;
-  const tools = Array.isArray(own) ? own : data?.tools;
-  return (Array.isArray(tools) ? tools : []).map((tool) => tool?.function).filter((tool) => typeof tool?.name === "string");
-}
-
-/** The parameters of the tools whose expected arguments an object contains; null elsewhere. @param {any} data @param {Path} path of the object @returns {Schema | null} */
-function parametersAt(data, path) {
-  const beside = { expected_params: "expected_tool", params: "tool" }[String(path.at(-1))];
-  if (!beside) return null;
-  const names = [valueAt(data, [...path.slice(0, -1), beside])].flat();
-  return Object.assign({}, ...toolsAt(data, path).filter(({ name }) => names.includes(name)).map(({ parameters }) => parameters?.properties ?? {}));
+/** @param {Node} property @param {string} text */
+function keyOf({ from, firstChild }, text) {
+  return text.slice(from, firstChild?.to).replace(/^"|"$/g, "");
 }
 
 /** @param {Schema} schema */
@@ -116,14 +81,14 @@ export function optionsAt(root, data, { path, isKey, keys }) {
   const value = (/** @type {any} */ given, /** @type {string} */ info, type = "enum") =>
     add({ label: String(given), displayLabel: shown(String(given)), info: info && shown(info), type, raw: JSON.stringify(given) });
   if (isKey) {
-    for (const [label, schema] of Object.entries(parametersAt(data, path) ?? {})) name(label, schema, [schema.type ?? ""].flat().join(", "), 2);
+    for (const [label, schema] of Object.entries(propertiesOf(parametersAt(data, path) ?? []))) name(label, schema, [schema.type ?? ""].flat().join(", "), 2);
     if (path.at(-1) === "mock_responses") for (const tool of toolsAt(data, path)) name(tool.name, { description: tool.description }, "tool");
     for (const each of schemasAt(root, path)) {
       for (const [label, schema] of Object.entries(each.properties ?? {})) name(label, schema, each.required?.includes(label) ? "required" : "", each.required?.includes(label) ? 1 : 0);
     }
   } else {
-    if (TOOL.test(path.join("."))) for (const tool of toolsAt(data, path)) value(tool.name, tool.description, "function");
-    const parameter = parametersAt(data, path.slice(0, -1))?.[String(path.at(-1))];
+    if (isToolName(path)) for (const tool of toolsAt(data, path)) value(tool.name, tool.description, "function");
+    const parameter = propertiesOf(parametersAt(data, path.slice(0, -1)) ?? [])[String(path.at(-1))];
     for (const each of [...whole(root, parameter), ...schemasAt(root, path)]) {
       for (const choice of each.enum ?? []) value(choice, each.description);
       if ("const" in each) value(each.const, each.description);

@@ -2,14 +2,13 @@
 // A suite's text in CodeMirror: line numbers, problems in place, completion from the format's schema.
 
 import { optionsAt, placeAt } from "./json-completion.js";
-import { offsetOf } from "./json-text.js";
+import { difference, treeOf, unitOf } from "./json-text.js";
 import { el, shown } from "./page/dom.js";
 import * as cm from "./vendor/codemirror.js";
 
 /** @import { Problem } from "./api.js" */
-/** @import { Schema } from "./json-completion.js" */
+/** @import { Schema } from "./suite-fields.js" */
 
-const PLACE = /"(?:[^"\\\n]|\\.)*"|[^\s{}[\],:]+/y;
 const PANEL = { backgroundColor: "var(--raised)", color: "var(--text)", borderColor: "var(--line)" };
 const FIELD = { color: "var(--text)", background: "var(--page)", border: "1px solid var(--strong-line)", borderRadius: "4px", font: "inherit" };
 const OUTLINE = { outline: "2px solid var(--accent)", outlineOffset: "-1px" };
@@ -91,64 +90,62 @@ export class JsonEditor {
   /** Load a text, without undo history. @param {string} text @param {boolean} isReadOnly */
   load(text, isReadOnly) {
     const fixed = isReadOnly ? [cm.EditorState.readOnly.of(true), cm.EditorView.editable.of(false)] : [];
-    const unit = /^\s*\{\s*?\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
-    this.view.setState(cm.EditorState.create({ doc: text, extensions: [...this.extensions, cm.indentUnit.of(unit), ...fixed] }));
+    this.view.setState(cm.EditorState.create({ doc: text, extensions: [...this.extensions, cm.indentUnit.of(unitOf(text)), ...fixed] }));
   }
 
   /** Show a text that changed elsewhere. Only the difference is replaced, so that cursor and scroll stay. @param {string} text */
   show(text) {
-    const old = this.text;
-    if (old === text) return;
-    const most = Math.min(old.length, text.length);
-    let from = 0;
-    while (from < most && old[from] === text[from]) from += 1;
-    let same = 0;
-    while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
-    this.view.dispatch({ changes: { from, to: old.length - same, insert: text.slice(from, text.length - same) } });
+    const { from, toOld, toNew } = difference(this.text, text);
+    if (toOld > from || toNew > from) this.view.dispatch({ changes: { from, to: toOld, insert: text.slice(from, toNew) } });
   }
 
   /** @param {Problem[]} problems @param {Problem[]} warnings */
   mark(problems, warnings) {
-    const { text } = this;
+    const { state } = this.view;
+    const tree = treeOf(this.text);
     const found = [...problems.map((each) => /** @type {const} */ ([each, "error"])), ...warnings.map((each) => /** @type {const} */ ([each, "warning"]))];
     const marks = found.map(([{ line, column, field, message }, severity]) => {
-      const from = Math.min(offsetOf(text, line, column), text.length);
-      PLACE.lastIndex = from;
-      const to = PLACE.test(text) ? PLACE.lastIndex : Math.min(from + 1, text.length);
+      const from = this.offsetOf(line, column);
+      const token = tree.resolveInner(from, 1);
+      const to = token.from === from ? token.to : Math.min(from + 1, this.text.length);
       return { from, to, severity, message: shown(field ? `${field}: ${message}` : message) };
     });
-    this.view.dispatch(cm.setDiagnostics(this.view.state, marks.sort((a, b) => a.from - b.from)));
+    this.view.dispatch(cm.setDiagnostics(state, marks.sort((a, b) => a.from - b.from)));
+  }
+
+  /** @param {number} line @param {number} column both from 1, in characters, not UTF-16 units */
+  offsetOf(line, column) {
+    const { doc } = this.view.state;
+    const { from, text } = doc.line(Math.min(line, doc.lines));
+    return from + Array.from(text).slice(0, column - 1).join("").length;
   }
 
   /** @param {number} line @param {number} column both from 1 */
   goTo(line, column) {
-    const at = Math.min(offsetOf(this.text, line, column), this.view.state.doc.length);
+    const at = this.offsetOf(line, column);
     this.view.dispatch({ selection: { anchor: at }, effects: cm.EditorView.scrollIntoView(at, { y: "center" }) });
     this.view.focus();
   }
 
   /** @param {{pos: number, explicit: boolean}} context */
   complete({ pos, explicit }) {
-    const { text } = this;
-    const place = placeAt(text, pos);
+    const place = placeAt(this.text, pos);
     if (!explicit && place.start === place.end) return null;
     const all = optionsAt(this.around.schema, this.around.data(), place);
     const options = all
       .filter(({ raw }) => !place.isText || place.isKey || raw.startsWith('"'))
-      .map(({ raw, ...option }) => ({ ...option, apply: () => this.put(place, raw) }));
+      .map(({ raw, ...option }) => ({ ...option, apply: (/** @type {unknown} */ _view, /** @type {unknown} */ _option, /** @type {unknown} */ _from, /** @type {number} */ to) => this.put(raw, to) }));
     return options.length ? { from: place.start + (place.isText ? 1 : 0), options, validFor: /^[^"\n]*$/ } : null;
   }
 
-  /** Replace what was typed by the chosen option. @param {import("./json-completion.js").Place} place @param {string} raw */
-  put({ start, isKey }, raw) {
-    const { text } = this;
-    PLACE.lastIndex = start;
-    const at = /** @type {any} */ (this.view.state).selection.main.head;
-    const end = Math.max(at, PLACE.test(text) ? PLACE.lastIndex : at);
-    const hasColon = /^\s*:/.test(text.slice(end, end + 100));
+  /** Replace what was typed by the chosen option. @param {string} raw @param {number} at the cursor */
+  put(raw, at) {
+    const { start, end, isKey } = placeAt(this.text, at);
+    const rest = this.text.slice(end);
+    const hasColon = /^\s*:/.test(rest);
     const chosen = isKey && hasColon ? raw.slice(0, raw.indexOf('":') + 1) : raw;
     const isOpen = /(?:""|\[\]|\{\})$/.test(chosen) && isKey && !hasColon;
-    const comma = isKey && !hasColon && /^\s*"/.test(text.slice(end)) ? "," : "";
+    const comma = isKey && !hasColon && /^\s*"/.test(rest) ? "," : "";
     this.view.dispatch({ changes: { from: start, to: end, insert: chosen + comma }, selection: { anchor: start + chosen.length - (isOpen ? 1 : 0) }, userEvent: "input.complete" });
     if (isKey && !hasColon) cm.startCompletion(this.view);
   }

@@ -4,15 +4,14 @@
 //
 // The functions need valid JSON; check it with `read`.
 
-/**
- * @typedef {(string | number)[]} Path
- * @typedef {{key: string | number, keyStart: number, start: number, end: number}} Member
- */
+import { TreeFragment, jsonLanguage } from "./vendor/codemirror.js";
 
-const SPACE = /[ \t\r\n]*/y;
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
-const SCALAR = /[^\s,\]}]+/y;
-const STRING_OR_BRACKET = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/g;
+/** @import { Node } from "./vendor/codemirror.js" */
+/**
+ * A member of an object, from its key, or an item of a list.
+ * @typedef {(string | number)[]} Path
+ * @typedef {{key: string | number, from: number, value: Node}} Member
+ */
 
 /**
  * The data of a JSON text, or the error.
@@ -27,55 +26,41 @@ export function read(text) {
   }
 }
 
-/** @param {RegExp} sticky @param {string} text @param {number} at */
-function after(sticky, text, at) {
-  sticky.lastIndex = at;
-  return sticky.test(text) ? sticky.lastIndex : at;
+let parsed = { text: "", tree: jsonLanguage.parser.parse("") };
+
+/** The tree of a text. Only what differs from the last text is parsed. @param {string} text */
+export function treeOf(text) {
+  if (text === parsed.text) return parsed.tree;
+  const { from, toOld, toNew } = difference(parsed.text, text);
+  const unchanged = TreeFragment.applyChanges(TreeFragment.addTree(parsed.tree), [{ fromA: from, toA: toOld, fromB: from, toB: toNew }]);
+  parsed = { text, tree: jsonLanguage.parser.parse(text, unchanged) };
+  return parsed.tree;
 }
 
-/** Where the value that begins at `at` ends. @param {string} text @param {number} at */
-function valueEnd(text, at) {
-  if (text[at] === '"') return after(STRING, text, at);
-  if (text[at] !== "{" && text[at] !== "[") return after(SCALAR, text, at);
-  STRING_OR_BRACKET.lastIndex = at;
-  let depth = 0;
-  for (;;) {
-    const found = STRING_OR_BRACKET.exec(text);
-    if (found === null) return text.length;
-    if (found[0] === "{" || found[0] === "[") depth += 1;
-    else if (found[0] === "}" || found[0] === "]") depth -= 1;
-    if (depth === 0) return STRING_OR_BRACKET.lastIndex;
-  }
+/** The only part in which two texts differ. @param {string} old @param {string} text */
+export function difference(old, text) {
+  const most = Math.min(old.length, text.length);
+  let from = 0;
+  while (from < most && old[from] === text[from]) from += 1;
+  let same = 0;
+  while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
+  return { from, toOld: old.length - same, toNew: text.length - same };
 }
 
 /**
- * The members of the object or list that begins at `at`; none for a scalar.
+ * The members of an object or a list; none for a scalar.
  * @param {string} text
- * @param {number} at
- * @returns {Member[]}
+ * @param {Node} node
  */
-function membersAt(text, at) {
-  if (text[at] !== "{" && text[at] !== "[") return [];
-  const isObject = text[at] === "{";
+function membersOf(text, node) {
   /** @type {Member[]} */
   const found = [];
-  let start = after(SPACE, text, at + 1);
-  if (text[start] === "}" || text[start] === "]") return found;
-  for (;;) {
-    const keyStart = start;
-    /** @type {string | number} */
-    let key = found.length;
-    if (isObject) {
-      const keyEnd = valueEnd(text, start);
-      key = JSON.parse(text.slice(start, keyEnd));
-      start = after(SPACE, text, after(SPACE, text, keyEnd) + 1);
-    }
-    const end = valueEnd(text, start);
-    found.push({ key, keyStart, start, end });
-    const comma = after(SPACE, text, end);
-    if (text[comma] !== ",") return found;
-    start = after(SPACE, text, comma + 1);
+  for (let child = node.firstChild; child; child = child.nextSibling) {
+    const { name, from, firstChild, lastChild } = child;
+    if (name === "Property" && firstChild && lastChild) found.push({ key: JSON.parse(text.slice(from, firstChild.to)), from, value: lastChild });
+    else if (!"[{,}]".includes(name)) found.push({ key: found.length, from, value: child });
   }
+  return found;
 }
 
 /**
@@ -84,24 +69,16 @@ function membersAt(text, at) {
  * @param {string | number} key
  */
 function memberOf(members, key) {
-  return members.filter((member) => member.key === key).pop();
+  return members.findLast((member) => member.key === key);
 }
 
 /**
- * The position of a value in the text; null if it is not set.
+ * The value at a path; null if it is not set.
  * @param {string} text
  * @param {Path} path
- * @returns {{start: number, end: number} | null}
  */
-export function find(text, path) {
-  let start = after(SPACE, text, 0);
-  let end = valueEnd(text, start);
-  for (const key of path) {
-    const member = memberOf(membersAt(text, start), key);
-    if (member === undefined) return null;
-    ({ start, end } = member);
-  }
-  return { start, end };
+function find(text, path) {
+  return path.reduce((/** @type {Node | null} */ node, key) => (node && memberOf(membersOf(text, node), key)?.value) ?? null, treeOf(text).topNode.firstChild);
 }
 
 /**
@@ -112,10 +89,8 @@ export function find(text, path) {
 export function rawOf(text, path) {
   const place = find(text, path);
   if (place === null) return undefined;
-  const indent = indentAt(text, place.start);
-  return text.slice(place.start, place.end).replace(/\r?\n([ \t]*)/g, (_, spaces) =>
-    "\n" + (spaces.startsWith(indent) ? spaces.slice(indent.length) : ""),
-  );
+  const indent = indentAt(text, place.from);
+  return text.slice(place.from, place.to).replace(/\r?\n([ \t]*)/g, (_, spaces) => "\n" + (spaces.startsWith(indent) ? spaces.slice(indent.length) : ""));
 }
 
 /** The indentation of a line. @param {string} text @param {number} at */
@@ -126,7 +101,7 @@ function indentAt(text, at) {
 }
 
 /** One level of the text's indentation. @param {string} text */
-function unitOf(text) {
+export function unitOf(text) {
   const found = /^\s*\{[ \t]*\r?\n([ \t]+)"/.exec(text);
   return found ? found[1] : "  ";
 }
@@ -150,9 +125,9 @@ function indented(text, raw, indent) {
   return raw.trim().replace(/\r?\n/g, newlineOf(text) + indent);
 }
 
-/** @param {string} text @param {number} start @param {number} end @param {string} raw */
-function splice(text, start, end, raw) {
-  return text.slice(0, start) + raw + text.slice(end);
+/** @param {string} text @param {number} from @param {number} to @param {string} raw */
+function splice(text, from, to, raw) {
+  return text.slice(0, from) + raw + text.slice(to);
 }
 
 /**
@@ -164,11 +139,11 @@ function splice(text, start, end, raw) {
  */
 export function setRaw(text, path, raw, order = []) {
   const place = find(text, path);
-  if (place !== null) return splice(text, place.start, place.end, indented(text, raw, indentAt(text, place.start)));
+  if (place !== null) return splice(text, place.from, place.to, indented(text, raw, indentAt(text, place.from)));
   const parent = find(text, path.slice(0, -1));
   if (parent === null) return text;
   const key = path[path.length - 1];
-  return insertMember(text, parent, placeOf(key, membersAt(text, parent.start), order), typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
+  return insertMember(text, parent, placeOf(key, membersOf(text, parent), order), typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
 }
 
 /**
@@ -200,29 +175,26 @@ export function insertItem(text, path, index, raw) {
 
 /**
  * @param {string} text
- * @param {{start: number, end: number}} parent
+ * @param {Node} parent
  * @param {number} index
  * @param {string} key with its colon
  * @param {string} raw
  */
 function insertMember(text, parent, index, key, raw) {
-  const members = membersAt(text, parent.start);
+  const members = membersOf(text, parent);
   const newline = newlineOf(text);
-  if (members.length === 0) {
-    const outer = indentAt(text, parent.start);
+  const last = members.at(-1);
+  if (last === undefined) {
+    const outer = indentAt(text, parent.from);
     const inner = outer + unitOf(text);
-    const open = text[parent.start];
-    const whole = open + newline + inner + key + indented(text, raw, inner) + newline + outer + (open === "{" ? "}" : "]");
-    return splice(text, parent.start, parent.end, whole);
+    return splice(text, parent.from + 1, parent.to - 1, newline + inner + key + indented(text, raw, inner) + newline + outer);
   }
-  const first = members[0].keyStart;
-  const isTall = text.slice(parent.start, first).includes("\n");
+  const first = members[0].from;
   const indent = indentAt(text, first);
+  const gap = text.slice(parent.from, first).includes("\n") ? newline + indent : " ";
   const made = key + indented(text, raw, indent);
-  const gap = isTall ? newline + indent : " ";
-  if (index < members.length) return splice(text, members[index].keyStart, members[index].keyStart, made + "," + gap);
-  const end = members[members.length - 1].end;
-  return splice(text, end, end, "," + gap + made);
+  if (index < members.length) return splice(text, members[index].from, members[index].from, made + "," + gap);
+  return splice(text, last.value.to, last.value.to, "," + gap + made);
 }
 
 /**
@@ -233,13 +205,13 @@ function insertMember(text, parent, index, key, raw) {
 export function removeAt(text, path) {
   const parent = find(text, path.slice(0, -1));
   if (parent === null) return text;
-  const members = membersAt(text, parent.start);
+  const members = membersOf(text, parent);
   const member = memberOf(members, path[path.length - 1]);
   if (member === undefined) return text;
   const at = members.indexOf(member);
-  if (members.length === 1) return splice(text, parent.start + 1, parent.end - 1, "");
-  if (at > 0) return splice(text, members[at - 1].end, member.end, "");
-  return splice(text, member.keyStart, members[1].keyStart, "");
+  if (members.length === 1) return splice(text, parent.from + 1, parent.to - 1, "");
+  if (at > 0) return splice(text, members[at - 1].value.to, member.value.to, "");
+  return splice(text, member.from, members[1].from, "");
 }
 
 /**
@@ -252,15 +224,13 @@ export function removeAt(text, path) {
 export function moveItem(text, path, from, to) {
   const list = find(text, path);
   if (list === null) return text;
-  const members = membersAt(text, list.start);
-  const items = members.map((member) => text.slice(member.start, member.end));
+  const places = membersOf(text, list).map(({ value }) => value);
+  const items = places.map((each) => text.slice(each.from, each.to));
   items.splice(to, 0, ...items.splice(from, 1));
-  let result = text.slice(0, members[0].start);
-  members.forEach((member, i) => {
-    const next = i + 1 < members.length ? members[i + 1].start : text.length;
-    result += items[i] + text.slice(member.end, next);
-  });
-  return result;
+  const first = Math.min(from, to);
+  const moved = places.slice(first, Math.max(from, to) + 1);
+  // From the last one, as the places before it stay.
+  return moved.reduceRight((made, each, i) => splice(made, each.from, each.to, items[first + i]), text);
 }
 
 /**
@@ -272,22 +242,4 @@ export function pathText(path) {
     if (typeof part === "number") return `${text}[${part}]`;
     return text ? `${text}.${part}` : part;
   }, "");
-}
-
-/**
- * The offset of a line and column, both from 1. Columns count characters, not UTF-16 units.
- * @param {string} text
- * @param {number} line
- * @param {number} column
- */
-export function offsetOf(text, line, column) {
-  let start = 0;
-  for (let i = 1; i < line; i++) {
-    const end = text.indexOf("\n", start);
-    if (end < 0) break;
-    start = end + 1;
-  }
-  const end = text.indexOf("\n", start);
-  const characters = Array.from(text.slice(start, end < 0 ? undefined : end));
-  return start + characters.slice(0, column - 1).join("").length;
 }

@@ -2,38 +2,34 @@
 // The router: the address after the # names the page.
 
 import { address } from "./address.js";
-import { show as showCompare } from "./compare.js";
 import { ask, errorBox } from "./controls.js";
-import { showImport, showNew } from "./create.js";
-import { show as showHistory } from "./history.js";
-import { show as showMcp } from "./import-mcp.js";
-import { show as showRunForm } from "./run-form.js";
-import { show as showRun } from "./run-page.js";
-import { show as showSuite } from "./suite.js";
-import { show as showSuites } from "./suites.js";
-import { show as showTrend } from "./trend.js";
-import { el } from "./page/dom.js";
+import { el, link } from "./page/dom.js";
 
 /**
  * A page draws itself into `place`. `moved` is called when only the query of its address has changed.
  * @typedef {{leave?: () => void, isDirty?: () => boolean, moved?: (params: URLSearchParams) => void}} Page
  * @typedef {{place: HTMLElement, rest: string, params: URLSearchParams, isGone: () => boolean}} Visit
- * @typedef {(visit: Visit) => Promise<Page | void>} Show
  */
 
-/** @type {Record<string, {show: Show, title: string, nav: string}>} */
+/**
+ * By the first part of the address; a script is loaded when its page is first opened. The navigation has those that
+ * are not `under` another one.
+ * @type {Record<string, {title: string, under?: string, show: (visit: Visit) => Promise<Page | void>}>}
+ */
 const PAGES = {
-  suites: { show: showSuites, title: "Suites", nav: "suites" },
-  new: { show: showNew, title: "New suite", nav: "suites" },
-  import: { show: showImport, title: "Import JSON", nav: "suites" },
-  mcp: { show: showMcp, title: "Import from MCP", nav: "suites" },
-  suite: { show: showSuite, title: "Suite", nav: "suites" },
-  run: { show: showRunForm, title: "Run", nav: "run" },
-  runs: { show: showRun, title: "Run", nav: "run" },
-  history: { show: showHistory, title: "History", nav: "history" },
-  trend: { show: showTrend, title: "Trends", nav: "trend" },
-  compare: { show: showCompare, title: "Comparison", nav: "history" },
+  suites: { title: "Suites", show: async (visit) => (await import("./suites.js")).show(visit) },
+  new: { title: "New suite", under: "suites", show: async (visit) => (await import("./create.js")).showNew(visit) },
+  import: { title: "Import JSON", under: "suites", show: async (visit) => (await import("./create.js")).showImport(visit) },
+  mcp: { title: "Import from MCP", under: "suites", show: async (visit) => (await import("./import-mcp.js")).show(visit) },
+  suite: { title: "Suite", under: "suites", show: async (visit) => (await import("./suite.js")).show(visit) },
+  run: { title: "Run", show: async (visit) => (await import("./run-form.js")).show(visit) },
+  runs: { title: "Run", under: "run", show: async (visit) => (await import("./run-page.js")).show(visit) },
+  history: { title: "History", show: async (visit) => (await import("./history.js")).show(visit) },
+  compare: { title: "Comparison", under: "history", show: async (visit) => (await import("./compare.js")).show(visit) },
+  trend: { title: "Trends", show: async (visit) => (await import("./trend.js")).show(visit) },
 };
+const links = Object.entries(PAGES).filter(([, page]) => !page.under).map(([name, { title }]) => link(`#/${name}`, title));
+document.querySelector("nav")?.append(...links);
 
 /** @type {Page} */
 let current = {};
@@ -73,14 +69,15 @@ async function route() {
   }
   current.leave?.();
   current = {};
-  const page = PAGES[Object.hasOwn(PAGES, name) ? name : "suites"];
+  const known = Object.hasOwn(PAGES, name) ? name : "suites";
+  const page = PAGES[known];
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   visits += 1;
   const visit = visits;
   const place = el("div", { class: "page" });
   document.title = `${page.title} · tooleval`;
-  for (const each of document.querySelectorAll("nav a")) {
-    if (each.getAttribute("href") === `#/${page.nav}`) each.setAttribute("aria-current", "page");
+  for (const each of links) {
+    if (each.getAttribute("href") === `#/${page.under ?? known}`) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
   main.replaceChildren(place);

@@ -4,24 +4,21 @@
 import { go, runHash } from "./address.js";
 import { call, suitePath } from "./api.js";
 import { checkbox, emptyState, errorBox, field, input, pageHead, select, textArea } from "./controls.js";
-import { button, el, isolated, link, moment, outcomeText, shownNodes } from "./page/dom.js";
+import { button, capitalized, el, isolated, link, moment, outcomeText, shownNodes } from "./page/dom.js";
 import { countText, plural } from "./page/numbers.js";
 
 const KEPT = "tooleval-run-form";
 const CHUNK = 200;
 const START = "Run eval";
-/** Remembered for the next run. */
-const REMEMBERED = ["temperature", "trials", "tool-choice"];
 
-/** @typedef {{name: string, label: string, hint: string, control: HTMLInputElement | HTMLSelectElement}} Setting */
+/** @typedef {{name: string, label: string, hint: string, isKept: boolean, control: HTMLInputElement | HTMLSelectElement}} Setting */
 
 /** @param {any[]} options of pytest that the form has @returns {Setting[]} */
 function settingsOf(options) {
-  return options.map(({ name, help, metavar, choices }) => {
+  return options.map(({ name, help, metavar, default: unset, choices, is_kept }) => {
     const pairs = Object.entries(choices).map(([value, meaning]) => /** @type {[string, string]} */ ([value, meaning ? `${value}: ${meaning}` : value]));
-    const control = pairs.length ? select([["", "not set"], ...pairs]) : input({ placeholder: metavar, spellcheck: "false" });
-    const label = name[0].toUpperCase() + name.slice(1).replaceAll("-", " ");
-    return { name, label, hint: help, control };
+    const control = pairs.length ? select([["", unset ? `not set (${unset})` : "not set"], ...pairs]) : input({ placeholder: unset ?? metavar, spellcheck: "false" });
+    return { name, label: capitalized(name).replaceAll("-", " "), hint: help, isKept: is_kept, control };
   });
 }
 
@@ -181,8 +178,7 @@ class Form {
   async send() {
     this.start.disabled = true;
     this.start.textContent = "Starting pytest…";
-    const remembered = this.settings.filter(({ name }) => REMEMBERED.includes(name));
-    const settings = Object.fromEntries(remembered.map(({ name, control }) => [name, control.value]));
+    const settings = Object.fromEntries(this.settings.filter(({ isKept }) => isKept).map(({ name, control }) => [name, control.value]));
     try {
       const { id } = await call("POST", "/api/tool-eval", { body: this.body() });
       localStorage.setItem(KEPT, JSON.stringify({ models: this.allModels(), settings }));

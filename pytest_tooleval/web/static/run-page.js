@@ -1,7 +1,6 @@
 // @ts-check
 // A run: live while it is running, then its results.
 
-import { accept } from "./accept.js";
 import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
 import { call, historyPath, query, runPath } from "./api.js";
 import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
@@ -12,26 +11,25 @@ import { RunView } from "./page/view.js";
 
 /** @import { Row } from "./page/cases.js" */
 
-
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
   // The server knows more than the history about runs that it started.
   const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
   const document = state ? null : await call("GET", historyPath(rest));
   if (isGone()) return;
-  const { root } = await call("GET", "/api/project");
+  const project = await call("GET", "/api/project");
   if (isGone()) return;
-  const page = new RunPage(state ?? stateOf(document), root, place, params.toString(), isGone);
+  const page = new RunPage(state ?? stateOf(document), project, place, params.toString(), isGone);
   if (state?.status === "running") page.watch();
   else await page.whole(document);
   return { leave: () => page.leave(), moved: (/** @type {URLSearchParams} */ now) => page.cases?.go(now.toString()) };
 }
 
 class RunPage {
-  /** @param {any} state @param {string} root the project's folder @param {HTMLElement} place @param {string} shown the query of the address @param {() => boolean} isGone */
-  constructor(state, root, place, shown, isGone) {
+  /** @param {any} state @param {{root: string, columns: any}} project @param {HTMLElement} place @param {string} shown the query of the address @param {() => boolean} isGone */
+  constructor(state, project, place, shown, isGone) {
     this.state = state;
-    this.root = root;
+    this.project = project;
     this.shown = shown;
     this.isGone = isGone;
     /** @type {LiveRun | null} */
@@ -61,6 +59,7 @@ class RunPage {
         (isPushed ? pushHash : replaceHash)(address(text));
       },
       options: this.state.options,
+      columns: this.project.columns,
       hrefOf: suiteHash,
       actions: (/** @type {Row} */ row, /** @type {number} */ trial) => this.actionsFor(row, trial),
       runHref: runHash,
@@ -78,9 +77,10 @@ class RunPage {
     const again = this.again();
     for (const name of ["file", "model", "case"]) again.delete(name);
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
-    const editor = `vscode://file/${[...this.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
+    const editor = `vscode://file/${[...this.project.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
     const trial = row.trials[number];
-    const take = async () => accept(row, (await this.load(row)).trials[number]);
+    // Loads the JSON grammar, which is large.
+    const take = async () => (await import("./accept.js")).accept(row, (await this.load(row)).trials[number]);
     return [
       link(`#/run?${again}`, "Run this case again", { class: "button" }),
       link(editor, "Open in VS Code", { class: "button" }),

@@ -5,85 +5,83 @@ import { checkbox, field, input, newId, select, textArea } from "./controls.js";
 import { read } from "./json-text.js";
 import { button, el, shown, shownNodes } from "./page/dom.js";
 
-/** @import { Field } from "./suite-fields.js" */
+/** @import { Field, Kind } from "./suite-fields.js" */
 
 /**
- * `raw` is the JSON text of the value, undefined if it is not set. `write` sets a new one; undefined removes
- * it. `tools` returns the tool names to choose from, `options` are the choices of the format.
- * @typedef {{spec: Field, value: any, raw: string | undefined, tools: () => string[], options: string[],
- *   write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
+ * `raw` is the JSON text of the value, undefined if it is not set; `unset` is what holds then. `write` sets a new
+ * one; undefined removes it. `tools` returns the tool names to choose from.
+ * @typedef {{field: Pick<Field, "label" | "isRequired" | "isList" | "choices">, value: any, raw: string | undefined, unset: string,
+ *   tools: () => string[], write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
  */
 
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$/;
+const NARROW = ["line", "number", "choice", "reason", "words"];
 
 /**
- * A field of a form.
- * @param {Use} use
- * @returns {{node: HTMLElement, control: HTMLElement, slot: HTMLElement}}
+ * A field of a form with its label, hint and slot for messages.
+ * @param {Field} spec
+ * @param {Omit<Use, "field">} use
  */
-export function makeField(use) {
-  const { spec, value } = use;
-  const kind = fits(spec, value) ? spec.kind : "json";
-  const made = MAKERS[kind](use);
-  const options = { hint: spec.hint, wide: spec.wide };
-  if (made.group) {
-    const slot = el("div", { class: "slot", id: newId() });
-    // The label of a flag stands beside its box.
-    const shape = `field${spec.wide ? " wide" : ""}${kind === "flag" ? " bare" : ""}`;
-    const node = el("fieldset", { class: shape }, el("legend", {}, spec.label), made.group, spec.hint && el("small", {}, spec.hint), slot);
-    made.control.setAttribute("aria-describedby", slot.id);
-    return { node, control: made.control, slot };
-  }
-  const node = field(spec.label, made.control, options);
-  return { node, control: made.control, slot: /** @type {HTMLElement} */ (node.querySelector(".slot")) };
+export function makeField(spec, use) {
+  const kind = controlKind(spec.kind, use.value);
+  const label = kind === "json" ? `${spec.label} (JSON)` : spec.label;
+  const { control, group } = makeControl(kind, { ...use, field: spec });
+  const wide = !NARROW.includes(kind);
+  if (!group) return field(label, control, { hint: spec.hint, wide });
+  const slot = el("div", { class: "slot", id: newId() });
+  control.setAttribute("aria-describedby", slot.id);
+  // The label of a flag stands beside its box.
+  const shape = `field${wide ? " wide" : ""}${kind === "flag" ? " bare" : ""}`;
+  return el("fieldset", { class: shape }, el("legend", {}, label), group, el("small", {}, spec.hint), slot);
 }
 
-/**
- * Whether the control of a field can show a value. A JSON control can show any.
- * @param {Field} spec
- * @param {any} value
- */
-function fits(spec, value) {
-  if (value === undefined || spec.kind === "json" || spec.kind === "number") return true;
+/** The kind of control that can show a value. A JSON control can show any. @param {Kind} kind @param {any} value */
+export function controlKind(kind, value) {
   const isText = typeof value === "string";
   const isNames = Array.isArray(value) && value.every((each) => typeof each === "string");
-  switch (spec.kind) {
-    case "flag":
-      return typeof value === "boolean";
-    case "reason":
-      return isText || typeof value === "boolean";
-    case "tools":
-      return value === null || isText || isNames;
-    case "words":
-      return isNames && value.every((/** @type {string} */ each) => !each.includes(",") && each.trim() === each && each !== "");
-    case "text":
-      return isText && !/[\r\n]/.test(value);
-    default:
-      return isText;
-  }
+  /** @type {Partial<Record<Kind, boolean>>} */
+  const fits = {
+    number: true,
+    choice: true,
+    flag: typeof value === "boolean",
+    reason: isText || typeof value === "boolean",
+    tools: value === null || isText || isNames,
+    words: isNames && value.every((/** @type {string} */ each) => !each.includes(",") && each.trim() === each && each !== ""),
+    line: isText && !/[\r\n]/.test(value),
+    text: isText,
+  };
+  return kind in fits && (value === undefined || fits[kind]) ? kind : "json";
 }
 
-/** @type {Record<string, (use: Use) => {control: HTMLElement, group?: HTMLElement}>} */
-const MAKERS = {
-  text: (use) => textControl(use, input({ value: use.value ?? "", placeholder: use.spec.unset, spellcheck: "false" })),
-  long: (use) => {
-    const control = textArea({ rows: 2, placeholder: use.spec.unset });
-    control.value = use.value ?? "";
-    return textControl(use, control);
-  },
-  number: numberControl,
-  choice: choiceControl,
-  flag: flagControl,
-  reason: reasonControl,
-  json: jsonControl,
-  words: wordsControl,
-  tools: toolsControl,
-};
+/** @param {Kind} kind @param {Use} use @returns {{control: HTMLElement, group?: HTMLElement}} */
+export function makeControl(kind, use) {
+  switch (kind) {
+    case "line":
+      return textControl(use, input({ value: use.value ?? "", placeholder: use.unset, spellcheck: "false" }));
+    case "text":
+      return textControl(use, textArea({ rows: 2, placeholder: use.unset }));
+    case "number":
+      return numberControl(use);
+    case "choice":
+      return choiceControl(use);
+    case "flag":
+      return flagControl(use);
+    case "reason":
+      return reasonControl(use);
+    case "words":
+      return wordsControl(use);
+    case "tools":
+      return toolsControl(use);
+    default:
+      return jsonControl(use);
+  }
+}
 
 /** @param {Use} use @param {HTMLInputElement | HTMLTextAreaElement} control */
 function textControl(use, control) {
+  control.value = use.value ?? "";
   control.addEventListener("input", () => {
-    const isGiven = control.value !== "" || use.spec.required;
+    const isGiven = control.value !== "" || use.field.isRequired;
     use.write(isGiven ? JSON.stringify(control.value) : undefined);
   });
   return { control };
@@ -92,7 +90,7 @@ function textControl(use, control) {
 /** Anything but a number is written as text, and the loader reports it. @param {Use} use */
 function numberControl(use) {
   const shownValue = typeof use.value === "string" ? use.value : use.raw ?? "";
-  const control = input({ value: shownValue, inputmode: "decimal", placeholder: use.spec.unset });
+  const control = input({ value: shownValue, inputmode: "decimal", placeholder: use.unset });
   control.addEventListener("input", () => {
     const text = control.value.trim();
     use.write(text === "" ? undefined : NUMBER.test(text) ? text : JSON.stringify(text));
@@ -102,25 +100,24 @@ function numberControl(use) {
 
 /** @param {Use} use */
 function choiceControl(use) {
-  const { options } = use;
-  const known = use.value === undefined || options.includes(use.value);
+  const given = use.value === undefined ? [] : [use.value];
+  const values = [...use.field.choices, ...given].map((each) => JSON.stringify(each));
   /** @type {[string, string][]} */
-  const pairs = [["", use.spec.unset ? `– (${use.spec.unset})` : "–"], ...options.map((each) => /** @type {[string, string]} */ ([each, each]))];
-  if (!known) pairs.push([use.value, use.value]);
-  const control = select(pairs, use.value ?? "");
-  control.addEventListener("change", () => use.write(control.value === "" ? undefined : JSON.stringify(control.value)));
+  const pairs = [...new Set(values)].map((raw) => [raw, String(JSON.parse(raw))]);
+  const control = select([["", use.unset ? `– (${use.unset})` : "–"], ...pairs], given.length ? JSON.stringify(use.value) : "");
+  control.addEventListener("change", () => use.write(control.value || undefined));
   return { control };
 }
 
 /** @param {Use} use */
 function flagControl(use) {
-  const made = checkbox(use.spec.label, use.value === true, (checked) => use.write(checked ? "true" : undefined));
+  const made = checkbox(use.field.label, use.value === true, (checked) => use.write(checked ? "true" : undefined));
   return { control: made.box, group: made.node };
 }
 
 /** Yes, with an optional reason. @param {Use} use */
 function reasonControl(use) {
-  const reason = input({ value: typeof use.value === "string" ? use.value : "", placeholder: "reason", "aria-label": `${use.spec.label}: reason` });
+  const reason = input({ value: typeof use.value === "string" ? use.value : "", placeholder: "reason", "aria-label": `${use.field.label}: reason` });
   const made = checkbox("yes", Boolean(use.value), () => write());
   const write = () => {
     reason.disabled = !made.box.checked;
@@ -133,26 +130,21 @@ function reasonControl(use) {
 
 /** Invalid JSON is not written, and marks the control as broken. @param {Use} use */
 function jsonControl(use) {
-  const control = textArea({ class: "code", spellcheck: "false", placeholder: use.spec.unset });
+  const control = textArea({ class: "code", spellcheck: "false", placeholder: use.unset });
   control.value = use.raw ?? "";
-  control.rows = Math.min(14, Math.max(2, control.value.split("\n").length));
+  control.rows = Math.min(14, Math.max(1, control.value.split("\n").length));
   control.addEventListener("input", () => {
     const text = control.value;
-    if (text.trim() === "") {
-      use.broken(control, false);
-      use.write(use.spec.required ? "null" : undefined);
-      return;
-    }
-    const { error } = read(text);
-    use.broken(control, error !== "");
-    if (!error) use.write(text);
+    const isBroken = text.trim() !== "" && read(text).error !== "";
+    use.broken(control, isBroken);
+    if (!isBroken) use.write(text.trim() === "" ? undefined : text);
   });
   return { control };
 }
 
 /** @param {Use} use */
 function wordsControl(use) {
-  const control = input({ value: (use.value || []).join(", "), placeholder: use.spec.unset });
+  const control = input({ value: (use.value || []).join(", "), placeholder: "separated by commas" });
   control.addEventListener("input", () => {
     const words = control.value.split(",").map((each) => each.trim()).filter(Boolean);
     use.write(words.length ? JSON.stringify(words) : undefined);
@@ -166,12 +158,12 @@ function wordsControl(use) {
  * @param {Use} use
  */
 function toolsControl(use) {
-  const isList = use.spec.key !== "expected_tool" && use.spec.key !== "tool";
+  const { label, isList } = use.field;
   /** @type {string[]} */
   let chosen = use.value === undefined || use.value === null ? [] : [use.value].flat();
   const chips = el("span", { class: "chips" });
   const control = select([["", ""]]);
-  const other = input({ placeholder: "another tool", "aria-label": `${use.spec.label}: another tool`, spellcheck: "false", size: 14 });
+  const other = input({ placeholder: "another tool", "aria-label": `${label}: another tool`, spellcheck: "false", size: 14 });
   const drawOptions = () => {
     const left = use.tools().filter((name) => !chosen.includes(name));
     const options = left.map((name) => el("option", { value: name }, shown(name)));
@@ -183,7 +175,7 @@ function toolsControl(use) {
     chips.replaceChildren(
       ...chosen.map((name, i) => {
         const made = button("", () => pick(chosen.filter((_, at) => at !== i)), { class: "chip", "aria-label": `Remove ${shown(name)}` });
-        made.append(el("code", {}, name === "*" ? "* (any tool)" : shownNodes(name)), " ×");
+        made.append(el("code", {}, name === "*" && !isList ? "* (any tool)" : shownNodes(name)), " ×");
         return made;
       }),
     );
@@ -197,7 +189,7 @@ function toolsControl(use) {
     if (isList) use.write(names.length ? JSON.stringify(names) : undefined);
     else use.write(JSON.stringify(names.length === 1 ? names[0] : names));
   };
-  control.setAttribute("aria-label", use.spec.label);
+  control.setAttribute("aria-label", label);
   control.classList.add("tool-choice");
   // Sent by the forms when the tools may have changed.
   control.addEventListener("tools", drawOptions);

@@ -2,31 +2,20 @@
 // The forms of a suite: settings, tools and cases. Each change edits the text.
 
 import { field, select } from "./controls.js";
-import { schemasAt, toolsAt, valueAt } from "./json-completion.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
-import * as fields from "./suite-fields.js";
+import { fieldAt, keysAt, parametersAt, propertiesOf, toolsAt, valueAt } from "./suite-fields.js";
+import { EXPECTATION, EXPECTATIONS, aboutOf, expectationOf, fieldsOf, keysReplaced, takenOver, text, titleOf } from "./suite-cases.js";
 import { ItemList } from "./suite-items.js";
 import { matchersOf, paramRows } from "./suite-params.js";
-import { button, el, outcomeText, shownNodes } from "./page/dom.js";
+import { button, el, fold, outcomeText, shownNodes } from "./page/dom.js";
 import { plural } from "./page/numbers.js";
-import { contentText } from "./page/trial.js";
 
-/** @import { Schema } from "./json-completion.js" */
 /** @import { Problem } from "./api.js" */
 /** @import { Path } from "./json-text.js" */
-/** @import { Field } from "./suite-fields.js" */
+/** @import { Field, Schema } from "./suite-fields.js" */
 
-/** @type {[string, string][]} */
-const EXPECTATIONS = [
-  ["call", "one call"],
-  ["calls", "several calls"],
-  ["none", "no call"],
-  ["turns", "a conversation"],
-];
-/** The fields for expected calls, and those for conversations. */
-const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
-const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "results", "expected_state", "expected_text"];
+const OF_SUITE = ["name", "description"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
 export class SuiteForms {
@@ -38,6 +27,10 @@ export class SuiteForms {
   constructor(editor, schema, place) {
     this.schema = schema;
     this.matchers = matchersOf(schema);
+    const keys = keysAt(schema, []).filter((key) => key !== "test_cases");
+    this.settingKeys = keys.filter((key) => key !== "tools");
+    // Long, so the settings stand before them.
+    this.order = [...keys, "test_cases"];
     this.editor = editor;
     this.place = place;
     /** @type {Set<HTMLElement>} */
@@ -57,9 +50,9 @@ export class SuiteForms {
       this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The form needs a JSON object. Fix the text in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
       return;
     }
-    const more = this.details("More settings", fields.SUITE_MORE, [], this.moreIsOpen);
+    const more = this.details(this.settingKeys.filter((key) => !OF_SUITE.includes(key)), [], this.moreIsOpen);
     more.addEventListener("toggle", () => (this.moreIsOpen = more.open));
-    this.settings.replaceChildren(...this.fieldsOf(fields.SUITE_MAIN, []), more);
+    this.settings.replaceChildren(...OF_SUITE.map((key) => this.field([key])), more);
     this.tools.draw();
     this.cases.draw();
     const parts = [this.settings, this.tools.node, this.cases.node];
@@ -70,38 +63,47 @@ export class SuiteForms {
   // ---- fields ----
 
   /**
-   * @param {Field[]} specs
-   * @param {Path} parent
-   * @param {() => void} [written]
+   * The field of a value, by its kind in the schema.
+   * @param {Path} path
+   * @param {() => void} [written] called after a change
+   * @returns {HTMLElement}
    */
-  fieldsOf(specs, parent, written) {
-    return specs.map((spec) => this.field(spec, parent, written));
+  field(path, written = () => {}) {
+    const spec = fieldAt(this.schema, path);
+    const value = valueAt(this.editor.data, path);
+    const parent = path.slice(0, -1);
+    if (spec.kind === "calls" && [value ?? []].flat().every((each) => typeof each === "object" && each !== null)) return this.calls(path, spec, written);
+    if (spec.kind === "mocks") return this.rows(path, spec, null, () => [{ properties: Object.fromEntries(this.toolNames(parent).map((name) => [name, {}])) }]);
+    if (spec.kind === "arguments") return this.rows(path, spec, this.matchers, () => parametersAt(this.editor.data, path) ?? []);
+    return this.plainField(path, spec, written);
   }
 
-  /**
-   * @param {Field} spec
-   * @param {Path} parent
-   * @param {() => void} [written] called after a change
-   */
-  field(spec, parent, written) {
+  /** @param {Path} path @param {Field} spec @param {() => void} written @returns {HTMLElement} */
+  plainField(path, spec, written) {
     const { editor } = this;
-    const path = [...parent, spec.key];
-    const made = makeField({
-      spec,
-      options: spec.kind === "choice" ? schemasAt(this.schema, path).find((each) => each.enum)?.enum : [],
+    const parent = path.slice(0, -1);
+    const made = makeField(spec, {
       value: valueAt(editor.data, path),
       get raw() {
         return rawOf(editor.text, path);
       },
+      unset: this.unset(path, spec),
       tools: () => this.toolNames(parent),
       write: (raw) => {
-        this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw, parent.length ? [] : fields.SUITE_ORDER));
-        written?.();
+        this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw, parent.length ? [] : this.order));
+        written();
       },
       broken: (control, isBroken) => this.setBroken(control, isBroken),
     });
-    made.node.dataset.path = pathText(path);
-    return made.node;
+    made.dataset.path = pathText(path);
+    return made;
+  }
+
+  /** What holds where a field is not set: for a case, the suite's value. @param {Path} path @param {Field} spec */
+  unset(path, spec) {
+    const isOfCase = path[0] === "test_cases" && path.length === 3;
+    const value = (isOfCase && this.settingKeys.includes(spec.key) ? this.editor.data[spec.key] : null) ?? spec.unset;
+    return ["string", "number"].includes(typeof value) ? String(value) : "";
   }
 
   /** The tools that a case can expect. @param {Path} path of the case */
@@ -111,54 +113,44 @@ export class SuiteForms {
 
   /**
    * A fold of fields, with a count of those that are set.
-   * @param {string} title
-   * @param {Field[]} specs
+   * @param {string[]} keys
    * @param {Path} parent
    * @param {boolean} isOpen
    */
-  details(title, specs, parent, isOpen) {
-    const set = specs.filter((spec) => valueAt(this.editor.data, [...parent, spec.key]) !== undefined).length;
-    const summary = el("summary", {}, title, set > 0 && el("small", {}, ` ${set} set`));
-    return /** @type {HTMLDetailsElement} */ (
-      el("details", { class: "wide", open: isOpen ? "" : null }, summary, el("div", { class: "form" }, ...this.fieldsOf(specs, parent)))
-    );
+  details(keys, parent, isOpen = false) {
+    const set = keys.filter((key) => valueAt(this.editor.data, [...parent, key]) !== undefined).length;
+    const summary = el("summary", {}, "More settings", set > 0 && el("small", {}, ` ${set} set`));
+    const fields = keys.map((key) => this.field([...parent, key]));
+    return /** @type {HTMLDetailsElement} */ (el("details", { class: "wide", open: isOpen ? "" : null }, summary, el("div", { class: "form" }, ...fields)));
   }
 
   // ---- expected calls, without JSON ----
 
   /**
-   * A row for each parameter of some tools, and the same as JSON in a fold.
-   * @param {Field} spec of the object with the parameters
-   * @param {Path} parent
-   * @param {() => string[]} names of the tools
+   * A row for each member of an object, and the same as JSON in a fold.
+   * @param {Path} path
+   * @param {Field} spec
+   * @param {import("./suite-params.js").Matchers | null} matchers
+   * @param {() => Schema[]} schemas with the members that it may have
    */
-  params(spec, parent, names) {
-    const schemas = () => names().map((name) => this.schemaOf(name, parent));
-    return this.rows(spec, parent, true, {
-      properties: () => Object.assign({}, ...schemas().map((schema) => schema.properties ?? {})),
-      required: () => schemas().flatMap((schema) => schema.required ?? []),
-    });
-  }
-
-  /** @param {Field} spec @param {Path} parent @param {boolean} isMatched @param {{properties: () => Record<string, any>, required: () => string[]}} members */
-  rows(spec, parent, isMatched, members) {
+  rows(path, spec, matchers, schemas) {
     const { editor } = this;
-    const path = [...parent, spec.key];
     const json = el("div", {});
-    const drawJson = () => json.replaceChildren(this.field(spec, parent, () => made.draw()));
+    const drawJson = () => json.replaceChildren(this.plainField(path, { ...spec, kind: "json" }, () => made.draw()));
     const made = paramRows({
       path,
       text: () => editor.text,
       value: () => valueAt(editor.data, path),
-      ...members,
-      matchers: isMatched ? this.matchers : null,
+      properties: () => propertiesOf(schemas()),
+      required: () => schemas().flatMap(({ required }) => required ?? []),
+      matchers,
       broken: (control, isBroken) => this.setBroken(control, isBroken),
       write: (name, raw) => {
         let { text } = editor;
-        const value = valueAt(editor.data, path);
-        if (raw === undefined && (value === undefined || !Object.hasOwn(value, name))) return;
-        if (raw === undefined) text = Object.keys(value).length === 1 ? removeAt(text, path) : removeAt(text, [...path, name]);
-        else text = setRaw(value === undefined ? setRaw(text, path, "{}") : text, [...path, name], raw);
+        const value = valueAt(editor.data, path) ?? {};
+        if (raw === undefined && !Object.hasOwn(value, name)) return;
+        if (raw === undefined) text = removeAt(text, Object.keys(value).length === 1 ? path : [...path, name]);
+        else text = setRaw(rawOf(text, path)?.startsWith("{") ? text : setRaw(text, path, "{}"), [...path, name], raw);
         this.edit(text);
         drawJson();
       },
@@ -169,35 +161,25 @@ export class SuiteForms {
       if (!made.node.contains(document.activeElement)) made.draw();
     });
     drawJson();
-    return el("fieldset", { class: "field wide" }, el("legend", {}, spec.label.replace(" (JSON)", "")), made.node, el("details", {}, el("summary", {}, "As JSON"), json));
+    return el("fieldset", { class: "field wide" }, el("legend", {}, spec.label), el("small", {}, spec.hint), made.node, fold("As JSON", false, json));
   }
 
-  /** The JSON Schema of a tool's parameters. @param {string} name @param {Path} path of the case, or within it */
-  schemaOf(name, path) {
-    const schema = toolsAt(this.editor.data, path).find((tool) => tool.name === name)?.parameters;
-    return typeof schema === "object" && schema !== null ? schema : {};
-  }
-
-  /** What each tool returns in a chain. @param {Path} path of the case */
-  mocks(path) {
-    const properties = () => Object.fromEntries(this.toolNames(path).map((name) => [name, {}]));
-    return this.rows(fields.MOCKS, path, false, { properties, required: () => [] });
-  }
-
-  /** A block for each expected call of a case. @param {Path} parent @param {() => void} written */
-  calls(parent, written) {
+  /** A block for each expected call. @param {Path} path @param {Field} spec @param {() => void} written */
+  calls(path, spec, written) {
     const { editor } = this;
-    const path = [...parent, "expected_calls"];
-    const node = el("fieldset", { class: "field wide" });
+    const node = el("fieldset", { class: "field wide", "data-path": pathText(path) });
     const draw = () => {
-      const calls = valueAt(editor.data, path);
+      const calls = valueAt(editor.data, path) ?? [];
       const blocks = calls.map((/** @type {any} */ _, /** @type {number} */ i) => {
-        const own = [...path, i];
-        const remove = button("Remove this call", () => change(removeAt(editor.text, own)));
-        return el("li", { class: "card form" }, this.field(fields.CALLED_TOOL, own, () => written()), this.params(fields.CALL_PARAMS, own, () => [valueAt(editor.data, [...own, "tool"]) ?? []].flat()), el("div", { class: "row wide" }, remove));
+        const remove = button("Remove this call", () => change(removeAt(editor.text, [...path, i])));
+        const fields = keysAt(this.schema, [...path, i]).map((key) => this.field([...path, i, key], written));
+        return el("li", { class: "card form" }, ...fields, el("div", { class: "row wide" }, remove));
       });
-      const add = button("Add a call", () => change(insertItem(editor.text, path, calls.length, spell(editor.text, { tool: this.toolNames(parent)[0] ?? "*" }))));
-      node.replaceChildren(el("legend", {}, "Expected calls"), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add));
+      const add = button("Add a call", () => {
+        const call = { tool: this.toolNames(path)[0] ?? "*" };
+        change(calls.length ? insertItem(editor.text, path, calls.length, spell(editor.text, call)) : setRaw(editor.text, path, spell(editor.text, [call])));
+      });
+      node.replaceChildren(el("legend", {}, spec.label), el("small", {}, spec.hint), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add), el("div", { class: "slot" }));
     };
     const change = (/** @type {string} */ text) => {
       this.edit(text);
@@ -314,7 +296,9 @@ export class SuiteForms {
   add(key, item) {
     const { text, data } = this.editor;
     const raw = spell(text, item);
-    this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setRaw(text, [key], spell(text, [item]), fields.SUITE_ORDER));
+    this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setRaw(text, [key], spell(text, [item]), this.order));
+    const list = key === "tools" ? this.tools : this.cases;
+    list.state(list.items.length - 1).isOpen = true;
   }
 
   /** @returns {import("./suite-items.js").Kind} */
@@ -330,11 +314,10 @@ export class SuiteForms {
       },
       title: (tool) => text(tool?.function?.name) || "(no name)",
       about: (tool) => text(tool?.function?.description),
-      body: (_, i) => this.fieldsOf(fields.TOOL, ["tools", i, "function"], () => this.tools.refresh(i)),
+      body: (_, i) => keysAt(this.schema, ["tools", i, "function"]).map((key) => this.field(["tools", i, "function", key], () => this.tools.refresh(i))),
       add: () => {
         const name = unique("new_tool", this.toolNames([]), "_");
         this.add("tools", { type: "function", function: { name, description: "", parameters: { type: "object", properties: {}, required: [] } } });
-        this.tools.state(editor.data.tools.length - 1).isOpen = true;
       },
       duplicate: (i) => {
         const raw = rawOf(editor.text, ["tools", i]) || "{}";
@@ -354,13 +337,10 @@ export class SuiteForms {
       one: "case",
       many: "cases",
       empty: "No cases yet. A case is a prompt and the calls that you expect.",
-      title: (item) => text(item?.id) || promptText(promptOf(item)) || "(no prompt)",
-      about: (item) => [text(item?.id) && promptText(promptOf(item)), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
+      title: titleOf,
+      about: aboutOf,
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
-      add: () => {
-        this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
-        this.cases.state(editor.data.test_cases.length - 1).isOpen = true;
-      },
+      add: () => this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null }),
       duplicate: (i) => {
         const id = editor.data.test_cases[i]?.id;
         const ids = editor.data.test_cases.map((/** @type {any} */ each) => each?.id);
@@ -381,7 +361,7 @@ export class SuiteForms {
       this.showProblems();
       /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector(focused))?.focus();
     };
-    const kind = isConversation(item) ? "turns" : item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
+    const kind = expectationOf(item);
     const choice = select(EXPECTATIONS, kind);
     choice.addEventListener("change", () => {
       if (this.focusBroken()) {
@@ -392,24 +372,9 @@ export class SuiteForms {
       again("select");
     });
     const expectation = field("Expected answer", choice);
-    if (kind === "turns") return [...this.fieldsOf([fields.CASE_ID], path, written), expectation, ...this.fieldsOf(fields.CONVERSATION, path, written), this.details("More settings", fields.CASE_MORE, path, false)];
-    const hasCalls = Array.isArray(item.expected_calls) && item.expected_calls.every((/** @type {any} */ each) => typeof each === "object" && each !== null);
-    const wanted =
-      kind === "call"
-        ? [this.field(fields.EXPECTED_TOOL, path, written), this.params(fields.EXPECTED_PARAMS, path, () => [valueAt(this.editor.data, [...path, "expected_tool"]) ?? []].flat())]
-        : kind === "calls"
-          ? [...(hasCalls ? [this.calls(path, written)] : []), ...this.fieldsOf(hasCalls ? fields.EXPECTED_CALLS.slice(1) : fields.EXPECTED_CALLS, path, written)]
-          : [];
-    const flag = this.field(fields.IS_MULTI_TURN, path, () => again('[data-path$=".multi_turn"] input'));
-    const isChain = item.multi_turn === true || [...fields.MULTI_TURN, fields.MOCKS].some((each) => item[each.key] !== undefined);
-    return [
-      ...this.fieldsOf(fields.CASE_MAIN, path, written),
-      expectation,
-      ...wanted,
-      flag,
-      ...(isChain ? [...this.fieldsOf(fields.MULTI_TURN, path, written), this.mocks(path)] : []),
-      this.details("More settings", fields.CASE_MORE, path, false),
-    ];
+    const { first, more } = fieldsOf(item, keysAt(this.schema, path));
+    const changed = (/** @type {string} */ key) => (key === "multi_turn" ? () => again('[data-path$=".multi_turn"] input') : written);
+    return [...first.map((key) => (key === EXPECTATION ? expectation : this.field([...path, key], changed(key)))), this.details(more, path)];
   }
 
   /**
@@ -424,9 +389,9 @@ export class SuiteForms {
     const path = ["test_cases", i];
     const item = valueAt(editor.data, path);
     const kept = (this.cases.state(i).kept ??= { order: Object.keys(item), kinds: new Map() });
-    const keys = old === "turns" || kind === "turns" ? [...EXPECTED, ...OF_TURNS] : EXPECTED;
+    const keys = keysReplaced(old, kind);
     kept.kinds.set(old, new Map(keys.map((key) => [key, rawOf(editor.text, [...path, key])])));
-    const derived = Object.entries(this.expectation(item, path, kind)).map(([key, value]) => [key, spell(editor.text, value)]);
+    const derived = Object.entries(takenOver(item, kind, this.toolNames(path)[0] ?? "*")).map(([key, value]) => [key, spell(editor.text, value)]);
     const made = new Map(/** @type {[string, string][]} */ (derived));
     const values = kept.kinds.get(kind) || made;
     let { text } = editor;
@@ -436,53 +401,6 @@ export class SuiteForms {
     }
     this.edit(text);
   }
-
-  /** The values that a new kind of expectation takes over from the old one. @param {any} item @param {Path} path @param {string} kind */
-  expectation(item, path, kind) {
-    const turn = Array.isArray(item.turns) ? item.turns[0] : undefined;
-    const said = isConversation(item) ? { prompt: turn?.prompt ?? "" } : {};
-    if (kind === "none") return { ...said, expected_tool: null };
-    const calls = item.expected_calls ?? turn?.expected_calls;
-    if (kind === "turns" && (item.expected_tool === null || calls?.length === 0)) return { turns: [{ prompt: item.prompt ?? "", expected_calls: [] }] };
-    const first = Array.isArray(calls) ? calls[0] : undefined;
-    const tool = first?.tool ?? item.expected_tool ?? turn?.expected_tool ?? this.toolNames(path)[0] ?? "*";
-    const params = first?.params ?? item.expected_params ?? turn?.expected_params;
-    const several = [{ tool, ...(params ? { params } : {}) }];
-    if (kind === "turns") return { turns: [{ prompt: item.prompt ?? "", expected_calls: calls ?? several }] };
-    if (kind === "calls") return { ...said, expected_calls: several };
-    return { ...said, expected_tool: tool, ...(params ? { expected_params: params } : {}) };
-  }
-}
-
-/** @param {unknown} value */
-function text(value) {
-  return typeof value === "string" ? value : "";
-}
-
-/** @param {any} item */
-function isConversation(item) {
-  return item?.turns !== undefined || item?.user !== undefined;
-}
-
-/** The prompt of a case, or of its first turn. @param {any} item */
-function promptOf(item) {
-  return item?.prompt ?? item?.turns?.[0]?.prompt;
-}
-
-/** @param {any} prompt @returns {string} */
-function promptText(prompt) {
-  if (!Array.isArray(prompt)) return text(prompt);
-  const users = prompt.filter((message) => message?.role === "user");
-  return contentText(users.length ? users[users.length - 1].content : "");
-}
-
-/** @param {any} item */
-function expected(item) {
-  if (Array.isArray(item?.turns)) return plural(item.turns.length, "turn");
-  if (item?.user !== undefined) return "simulated user";
-  if (Array.isArray(item?.expected_calls)) return plural(item.expected_calls.length, "call");
-  const tools = item?.expected_tool;
-  return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
 }
 
 /** A name that is not taken. @param {string} name @param {unknown[]} taken @param {string} sign */

@@ -1,12 +1,15 @@
 // @ts-check
 // A row for each parameter of a tool: how its value is compared, and with what.
 
-import { input, newId, select, textArea } from "./controls.js";
+import { newId, select } from "./controls.js";
 import { pathText, rawOf, read } from "./json-text.js";
+import { controlKind, makeControl } from "./suite-controls.js";
+import { choicesOf } from "./suite-fields.js";
 import { el, shown, shownNodes } from "./page/dom.js";
 import { prettyJson } from "./page/json.js";
 
 /** @import { Path } from "./json-text.js" */
+/** @import { Schema } from "./suite-fields.js" */
 /**
  * The object at `path`, and how its members are written; undefined removes one. `properties` are the JSON
  * Schemas of its possible members. Without `matchers`, values are taken literally.
@@ -19,7 +22,7 @@ import { prettyJson } from "./page/json.js";
 const NONE = "–";
 const EQUAL = "=";
 
-/** The matchers of the format. @param {import("./json-completion.js").Schema} schema @returns {Matchers} */
+/** The matchers of the format. @param {Schema} schema @returns {Matchers} */
 export function matchersOf(schema) {
   const pairs = schema.$defs.Matcher.oneOf.map((/** @type {any} */ { title, properties }) => {
     const [[key, operand]] = Object.entries(properties);
@@ -64,9 +67,7 @@ function row(use, name, value) {
     const operand = matchers?.[kind]?.schema ?? {};
     if (kind === NONE || operand.const !== undefined) return null;
     const isText = operand.type === "string" || kind === "$contains" || (schema.type === "string" && (kind === EQUAL || isAnything(operand)));
-    const control = valueControl(kind === EQUAL || isAnything(operand) ? schema : operand, isText, raw, (text, isBroken) => {
-      use.broken(control, isBroken);
-      if (isBroken) return;
+    const control = valueControl(kind === EQUAL || isAnything(operand) ? schema : operand, isText, raw, use.broken, (text) => {
       raw = text;
       write();
     });
@@ -104,29 +105,25 @@ function isAnything(schema) {
  * @param {any} schema
  * @param {boolean} isText
  * @param {string} raw JSON text; "" for none
- * @param {(raw: string, isBroken: boolean) => void} written
- * @returns {HTMLElement}
+ * @param {(control: HTMLElement, isBroken: boolean) => void} broken
+ * @param {(raw: string) => void} written
  */
-function valueControl(schema, isText, raw, written) {
-  const { data, error } = raw ? read(raw) : { data: undefined, error: "" };
-  const choices = schema.type === "boolean" ? [true, false] : Array.isArray(schema.enum) ? schema.enum : [];
-  const isChoice = choices.length > 0 && (raw === "" || choices.some((/** @type {unknown} */ each) => JSON.stringify(each) === JSON.stringify(data)));
-  if (isChoice) {
-    const made = select([["", "…"], ...choices.map((/** @type {unknown} */ each) => /** @type {[string, string]} */ ([JSON.stringify(each), String(each)]))], raw ? JSON.stringify(data) : "");
-    made.addEventListener("change", () => written(made.value, made.value === ""));
-    return made;
-  }
-  if (isText && !error && (raw === "" || typeof data === "string") && !/[\r\n]/.test(data ?? "")) {
-    const made = input({ value: data ?? "", spellcheck: "false" });
-    made.addEventListener("input", () => written(JSON.stringify(made.value), false));
-    return made;
-  }
-  const made = textArea({ class: "code", rows: 1, spellcheck: "false", placeholder: "JSON" });
-  made.value = prettyJson(raw);
-  made.rows = Math.min(8, made.value.split("\n").length);
-  made.addEventListener("input", () => {
-    const text = made.value.trim();
-    written(text, text === "" || read(text).error !== "");
+function valueControl(schema, isText, raw, broken, written) {
+  const { data: value } = raw ? read(raw) : { data: undefined };
+  const choices = choicesOf([schema]);
+  const isChoice = choices.some((each) => raw === "" || JSON.stringify(each) === JSON.stringify(value));
+  const kind = isChoice ? "choice" : isText ? controlKind("line", value) : "json";
+  const { control } = makeControl(kind, {
+    field: { label: "", isRequired: true, isList: false, choices },
+    value,
+    raw: prettyJson(raw),
+    unset: kind === "json" ? "JSON" : "",
+    tools: () => [],
+    broken,
+    write: (text) => {
+      broken(control, text === undefined);
+      if (text !== undefined) written(text);
+    },
   });
-  return made;
+  return control;
 }

@@ -4,6 +4,7 @@
 import { go, suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
+import { JsonEditor } from "./json-editor.js";
 import { newlineOf, read } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
 import { SuiteForms } from "./suite-forms.js";
@@ -21,17 +22,16 @@ const MOST_MUTATED = 500; // cases; more take the server too long
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
-  // Large, and only used by this page.
-  const [found, schema, { JsonEditor }] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema"), import("./json-editor.js")]);
+  const [found, schema] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema")]);
   if (isGone()) return;
-  const editor = new Editor(rest, place, schema, JsonEditor);
+  const editor = new Editor(rest, place, schema);
   editor.load(found.text, found.etag, found.problems, found.warnings);
   return { isDirty: () => editor.isDirty, leave: () => editor.leave() };
 }
 
 class Editor {
-  /** @param {string} file @param {HTMLElement} place @param {import("./json-completion.js").Schema} schema of the format @param {typeof import("./json-editor.js").JsonEditor} JsonEditor */
-  constructor(file, place, schema, JsonEditor) {
+  /** @param {string} file @param {HTMLElement} place @param {import("./suite-fields.js").Schema} schema of the format */
+  constructor(file, place, schema) {
     this.file = file;
     this.place = place;
     this.etag = "";
@@ -189,7 +189,7 @@ class Editor {
     this.checks += 1;
     const asked = this.checks;
     try {
-      const found = await call("POST", `${suitePath(this.file)}/check`, { body: { text: this.text } });
+      const found = await call("POST", suitePath(this.file, "/check"), { body: { text: this.text } });
       if (asked !== this.checks) return;
       this.problems = found.problems;
       this.warnings = found.warnings;
@@ -222,7 +222,7 @@ class Editor {
     const cases = this.data?.test_cases?.length ?? 0;
     // The tools of a server are unknown here.
     if (this.problems.length || this.data?.tools_from || cases === 0 || cases > MOST_MUTATED) return;
-    const found = await call("GET", `${suitePath(this.file)}/mutation`).catch(() => null);
+    const found = await call("GET", suitePath(this.file, "/mutation")).catch(() => null);
     if (asked !== this.mutations) return;
     const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
     const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";

@@ -80,7 +80,7 @@ async function fillResults(rows, results, isGone) {
       const isFailed = wrong > (run.gates_failed > 0 ? 0 : run.tolerated);
       const isPartial = run.cases < row.cases * run.models.length;
       const outcome = isFailed ? "failed" : hasRun ? "passed" : "skipped";
-      const words = (hasRun ? `${scoreText(run.pass_rate)} · ` : "") + countsText(run) + (isPartial ? " · partial" : "");
+      const words = (hasRun ? `${scoreText(run.pass_rate?.mean)} · ` : "") + countsText(run) + (isPartial ? " · partial" : "");
       results.get(row)?.replaceChildren(
         link(runHash(run.id), run.ending ? outcomeText("error", `${words} · ${run.ending}`) : outcomeText(outcome, words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? ", …" : ""),

@@ -60,7 +60,7 @@ export async function show({ place, params, isGone }) {
 
 /** The first suite of the newest run with a score, else of the newest run. @param {any[]} runs @returns {Promise<string>} */
 async function lastSuite(runs) {
-  const run = runs.find((each) => each.overall !== null) || runs.find((each) => each.cases > 0);
+  const run = runs.find((each) => each.pass_rate !== null) || runs.find((each) => each.cases > 0);
   if (!run) return "";
   const document = await call("GET", historyPath(run.id));
   return document.suites[0]?.suite || "";

@@ -66,7 +66,7 @@ def test_a_suite_is_written_and_brought_up_to_date(
     changed = load_suite(folder / file)
     assert [case.prompt for case in changed.test_cases] == ["Edited"]
     assert len(changed.tools) == 9
-    assert answer.json()["etag"] == client.get(f"/api/suites/{file}").json()["etag"]
+    assert answer.json()["etag"] == client.get(f"/api/suite?file={file}").json()["etag"]
 
 
 @pytest.mark.parametrize(

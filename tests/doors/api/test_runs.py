@@ -16,6 +16,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from pytest_tooleval.verdicts.options import OPTIONS
 from pytest_tooleval.web import runs
 from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog
@@ -188,6 +189,7 @@ def test_names_are_no_options() -> None:
         "-k--help",
         "--color=no",
     ]
+    assert OPTIONS["resume"].arguments("true") == ["--tooleval-resume"]
 
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:

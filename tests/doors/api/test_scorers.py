@@ -42,14 +42,14 @@ def suite(folder: Path) -> Path:
 
 def test_showing_a_suite_imports_nothing(client: TestClient, suite: Path) -> None:
     assert client.get("/api/suites").json()[0]["problems"] == 0
-    assert client.get(f"/api/suites/{FILE}").json()["problems"] == []
+    assert client.get(f"/api/suite?file={FILE}").json()["problems"] == []
     assert not suite.with_name("imported").exists()
 
 
 def test_a_penalty_and_other_mistakes_are_still_found(client: TestClient, suite: Path) -> None:
     thresholds = {"polite": 0.2, "detour_penalty": 0.5}
     wrong = weather(case("Paris", thresholds=thresholds, expected_tool="get_wether"))
-    found = client.post(f"/api/suites/{FILE}/check", json=as_text(wrong)).json()["problems"]
+    found = client.post(f"/api/suite/check?file={FILE}", json=as_text(wrong)).json()["problems"]
     assert {problem["field"] for problem in found} == {
         "test_cases[0].thresholds.detour_penalty",
         "test_cases[0].expected_tool",

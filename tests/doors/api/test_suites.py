@@ -20,7 +20,7 @@ from .suites import tool
 from .suites import weather
 
 FILE = "weather.tooleval.json"
-PATH = f"/api/suites/{FILE}"
+PATH = f"/api/suite?file={FILE}"
 
 
 def show(client: TestClient, path: str = PATH) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def test_a_suite_shows_whether_it_would_notice_wrong_answers(client: TestClient,
     cases = weather(case("Paris"), case("Oslo", thresholds={"overall": 0.5}))
     (folder / FILE).write_text(json.dumps({**cases, "tools": tools}))
 
-    found = client.get(f"{PATH}/mutation").json()
+    found = client.get(f"/api/suite/mutation?file={FILE}").json()
 
     assert 0 < found["score"] < 1
     assert found["score"] == pytest.approx(1 - found["survivors"] / found["mutants"])
     assert {gap["field"] for gap in found["gaps"]} == {"test_cases[1]"}
     assert any(gap["message"].endswith('"thresholds": {"overall": 1.0}') for gap in found["gaps"])
     (folder / FILE).write_text("{")
-    assert client.get(f"{PATH}/mutation").status_code == 422
+    assert client.get(f"/api/suite/mutation?file={FILE}").status_code == 422
 
 
 def test_a_file_that_is_too_large_is_listed_and_not_read(
@@ -98,18 +98,16 @@ def test_a_suite_is_shown_as_it_stands(client: TestClient, folder: Path) -> None
     assert shown["text"] == text
     assert shown["suite"] == {"name": "Größe ☃", "test_cases": []}
     assert [warning["field"] for warning in shown["warnings"]] == ["test_cases"]
-
-
-def test_problems_have_their_place(client: TestClient, folder: Path) -> None:
-    (folder / FILE).write_text('{"name": "x",\n "test_cases": [{"prompt": "p", "expected_tol": 1}]}')
+    nameless = {"prompt": "What about Rome?", "expected_tool": "get_weather"}
+    (folder / FILE).write_text(json.dumps(weather(nameless, case("Oslo")), indent=1))
+    assert show(client)["ids"] == ["what-about-rome", "oslo"]
+    wrong = '{"name": "x",\n "test_cases": [{"prompt": "p", "expected_tol": 1}]}'
+    (folder / FILE).write_text(wrong)
     shown = show(client)
-    assert shown["suite"] is None
+    assert (shown["text"], shown["suite"]) == (wrong, None)
     problem = next(p for p in shown["problems"] if p["field"].endswith("expected_tol"))
     assert (problem["file"], problem["line"], problem["column"]) == (FILE, 2, 33)
     assert "expected_tool" in problem["message"]
-
-
-def test_what_is_not_utf_8_has_no_text(client: TestClient, folder: Path) -> None:
     (folder / FILE).write_bytes(b'{"name": "\xff"}')
     shown = show(client)
     assert shown["text"] is None
@@ -144,16 +142,11 @@ def test_problems_are_refused_and_nothing_is_written(client: TestClient, folder:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_changes_need_the_etag(client: TestClient, folder: Path, method: str) -> None:
+def test_changes_need_the_etag_of_what_is_there(client: TestClient, folder: Path, method: str) -> None:
     for given in ({}, {"If-Match": ""}, {"If-Match": "*"}, {"If-Match": "x" * 1000}):
         answer = client.request(method, PATH, json=as_text(weather()), headers=given)
         assert answer.status_code == 400
         assert answer.json()["error"]["problems"][0]["field"] == "If-Match"
-    assert (folder / FILE).exists()
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_a_conflict_shows_what_is_there(client: TestClient, folder: Path, method: str) -> None:
     seen = if_match(client)
     (folder / FILE).write_text("changed in an editor")
     answer = client.request(method, PATH, json=as_text(weather()), headers=seen)
@@ -161,6 +154,8 @@ def test_a_conflict_shows_what_is_there(client: TestClient, folder: Path, method
     assert answer.json()["text"] == "changed in an editor"
     assert answer.json()["etag"] == show(client)["etag"]
     assert (folder / FILE).read_text() == "changed in an editor"
+    assert client.request(method, PATH, json=as_text(weather()), headers=if_match(client)).is_success
+    assert (folder / FILE).exists() == (method == "PUT")
 
 
 def test_of_many_writers_one_wins(client: TestClient, folder: Path) -> None:
@@ -211,9 +206,6 @@ def test_a_suite_is_made_and_found_by_pytest(client: TestClient, folder: Path) -
     assert again.status_code == 409
     assert "already exists; choose another name" in again.json()["error"]["message"]
     assert again.json()["text"] == (folder / "new" / "one.tooleval.json").read_text()
-
-
-def test_without_a_name_a_free_one_is_taken(client: TestClient) -> None:
     files = [client.post("/api/suites", json=as_text(weather())).json()["file"] for _ in range(2)]
     assert files == ["weather-2.tooleval.json", "weather-3.tooleval.json"]
 
@@ -234,25 +226,15 @@ def test_a_body_that_does_not_fit(client: TestClient, body: dict[str, Any], fiel
 
 
 def test_checking_writes_nothing(client: TestClient, folder: Path) -> None:
-    answer = client.post("/api/suites/not/there.tooleval.json/check", json={"text": '{"nam": 1}'})
+    answer = client.post("/api/suite/check?file=not/there.tooleval.json", json={"text": '{"nam": 1}'})
     assert answer.status_code == 200
     assert answer.json()["problems"][0]["file"] == "not/there.tooleval.json"
-    good = client.post(f"{PATH}/check", json=as_text(weather(case("Paris", tags=["flaky"])))).json()
+    good = client.post(
+        f"/api/suite/check?file={FILE}", json=as_text(weather(case("Paris", tags=["flaky"])))
+    ).json()
     assert good["problems"] == []
     assert len(good["warnings"]) == 1
     assert os.listdir(folder) == [FILE]
-
-
-def test_a_suite_is_deleted(client: TestClient, folder: Path) -> None:
-    assert client.delete(PATH, headers=if_match(client)).status_code == 204
-    assert os.listdir(folder) == []
-    assert client.get(PATH).status_code == 404
-
-
-def test_a_suite_is_shown_with_the_ids_of_its_cases(client: TestClient, folder: Path) -> None:
-    nameless = {"prompt": "What about Rome?", "expected_tool": "get_weather"}
-    (folder / FILE).write_text(json.dumps(weather(nameless, case("Oslo")), indent=1))
-    assert show(client)["ids"] == ["what-about-rome", "oslo"]
 
 
 def test_import_takes_the_suite_as_the_body(client: TestClient, folder: Path) -> None:
@@ -305,7 +287,7 @@ def test_a_body_makes_no_code_run_but_a_world_beside_it(
     (suite["test_cases"][0] if of_case else suite).update(world)
     if tools is not None:
         suite["tools"] = tools
-    checked = client.post("/api/suites/new.tooleval.json/check", json=as_text(suite))
+    checked = client.post("/api/suite/check?file=new.tooleval.json", json=as_text(suite))
     (problem,) = checked.json()["problems"]
     assert problem["field"].endswith("world")
     assert "a module in the suite's folder" in problem["message"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from builders import result_of
+from builders import trial_of
 from msgspec import structs
-from records import result_of
-from records import trial_of
 
 from pytest_tooleval.history import Trends
 from pytest_tooleval.record.calls import ToolCall

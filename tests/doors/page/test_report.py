@@ -391,8 +391,6 @@ def test_numbers_are_shown_as_people_read_them(open_page: Open, rich: Path) -> N
         ("scoreText", 1, "1.00"),
         ("scoreText", None, "–"),
         ("scoreText", True, "–"),
-        ("signedText", -0.1, "−0.10"),
-        ("signedText", -0.001, "0.00"),
         ("pText", 0.00004, "<0.001"),
         ("countText", 12345, "12,345"),
         ("countText", 1e300, "–"),

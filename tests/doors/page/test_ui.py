@@ -18,6 +18,7 @@ from mock_server import MockServer
 from seed_suite import SEED
 
 from pytest_tooleval.history import History
+from pytest_tooleval.suite.schema import suite_schema
 
 from .site import ALONE
 from .site import PARIS
@@ -161,22 +162,55 @@ def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Sit
     )
     for key in ('"name": "Weather', '"prompt"', '"type": "function"'):
         odd = odd.replace(key, f'"$comment": ["as", "written"], {key}', 1)
-    seeded.write("weather.tooleval.json", odd)
+    description = '  "description": "Tests weather tool calling",\n'
+    seeded.write("weather.tooleval.json", odd.replace(description, ""))
     seeded.go("suite/weather.tooleval.json")
     seeded.open_item("test_cases[0]")
     seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
+    seeded.field("description").fill("Tests weather tool calling")
     seeded.save()
     assert seeded.text("weather.tooleval.json") == odd.replace(PARIS, "Weather in Paris?")
 
 
-def test_a_new_field_of_the_suite_stands_where_the_format_has_it(seeded: Site) -> None:
-    seeded.write(
-        "weather.tooleval.json", SEED.replace('  "description": "Tests weather tool calling",\n', "")
-    )
+# Fields of a case that only the schema knows: what is typed, and what is written.
+_NEW_FIELDS: dict[str, tuple[dict[str, Any], str, Any]] = {
+    "mood": ({"anyOf": [{"enum": ["calm", "angry"]}, {"type": "null"}]}, "angry", "angry"),
+    "patience": ({"minimum": 1, "type": "integer", "default": 3}, "5", 5),
+    "polite": ({"type": "boolean", "default": False}, "true", True),
+    "motto": ({"type": "string", "default": ""}, "Not\nyet", "Not\nyet"),
+    "friends": ({"items": {"type": "string"}, "type": "array"}, "ada, bob", ["ada", "bob"]),
+    "belief": ({"additionalProperties": True, "type": "object"}, '{"a": [1]}', {"a": [1]}),
+}
+
+
+def test_a_field_that_only_the_schema_knows_can_be_edited(seeded: Site) -> None:
+    page = seeded.page
+    schema = suite_schema()
+    for name, (part, _, _) in _NEW_FIELDS.items():
+        schema["$defs"]["TestCase"]["properties"][name] = {**part, "description": f"About {name}."}
+    page.route("**/api/schema", lambda route: route.fulfill(json=schema))
     seeded.go("suite/weather.tooleval.json")
-    seeded.field("description").fill("Tests weather tool calling")
-    seeded.save()
-    assert seeded.text("weather.tooleval.json") == SEED
+    page.unroute("**/api/schema")
+    seeded.open_item("test_cases[0]")
+    page.locator('[data-path="test_cases[0]"] summary', has_text="More settings").click()
+    for name, (_, typed, _) in _NEW_FIELDS.items():
+        path = f"test_cases[0].{name}"
+        expect(page.locator(f'[data-path="{path}"]')).to_contain_text(f"About {name}.")
+        control = seeded.field(path)
+        if name == "mood":
+            control.select_option(typed)
+        elif name == "polite":
+            control.check()
+        else:
+            control.fill(typed)
+    with page.expect_request(lambda request: request.method == "PUT") as sent:
+        page.get_by_role("button", name="Save", exact=True).click()
+    case = json.loads(json.loads(sent.value.post_data or "")["text"])["test_cases"][0]
+    assert {name: case[name] for name in _NEW_FIELDS} == {
+        name: written for name, (_, _, written) in _NEW_FIELDS.items()
+    }
+    page.get_by_text("Not saved: the suite has problems").wait_for()
+    seeded.complaints.clear()  # Chromium notes the answer of 422
 
 
 def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
@@ -189,20 +223,13 @@ def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
     message.get_by_text('a number from 0 to 2, got the string "warm"').wait_for()
     assert seeded.field("test_cases[1].temperature").get_attribute("aria-invalid") == "true"
     assert "1 problem" in page.locator('[data-path="test_cases[1]"] .badge').inner_text()
+    page.locator('[data-path="test_cases[1]"] .item-head').click()
+    page.locator(".findings .jump").first.click()
+    expect(seeded.field("test_cases[1].temperature")).to_be_focused()
     seeded.field("test_cases[1].temperature").fill("0.5")
     page.locator(".findings", has_text="problem").wait_for(state="hidden")
     seeded.save()
     assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"][1]["temperature"] == 0.5
-
-
-def test_a_problem_in_the_list_leads_to_its_field(site: Site) -> None:
-    broken = json.loads(SEED)
-    broken["test_cases"][1]["expected_tool"] = "get_wether"
-    site.write("weather.tooleval.json", broken)
-    site.go("suite/weather.tooleval.json")
-    site.page.locator(".findings .jump").click()
-    focused = "document.activeElement.closest('[data-path]').dataset.path"
-    assert site.page.evaluate(focused) == "test_cases[1].expected_tool"
 
 
 def test_a_suite_tells_which_wrong_answers_would_pass(seeded: Site) -> None:
@@ -257,10 +284,7 @@ def test_the_editor_completes_by_the_format_and_the_tools(seeded: Site) -> None:
         found = complete(seeded, place, typed)
         assert sorted(found[: len(offered)]) == offered
         seeded.page.keyboard.press("Escape")
-
-
-def test_what_is_chosen_is_written_whole(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
+    # What is chosen is written whole.
     keys = seeded.page.keyboard
     complete(seeded, '"test_cases": [', '{"call_o')
     keys.press("Enter")
@@ -365,7 +389,7 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
     choice.select_option("turns")
     site.save()
     assert site.text("refunds.tooleval.json") == before
-    site.page.get_by_label("Calls that a transcript answers with an error did run").check()
+    site.page.get_by_label("Play failed calls").check()
     site.save()
     assert json.loads(site.text("refunds.tooleval.json"))["test_cases"][0]["play_failed_calls"] is True
     site.complaints.clear()  # Chromium notes the answer of 422
@@ -702,6 +726,25 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
     page.get_by_text("1 case on 1 model").wait_for()
 
 
+def test_an_option_that_only_its_row_knows_can_be_set(seeded: Site) -> None:
+    page = seeded.page
+    row = {"name": "new-flag", "help": "be new", "metavar": "", "default": None, "is_kept": True}
+    options = [{**row, "choices": {"true": ""}}, {**row, "name": "new-text", "choices": {}}]
+    page.route("**/api/project", lambda route: route.fulfill(json={"root": "/", "options": options}))
+    seeded.go("run?file=weather.tooleval.json&model=agent")
+    page.unroute("**/api/project")
+    page.get_by_label("New flag").select_option("true")
+    page.get_by_label("New text").fill("some words")
+    with page.expect_request("**/api/tool-eval") as sent:
+        page.get_by_role("button", name="Run Eval").click()
+    assert json.loads(sent.value.post_data or "")["options"] == {
+        "new-flag": "true",
+        "new-text": "some words",
+    }
+    expect(page.get_by_role("alert")).to_contain_text("unknown option new-flag")
+    seeded.complaints.clear()  # Chromium notes the answer of 422
+
+
 def test_the_models_of_the_ini_file_are_chosen(seeded: Site) -> None:
     seeded.write("pytest.ini", "[pytest]\ntooleval_model = agent openai/gpt-4o")
     seeded.go("run")
@@ -770,9 +813,8 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     boxes.nth(1).check()
     page.get_by_role("link", name="Compare selected").click()
     page.locator(".verdict-line").wait_for()
-    page.get_by_text("All metrics").click()
-    overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
-    assert overall[1:4] == ["0.90", "0.70", "−0.20"]
+    overall = page.get_by_role("row", name=re.compile("^agent overall")).inner_text().split()
+    assert overall[2:6] == ["2", "0.90", "0.70", "0.20"]
     page.get_by_text("Old and new answers").first.click()
     page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()

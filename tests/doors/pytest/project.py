@@ -5,36 +5,27 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import tool
 
-WEATHER_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Get current weather for a city",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "city": {"type": "string"},
-                "units": {"type": "string", "enum": ["celsius", "fahrenheit"]},
-            },
-            "required": ["city"],
-        },
+_UNITS = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+WEATHER_TOOL = tool(
+    "get_weather",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "units": _UNITS},
+        "required": ["city"],
     },
-}
-TIME_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_time",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    },
-}
+    description="Get current weather for a city",
+)
+TIME_TOOL = tool("get_time")
 
-# Looks up the last message in script.json: what to wait for, raise, return or call. Every call is
-# logged as one line, so that a test can count calls made in any process.
+# Looks up the last message in script.json: what to wait for, raise, return or call; of a list, the next
+# one each time. Every call is logged as one line, so that a test can count calls made in any process.
 _AGENT = """
 import asyncio
 import json
@@ -44,6 +35,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 in_flight = 0
+asked = {}
 
 
 def log(file, line):
@@ -57,6 +49,9 @@ async def answer(messages, tools):
     log("calls.log", prompt)
     scripts = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
     script = scripts[prompt]
+    if isinstance(script, list):
+        script = script[asked.setdefault(prompt, 0)]
+        asked[prompt] += 1
     in_flight += 1
     log("flight.log", in_flight)
     try:
@@ -88,7 +83,9 @@ def call(name: str = "get_weather", **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": json.dumps(arguments)}
 
 
-def case(id: str | None, script: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+def case(
+    id: str | None, script: Mapping[str, Any] | Sequence[Mapping[str, Any]], **fields: Any
+) -> dict[str, Any]:
     """A case that expects the weather of Paris; `script` is what the agent does when asked it."""
     given = {} if id is None else {"id": id}
     return {
@@ -97,7 +94,7 @@ def case(id: str | None, script: Mapping[str, Any], **fields: Any) -> dict[str, 
         "expected_tool": "get_weather",
         "expected_params": {"city": "Paris"},
         **fields,
-        "_script": dict(script),
+        "_script": script,
     }
 
 

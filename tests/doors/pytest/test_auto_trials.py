@@ -126,24 +126,6 @@ def test_the_cap_on_costs_ends_the_steps_and_keeps_what_was_answered(project: Pr
         assert project.document()["baseline"]["verdict"] == "inconclusive"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ([], "there is nothing to decide; add --tooleval-baseline, or a gate"),
-        (["--tooleval-fail-under=overall=0.9"], "there is nothing to decide"),
-        (
-            ["--tooleval-fail-under=pass_rate=0.9", "--tooleval-confidence=0.9"],
-            "use pass^1",
-        ),
-        (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "sets the number of trials"),
-    ],
-)
-def test_what_does_not_go_with_steps(before: Project, options: list[str], message: str) -> None:
-    result = before.run("--tooleval-trials=auto", *options)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--tooleval-trials=auto: *{message}*"])
-
-
 def test_all_and_any_are_of_the_trials_that_were_asked(project: Project) -> None:
     every = ("--tooleval-pass=all", "--tooleval-fail-under=overall=0.1", "--tooleval-report=out.json")
     project.suite(*cases())

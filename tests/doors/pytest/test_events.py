@@ -158,22 +158,19 @@ def test_problems_of_the_collection(project: Project, monkeypatch: pytest.Monkey
     assert ended.reason == "2 errors during collection"
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--tooleval-trials=0", "--tooleval-trials=0: expected 1 to *"),
-        ("--tooleval-events=", "--tooleval-events=: expected a file *"),
-        ("--tooleval-events=1", "--tooleval-events=1: expected a file *"),
-        ("--tooleval-events=999", "--tooleval-events=999: cannot be written: Bad file descriptor"),
-        ("--tooleval-events=no/such", "--tooleval-events=no/such: cannot be written: No such *"),
-    ],
-)
-def test_a_usage_error_leaves_no_stream(project: Project, option: str, message: str) -> None:
+def test_a_usage_error_leaves_no_stream(project: Project) -> None:
     project.suite(right("a"))
-    done = project.run(EVENTS, option)
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines([f"ERROR: {message}"])
-    assert not (project.path / "events.jsonl").exists()
+    for option, message in {
+        "trials=0": "expected 1 to *",
+        "events=": "expected a file *",
+        "events=1": "expected a file *",
+        "events=999": "cannot be written: Bad file descriptor",
+        "events=no/such": "cannot be written: No such *",
+    }.items():
+        done = project.run(EVENTS, f"--tooleval-{option}")
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines([f"ERROR: --tooleval-{option}: {message}"])
+        assert not (project.path / "events.jsonl").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows passes no descriptors on")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import raising
 from .project import right
 from .project import wrong
@@ -36,28 +38,67 @@ def test_in_a_sync_test(project: Project) -> None:
     assert project.calls == ["paris"]
 
 
+def test_what_a_test_may_ask_for(project: Project) -> None:
+    """A case that the agent gets wrong, a suite made in Python, another model, trials, scorers."""
+    project.suite(right("paris"), wrong("london"), right("thrice", trials=3))
+    project.write(
+        "conftest.py",
+        """
+        from pytest_tooleval import Score
+
+        class Politeness:
+            metrics = ("politeness",)
+
+            def score(self, case, transcript):
+                return {"politeness": Score(0.5)}
+
+        def pytest_tooleval_register_scorers(register):
+            register(Politeness())
+        """,
+    )
+    project.write(
+        "test_agent.py",
+        """
+        from pathlib import Path
+        from pytest_tooleval import load_suite
+
+        FILE = "weather.tooleval.json"
+
+        def test_wrong(tooleval):
+            result = tooleval.run_sync(FILE, "london", model="agent")
+            assert not result.passed
+            assert result.outcome == "failed"
+            assert abs(result.scores["overall"] - 0.6) < 1e-9
+            assert 'got "London"' in result.reason
+
+        def test_object(tooleval):
+            suite = load_suite(Path(__file__).with_name(FILE))
+            result = tooleval.run_sync(suite, suite.test_cases[0], model="agent")
+            assert result.passed
+
+        def test_other(tooleval):
+            result = tooleval.run_sync(FILE, "paris", model="other")
+            assert result.model == "other"
+            assert result.passed
+
+        def test_trials_and_scorers(tooleval):
+            result = tooleval.run_sync(FILE, "thrice", model="agent")
+            assert len(result.trials) == 3
+            assert result.scores["politeness"] == 0.5
+        """,
+    )
+    for model in ("agent,other", None):
+        project.run("test_agent.py", model=model).assert_outcomes(passed=4)
+
+
 @pytest.mark.parametrize("mode", ["strict", "auto"])
 def test_in_an_async_test(project: Project, mode: str) -> None:
     pytest.importorskip("pytest_asyncio")
     project.suite(right("paris"))
     project.write("test_agent.py", "import pytest\n" + ASYNC)
     project.run("test_agent.py", f"--asyncio-mode={mode}").assert_outcomes(passed=1)
-
-
-def test_a_wrong_answer_is_for_the_test_to_judge(project: Project) -> None:
-    project.suite(wrong("paris"))
-    project.write(
-        "test_agent.py",
-        """
-        def test_it(tooleval):
-            result = tooleval.run_sync("weather.tooleval.json", "paris")
-            assert not result.passed
-            assert result.outcome == "failed"
-            assert abs(result.scores["overall"] - 0.6) < 1e-9
-            assert 'got "London"' in result.reason
-        """,
-    )
-    project.run("test_agent.py").assert_outcomes(passed=1)
+    skipped = project.run("test_agent.py", f"--asyncio-mode={mode}", model=None)
+    skipped.assert_outcomes(skipped=1)
 
 
 def test_several_cases_at_once(project: Project) -> None:
@@ -77,38 +118,6 @@ def test_several_cases_at_once(project: Project) -> None:
     assert max(project.log("flight")) == 5
 
 
-def test_a_suite_made_in_python(project: Project) -> None:
-    project.suite(right("paris"))
-    project.write(
-        "test_agent.py",
-        """
-        from pathlib import Path
-        from pytest_tooleval import load_suite
-
-        def test_it(tooleval):
-            suite = load_suite(Path(__file__).with_name("weather.tooleval.json"))
-            result = tooleval.run_sync(suite, suite.test_cases[0])
-            assert result.passed
-        """,
-    )
-    project.run("test_agent.py").assert_outcomes(passed=1)
-
-
-def test_naming_a_model(project: Project) -> None:
-    project.suite(right("paris"))
-    project.write(
-        "test_agent.py",
-        """
-        def test_it(tooleval):
-            result = tooleval.run_sync("weather.tooleval.json", "paris", model="other")
-            assert result.model == "other"
-            assert result.passed
-        """,
-    )
-    project.run("test_agent.py", model=None).assert_outcomes(passed=1)
-    project.run("test_agent.py", model="agent,other").assert_outcomes(passed=1)
-
-
 def test_without_a_model_the_test_is_skipped(project: Project) -> None:
     project.suite(right("paris"))
     project.write("test_agent.py", SYNC)
@@ -117,47 +126,49 @@ def test_without_a_model_the_test_is_skipped(project: Project) -> None:
     result.stdout.fnmatch_lines(["SKIPPED*no model is set*"])
 
 
-def test_an_async_test_is_skipped_too(project: Project) -> None:
-    pytest.importorskip("pytest_asyncio")
+MISTAKES = {
+    '"weather.tooleval.json", "paris"': "several models (agent, other)*model=",
+    '"weather.tooleval.json", "pariss", "agent"': "'Weather' has no case 'pariss', did you mean 'paris'",
+    '"gone.tooleval.json", "paris", "agent"': "gone.tooleval.json: there is no such file",
+    '"weather.tooleval.json", "paris", model="agnet"': "unknown model 'agnet'",
+}
+
+
+def test_mistakes_are_named_at_the_line_of_the_test(project: Project) -> None:
     project.suite(right("paris"))
-    project.write("test_agent.py", "import pytest\n" + ASYNC)
-    project.run("test_agent.py", "--asyncio-mode=strict", model=None).assert_outcomes(skipped=1)
-
-
-@pytest.mark.parametrize(
-    ("call", "model", "error"),
-    [
-        ('"weather.tooleval.json", "paris"', "agent,other", "*several models (agent, other)*model=*"),
-        ('"weather.tooleval.json", "rome"', "agent", "*the suite 'Weather' has no case 'rome'*"),
-        ('"gone.tooleval.json", "paris"', "agent", "*gone.tooleval.json: there is no such file"),
-        ('"weather.tooleval.json", "paris", "agnet"', "agent", "*unknown model 'agnet'*"),
-    ],
-)
-def test_mistakes_are_named(project: Project, call: str, model: str, error: str) -> None:
-    project.suite(right("paris"))
-    project.write("test_agent.py", f"def test_it(tooleval):\n    tooleval.run_sync({call})\n")
-    result = project.run("test_agent.py", model=model)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([error])
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_no_answer_raises(project: Project, asynchronous: bool) -> None:
-    project.suite(raising("paris", "out of order"))
-    pytest.importorskip("pytest_asyncio")
-    run = "await tooleval.run" if asynchronous else "tooleval.run_sync"
     project.write(
         "test_agent.py",
-        f"""
+        "".join(
+            f"def test_{number}(tooleval):\n    tooleval.run_sync({call})\n"
+            for number, call in enumerate(MISTAKES)
+        ),
+    )
+    result = project.run("test_agent.py", model="agent,other")
+    result.assert_outcomes(failed=len(MISTAKES))
+    result.stdout.fnmatch_lines([f"E  *{message}*" for message in MISTAKES.values()])
+    result.stdout.no_fnmatch_line("*pytest_tooleval/plugin/*")
+    result.stdout.no_fnmatch_line("During handling*")
+
+
+def test_no_answer_raises(project: Project) -> None:
+    project.suite(raising("paris", "out of order"))
+    pytest.importorskip("pytest_asyncio")
+    project.write(
+        "test_agent.py",
+        """
         import pytest
         from pytest_tooleval import ModelError
 
-        {"async " if asynchronous else ""}def test_it(tooleval):
+        def test_it(tooleval):
             with pytest.raises(ModelError, match="out of order"):
-                {run}("weather.tooleval.json", "paris")
+                tooleval.run_sync("weather.tooleval.json", "paris")
+
+        async def test_it_too(tooleval):
+            with pytest.raises(ModelError, match="out of order"):
+                await tooleval.run("weather.tooleval.json", "paris")
         """,
     )
-    project.run("test_agent.py", "--asyncio-mode=auto").assert_outcomes(passed=1)
+    project.run("test_agent.py", "--asyncio-mode=auto").assert_outcomes(passed=2)
 
 
 def test_it_uses_the_cassette(project: Project) -> None:
@@ -168,46 +179,6 @@ def test_it_uses_the_cassette(project: Project) -> None:
     args = ("--tooleval-cassette=tapes", "--tooleval-record=none", "test_agent.py")
     project.run(*args).assert_outcomes(passed=1)
     assert project.calls == []
-
-
-def test_it_runs_trials(project: Project) -> None:
-    project.suite(right("paris"), trials=3)
-    project.write(
-        "test_agent.py",
-        """
-        def test_it(tooleval):
-            assert len(tooleval.run_sync("weather.tooleval.json", "paris").trials) == 3
-        """,
-    )
-    project.run("test_agent.py").assert_outcomes(passed=1)
-
-
-def test_it_uses_the_scorers_of_conftest(project: Project) -> None:
-    project.suite(right("paris"))
-    project.write(
-        "conftest.py",
-        """
-        from pytest_tooleval import Score
-
-        class Politeness:
-            metrics = ("politeness",)
-
-            def score(self, case, transcript):
-                return {"politeness": Score(0.5)}
-
-        def pytest_tooleval_register_scorers(register):
-            register(Politeness())
-        """,
-    )
-    project.write(
-        "test_agent.py",
-        """
-        def test_it(tooleval):
-            result = tooleval.run_sync("weather.tooleval.json", "paris")
-            assert result.scores["politeness"] == 0.5
-        """,
-    )
-    project.run("test_agent.py").assert_outcomes(passed=1)
 
 
 def test_the_suite_is_found_beside_the_test(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,43 +196,9 @@ def test_under_xdist(project: Project) -> None:
     project.run_subprocess("-n2").assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ('"weather.tooleval.json", "pariss"', "has no case 'pariss', did you mean 'paris'"),
-        ('"weathr.tooleval.json", "paris"', "there is no such file"),
-        ('"weather.tooleval.json", "paris", model="agnet"', "unknown model"),
-    ],
-)
-def test_a_mistake_of_the_test_is_shown_at_its_own_line(
-    project: Project, asked: str, message: str
-) -> None:
-    project.suite(right("paris"))
-    project.write("test_agent.py", f"def test_it(tooleval):\n    tooleval.run_sync({asked})\n")
-    result = project.run("test_agent.py")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"E  *{message}*"])
-    result.stdout.no_fnmatch_line("*pytest_tooleval/plugin/*")
-    result.stdout.no_fnmatch_line("During handling*")
-
-
 def test_a_rerun_of_the_test_asks_anew(project: Project) -> None:
     pytest.importorskip("pytest_rerunfailures")
-    project.suite(right("a"))
-    project.write(
-        "my_agent.py",
-        """
-        from pathlib import Path
-
-        def answer(messages, tools):
-            asked = Path("asked")
-            if not asked.exists():
-                asked.touch()
-                return {"content": "Let me think."}
-            call = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
-            return {"tool_calls": [{"id": "1", "type": "function", "function": call}]}
-        """,
-    )
+    project.suite(case("a", [{"text": "Let me think."}, {"calls": [call(city="Paris")]}]))
     project.write(
         "test_agent.py",
         "def test_it(tooleval): assert tooleval.run_sync('weather.tooleval.json', 'a').passed\n",

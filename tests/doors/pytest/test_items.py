@@ -20,6 +20,7 @@ def three(project: Project) -> Project:
 
 
 def test_an_item_per_case_and_model_in_the_order_of_the_file(three: Project) -> None:
+    """And looking at them asks nothing, and leaves nothing behind."""
     result = three.run("--collect-only", "-q", "--tooleval-model=other")
     assert result.outlines[:6] == [
         f"weather.tooleval.json::{case}[{model}]"
@@ -27,20 +28,14 @@ def test_an_item_per_case_and_model_in_the_order_of_the_file(three: Project) -> 
         for model in ("agent", "other")
     ]
     assert result.ret == 0
-
-
-@pytest.mark.parametrize(
-    "option", ["--collect-only", "--co", "-qq --co", "--setup-plan", "--setup-only", "--fixtures"]
-)
-def test_looking_asks_nothing(three: Project, option: str) -> None:
-    result = three.run(*option.split())
-    assert result.ret == 0
-    assert three.calls == []
-
-
-def test_collecting_leaves_no_folder_behind(three: Project) -> None:
-    three.run("--collect-only")
     assert not (three.path / ".tooleval").exists()
+    for option in ("-qq --co", "--fixtures", "--markers"):
+        result = three.run(*option.split())
+        assert result.ret == 0
+    result.stdout.fnmatch_lines(["@pytest.mark.tooleval(model, suite, case):*"])
+    three.suite()
+    assert three.run().ret in (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.INTERRUPTED)
+    assert three.calls == []
 
 
 @pytest.mark.parametrize(
@@ -65,29 +60,35 @@ def test_only_the_selected_are_asked(three: Project, args: list[str], asked: lis
     assert sum(result.parseoutcomes().get(word, 0) for word in ("passed", "failed")) == len(asked)
 
 
-def test_a_node_id_without_model_runs_all_models(three: Project) -> None:
-    result = three.run("weather.tooleval.json::paris", model="agent,other")
-    result.assert_outcomes(passed=2)
-
-
-def test_selecting_a_model_by_marker(three: Project) -> None:
+def test_selecting_a_model(three: Project) -> None:
     result = three.run("-m", 'tooleval(model="other")', "-v", model="agent,other")
     result.assert_outcomes(passed=2, failed=1, deselected=3)
     assert "[agent]" not in result.stdout.str()
+    three.run("weather.tooleval.json::paris", model="agent,other").assert_outcomes(passed=2)
+    three.forget_calls()
+    result = three.run("--lf", "weather.tooleval.json::london[other]", model="agent,other")
+    result.assert_outcomes(failed=1)
+    assert three.calls == ["london"]
 
 
-@pytest.mark.parametrize(
-    "id",
-    ["a/b", "with space", "größe-東京", "a@b", "what?", "x;y & z", "100%", "dotted.name", "-v", "'q'"],
-)
-def test_ids_with_unusual_characters_can_be_named(project: Project, id: str) -> None:
-    project.suite(right(id), right("the other"))
-    node = f"weather.tooleval.json::{id}[agent]"
-    listed = project.run("--co", "-q").outlines[0]
-    assert listed == node
-    result = project.run(node)
-    result.assert_outcomes(passed=1)
-    assert project.calls == [id]
+def test_ids_with_unusual_characters_can_be_named(project: Project) -> None:
+    ids = [
+        "a/b",
+        "with space",
+        "größe-東京",
+        "a@b",
+        "what?",
+        "x;y & z",
+        "100%",
+        "dotted.name",
+        "-v",
+        "'q'",
+    ]
+    project.suite(*map(right, ids), right("the other"))
+    nodes = [f"weather.tooleval.json::{id}[agent]" for id in ids]
+    assert project.run("--co", "-q").outlines[: len(ids)] == nodes
+    project.run(*nodes).assert_outcomes(passed=len(ids))
+    assert sorted(project.calls) == sorted(ids)
 
 
 def test_an_unknown_node_id_is_a_usage_error_and_asks_nothing(three: Project) -> None:
@@ -117,15 +118,6 @@ def test_last_failed_asks_only_what_failed_or_errored(project: Project) -> None:
     assert sorted(project.calls) == ["bad", "broken"]
 
 
-def test_last_failed_keeps_models_apart(project: Project) -> None:
-    project.suite(right("one"), wrong("two"))
-    project.run(model="agent,other")
-    project.forget_calls()
-    result = project.run("--lf", "weather.tooleval.json::two[other]", model="agent,other")
-    result.assert_outcomes(failed=1)
-    assert project.calls == ["two"]
-
-
 def test_failed_first_runs_them_first(three: Project) -> None:
     three.run()
     result = three.run("--ff", "-v")
@@ -152,20 +144,11 @@ def test_tags_of_one_suite_do_not_mark_another(project: Project) -> None:
     result.assert_outcomes(passed=1, deselected=1)
 
 
-def test_a_suite_without_cases_collects_nothing(project: Project) -> None:
-    project.suite()
-    assert project.run().ret in (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.INTERRUPTED)
-
-
 def test_a_large_suite_collects_fast_enough_to_look_at(project: Project) -> None:
     cases = [right(f"case-{i}") for i in range(2000)]
     project.suite(*cases)
     result = project.run("--co", "-q", "-k", "case-1999")
     assert "1/2000 tests collected (1999 deselected)" in result.stdout.str()
-
-
-def test_the_markers_option_lists_ours(project: Project) -> None:
-    project.run("--markers").stdout.fnmatch_lines(["@pytest.mark.tooleval(model, suite, case):*"])
 
 
 def test_two_files_may_hold_the_same_ids(project: Project) -> None:
@@ -202,22 +185,6 @@ def test_properties_of_others_stay_in_junits_file(project: Project) -> None:
     written = (project.path / "out.xml").read_text()
     assert written.count('name="ticket"') == 2
     assert written.count('name="tooleval.case"') == 2
-
-
-def test_the_line_of_a_failure_is_where_everybody_looks(project: Project) -> None:
-    path = project.suite(right("a"), wrong("b"), raising("c"))
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"id": "b"' in text) - 1
-    result = project.run("--tb=line", "--junitxml=out.xml")
-    result.stdout.fnmatch_lines([f'weather.tooleval.json:{line}: city: expected "Paris", got "London"*'])
-    assert "assistant" not in result.stdout.str()
-    written = (project.path / "out.xml").read_text()
-    assert 'message="city: expected &quot;Paris&quot;' in written
-    assert "agent: my_agent:answer raised" in written
-    result = project.run()
-    result.stdout.fnmatch_lines(
-        ['FAILED weather.tooleval.json::b[[]agent] - city: expected "Paris", got "London"*']
-    )
-    result.stdout.fnmatch_lines(["ERROR weather.tooleval.json::c[[]agent] - agent: my_agent:answer*"])
 
 
 def test_hooks_that_look_for_fixtures_find_none(project: Project) -> None:

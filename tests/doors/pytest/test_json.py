@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from records import as_json
+from builders import as_json
 
 import pytest_tooleval
 from pytest_tooleval import CaseResult
@@ -108,48 +108,31 @@ def test_every_row_reads_back_as_it_was_written(document: dict[str, Any]) -> Non
         assert as_json(msgspec.convert(row, CaseResult)) == row
 
 
-def test_it_is_written_when_everything_failed(project: Project) -> None:
-    project.suite(raising("a"), wrong("b"))
-    assert project.run("--tooleval-report=out.json").ret == pytest.ExitCode.TESTS_FAILED
-    assert len(project.rows()) == 2
-
-
-def test_it_is_written_when_nothing_was_collected(project: Project) -> None:
-    project.write("test_plain.py", "def test_plain(): pass\n")
-    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
-    document = project.document()
-    assert (document["cases"], document["models"]) == ([], [])
-
-
-def test_it_is_written_after_a_collection_error(project: Project) -> None:
-    project.write("bad.tooleval.json", "{")
-    project.run("--tooleval-report=out.json")
-    assert project.document()["cases"] == []
-
-
-def test_folders_are_made(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run("--tooleval-report=reports/today/out.json")
-    assert len(project.rows("reports/today/out.json")) == 1
-    result.stdout.fnmatch_lines(["results: *reports/today/out.json"])
-
-
-def test_the_path_is_relative_to_where_pytest_was_started(
+def test_it_is_written_whatever_came_of_the_run(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From where pytest was started, with its folders, and whole in place of an earlier one."""
     project.write("pytest.ini", "[pytest]\n")
-    project.suite(right("a"), file="sub/a.tooleval.json")
+    (project.path / "sub").mkdir()
     monkeypatch.chdir(project.path / "sub")
-    project.run("--tooleval-report=out.json")
-    assert (project.path / "sub" / "out.json").exists()
-
-
-def test_an_earlier_file_is_replaced_whole(project: Project) -> None:
-    project.write("out.json", "x" * 100_000)
-    project.suite(right("a"))
-    project.run("--tooleval-report=out.json")
-    assert len(project.rows()) == 1
-    assert sorted(path.name for path in project.path.glob("out.json*")) == ["out.json"]
+    project.write("sub/reports/today/out.json", "x" * 100_000)
+    report = "--tooleval-report=reports/today/out.json"
+    project.run("--co", report)
+    assert (project.path / "sub/reports/today/out.json").read_text().startswith("xxx")
+    project.suite(raising("a"), wrong("b"), file="sub/a.tooleval.json")
+    result = project.run(report)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["results: *reports/today/out.json"])
+    assert len(project.rows("sub/reports/today/out.json")) == 2
+    assert [path.name for path in project.path.glob("sub/reports/today/*")] == ["out.json"]
+    project.write("sub/a.tooleval.json", "{")
+    project.run(report)
+    assert project.document("sub/reports/today/out.json")["cases"] == []
+    (project.path / "sub/a.tooleval.json").unlink()
+    project.write("sub/test_plain.py", "def test_plain(): pass\n")
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
+    document = project.document("sub/out.json")
+    assert (document["cases"], document["models"]) == ([], [])
 
 
 def unwritable(project: Project) -> list[str]:
@@ -177,13 +160,6 @@ def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> N
     assert "--tooleval-report" in output
     if number == 1:
         assert os.listdir(project.path / "a-folder") == []
-
-
-def test_looking_leaves_an_earlier_file_alone(project: Project) -> None:
-    project.suite(right("a"))
-    project.write("out.json", "from the last run")
-    project.run("--co", "--tooleval-report=out.json")
-    assert (project.path / "out.json").read_text() == "from the last run"
 
 
 def test_the_document_is_ascii_json(project: Project) -> None:

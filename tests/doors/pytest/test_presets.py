@@ -25,25 +25,17 @@ def test_pr_compares_with_the_last_good_run(project: Project) -> None:
     other.stdout.fnmatch_lines(
         ["compared with good *: 0 cases in both; nothing to compare, no model is in both runs*"]
     )
+    # Those of another preset are as good.
+    assert project.run("--tooleval-preset=strict").ret == 0
     project.suite(*cases[1:], wrong("c0"))
     second = project.run("--tooleval-preset=pr")
     assert second.ret == 0
     second.stdout.fnmatch_lines(["agent INCONCLUSIVE (not fatal*): 19 of 20 cases passed, 1 tolerated"])
-    project.suite(*cases[8:], *[wrong(f"c{i}") for i in range(8)])
-    assert project.run("--tooleval-preset=pr").ret == 1
     # A single option wins, and the drop alone fails.
+    project.suite(*cases[8:], *[wrong(f"c{i}") for i in range(8)])
     third = project.run("--tooleval-preset=pr", "--tooleval-fail-under=0.5")
     assert third.ret == 1
-    third.stdout.fnmatch_lines(["tooleval: --tooleval-preset=pr sets --tooleval-baseline=good"])
     third.stdout.fnmatch_lines(["agent FAILED: 12 of 20 *", "  worse than good: 8 cases newly broken*"])
-
-
-def test_presets_may_be_mixed(project: Project) -> None:
-    project.suite(*[right(f"c{i}") for i in range(30)])
-    for preset in ("pr", "strict", "pr", "strict", "pr"):
-        result = project.run(f"--tooleval-preset={preset}")
-        assert result.ret == 0
-    result.stdout.fnmatch_lines(["agent passed: *; no worse than good: drops above 0.09 ruled out"])
 
 
 def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
@@ -51,24 +43,11 @@ def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
     project.run("--tooleval-cassette=tapes")
     result = project.run("--tooleval-preset=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "tooleval: --tooleval-preset=nightly sets --tooleval-record=all *",
-            "agent passed: *; pass_rate: 1.00 (0.89 to 1.00 at 95%) >= 0.85*no worse than good: *",
-        ]
+    passed = (
+        "pass_rate: 1.00 (0.89 to 1.00 at 95%) >= 0.85*no worse than good: drops above 0.05 ruled out"
     )
+    result.stdout.fnmatch_lines([f"agent passed: *; {passed}"])
     assert len(project.calls) == 30 + 60
-
-
-def test_strict_tolerates_nothing(project: Project) -> None:
-    project.suite(*[right(f"c{i}") for i in range(3)])
-    options = ("--tooleval-preset=strict", "--tooleval-fail-under=0.9", "--tooleval-confidence=0.95")
-    result = project.run(*options)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["tooleval: --tooleval-preset=strict sets --tooleval-pass=all *-inconclusive"]
-    )
-    result.stdout.fnmatch_lines(["  pass_rate: 1.00 (0.44 to 1.00 at 95%) needs 0.90*"])
 
 
 def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
@@ -79,10 +58,6 @@ def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
     result = project.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["agent FAILED: *; pass_rate: 0.00 < 0.90*"])
-    project.pytester.makeini("[pytest]\ntooleval_preset = hard\n")
-    result = project.run()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*tooleval_preset: hard: expected strict, pr, nightly"])
 
 
 def test_a_conflict_names_the_preset(project: Project) -> None:

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from mock_server import MockServer
 
 from .project import Project
@@ -79,21 +78,9 @@ def test_resuming_asks_again_what_errored_and_not_what_failed(project: Project) 
 
 def test_without_resume_everything_is_asked_anew(project: Project) -> None:
     project.suite(right("a"))
-    project.run()
+    project.run("--tooleval-resume").assert_outcomes(passed=1)  # there is nothing to resume
     project.run()
     assert project.calls == ["a", "a"]
-
-
-def test_nothing_to_resume_is_a_new_run(project: Project) -> None:
-    project.suite(right("a"))
-    project.run("--tooleval-resume").assert_outcomes(passed=1)
-
-
-def test_a_cassette_resumes_by_itself(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run("--tooleval-resume", "--tooleval-cassette=tapes")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tooleval-resume: this run has a cassette*--tooleval-record=new*"])
 
 
 def test_answers_are_hidden_from_git_and_old_runs_deleted(project: Project) -> None:
@@ -118,12 +105,6 @@ def test_runs_that_ask_nothing_cost_no_answers(project: Project) -> None:
         project.run("--tooleval-estimate")
     assert list(project.path.glob(".tooleval/answers/*/*")) == kept
     assert len(list((project.path / ".tooleval" / "answers").iterdir())) == 1
-
-
-def test_the_baseline_keeps_nothing(project: Project) -> None:
-    project.suite(right("a"))
-    project.run(model="builtin/lexical")
-    assert not list(project.path.glob(".tooleval/answers/*/*"))
 
 
 def test_a_folder_that_cannot_be_written_is_a_warning(project: Project) -> None:

@@ -49,15 +49,13 @@ def test_the_metric_is_in_table_and_document(scored: Project) -> None:
     assert 'name="tooleval.score.brevity" value="0.25"' in (scored.path / "out.xml").read_text()
 
 
-@pytest.mark.parametrize(("threshold", "outcome"), [(0.25, "passed"), (0.3, "failed")])
-def test_it_can_have_a_threshold(scored: Project, threshold: float, outcome: str) -> None:
-    scored.run(f"--tooleval-threshold=brevity={threshold}").assert_outcomes(**{outcome: 1})
-    scored.suite(right("a", thresholds={"brevity": threshold}))
+def test_it_can_have_a_threshold(scored: Project) -> None:
+    scored.run("--tooleval-threshold=brevity=0.25").assert_outcomes(passed=1)
+    scored.suite(right("a", thresholds={"brevity": 0.25}), right("b", thresholds={"brevity": 0.3}))
     result = scored.run()
-    result.assert_outcomes(**{outcome: 1})
-    if outcome == "failed":
-        result.stdout.fnmatch_lines([failed("brevity 0.25 < 0.30")])
-        result.stdout.fnmatch_lines(["*brevity*0.25*needs 0.30*one word too many"])
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([failed("brevity 0.25 < 0.30")])
+    result.stdout.fnmatch_lines(["*brevity*0.25*needs 0.30*one word too many"])
 
 
 def test_a_conftest_holds_for_its_folder_only(project: Project) -> None:
@@ -82,11 +80,7 @@ def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
     ("body", "message"),
     [
         ("1 / 0", "*Brevity*raised ZeroDivisionError: division by zero at *conftest.py:8"),
-        ("return 1", "*Brevity*returned 1, expected a dict*"),
-        ('return {"brevity": 1}', "*Brevity*returned for 'brevity' 1, expected a Score*"),
         ('return {"brevity": Score(2.0)}', "*Brevity*2.0, expected a number from 0 to 1*"),
-        ('return {"brevity": Score(float("nan"))}', "*Brevity*nan, expected a number*"),
-        ('return {"length": Score(1.0)}', "*Brevity*returned 'length', which is not in its metrics*"),
     ],
 )
 def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, message: str) -> None:
@@ -98,38 +92,21 @@ def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, mess
     assert project.rows()["a[agent]"]["outcome"] == "error"
 
 
-def test_a_metric_that_does_not_apply_is_in_no_mean(project: Project) -> None:
-    project.write("conftest.py", conftest('return {"brevity": Score(None)}'))
-    project.suite(right("a"))
-    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
-    assert project.rows()["a[agent]"]["scores"]["brevity"] is None
-    assert "brevity" not in project.document()["models"][0]["metrics"]
-
-
 @pytest.mark.parametrize(
-    ("registered", "message"),
+    ("registers", "message"),
     [
-        ("Brevity", "*got the class, expected an instance: *Brevity()*"),
-        ("object()", "*no method score(case, transcript)*"),
-        ("Brevity())\n    register(Brevity()", "*'brevity' is already registered by *Brevity*"),
+        ("register(Brevity)", "*got the class, expected an instance: *Brevity()*"),
+        ("1 / 0", "*ZeroDivisionError*"),
     ],
 )
-def test_a_scorer_that_cannot_be_registered(project: Project, registered: str, message: str) -> None:
-    project.write("conftest.py", conftest().replace("register(Brevity())", f"register({registered})"))
+def test_a_scorer_that_cannot_be_registered(project: Project, registers: str, message: str) -> None:
+    project.write("conftest.py", conftest().replace("register(Brevity())", registers))
     project.suite(right("a"))
     result = project.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([message])
     assert "INTERNALERROR" not in result.stdout.str()
     assert project.calls == []
-
-
-def test_a_hook_that_raises_is_a_collection_error(project: Project) -> None:
-    project.write("conftest.py", conftest().replace("register(Brevity())", "1 / 0"))
-    project.suite(right("a"))
-    result = project.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*ZeroDivisionError*"])
 
 
 def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Project) -> None:

@@ -73,7 +73,7 @@ TALKATIVE = """
 
 
 @pytest.mark.parametrize(
-    "args", [(), ("-rA",), ("--capture=sys",), ("--log-cli-level=INFO",), ("-n", "2")], ids=str
+    "args", [("-rA", "--log-cli-level=INFO"), ("--capture=sys",), ("-n", "2")], ids=str
 )
 def test_what_an_agent_prints_and_warns_of_is_safe(
     project: Project, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
@@ -338,18 +338,20 @@ def files_of(project: Project) -> list[Path]:
 
 
 @pytest.mark.usefixtures("keys")
-@pytest.mark.parametrize("kind", CANARIES)
-def test_a_case_forbids_its_canary_by_name(project: Project, kind: str) -> None:
-    canary = CANARIES[kind][0]
-    patterns: list[Any] = [{"$contains": canary}, f"Look: {canary}.", {"$regex": re.escape(canary)}]
-    if "canary" in canary.lower() and kind != "variable":  # of a variable's value, a part is not enough
-        patterns += [{"$regex": "(?i)canary"}]
-    cases = [forbidding(f"c{n}", each, canary) for n, each in enumerate(patterns)]
-    project.suite(*cases, tools=[MAIL_TOOL])
+def test_a_case_forbids_its_canary_by_name(project: Project) -> None:
+    count = 0
+    for kind, (canary, *_) in CANARIES.items():
+        patterns: list[Any] = [{"$contains": canary}, f"Look: {canary}.", {"$regex": re.escape(canary)}]
+        if "canary" in canary.lower() and kind != "variable":  # of its value, a part is not enough
+            patterns += [{"$regex": "(?i)canary"}]
+        cases = [forbidding(f"{kind}{n}", each, canary) for n, each in enumerate(patterns)]
+        project.suite(*cases, tools=[MAIL_TOOL], file=f"{kind}.tooleval.json", name=kind)
+        count += len(cases)
     for mode in ("new", "none"):
-        result = project.run("--tooleval-cassette=tape", f"--tooleval-record={mode}")
-        result.assert_outcomes(failed=len(cases))
-        result.stdout.fnmatch_lines(["*which is forbidden*"])
+        options = ("--tooleval-cassette=tape", f"--tooleval-record={mode}", "--tooleval-report=out.json")
+        project.run(*options).assert_outcomes(failed=count)
+        trials = [row["trials"][0] for row in project.rows().values()]
+        assert {trial["failure"] for trial in trials} == {"forbidden_call"}
 
 
 @pytest.mark.usefixtures("keys")

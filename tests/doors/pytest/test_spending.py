@@ -97,12 +97,6 @@ def test_workers_share_the_cap(project: Project) -> None:
         result.assert_outcomes(passed=server.answered, errors=40 - server.answered)
 
 
-def test_a_cap_of_nothing_is_a_usage_error(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run("--tooleval-max-cost=0")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-
-
 def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> None:
     with MockServer() as server:
         project.write(

@@ -40,18 +40,27 @@ def test_without_a_terminal(project: Project) -> None:
     assert result.stderr.str() == ""
 
 
-def test_without_a_cache(project: Project) -> None:
-    project.suite(right("a"))
-    project.run("-p", "no:cacheprovider").assert_outcomes(passed=1)
-
-
-@pytest.mark.parametrize("mode", ["importlib", "append", "prepend"])
-def test_import_modes(project: Project, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--import-mode=importlib",
+        "--import-mode=append",
+        "--import-mode=prepend --setup-show",
+        "-p no:cacheprovider --strict-config -otooleval_model=agent",
+        "--durations=5 -rA -l",
+    ],
+)
+def test_options_of_pytest(project: Project, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
     # With `append` the agents that other tests of this process have left would come first.
     monkeypatch.setattr(sys, "path", [p for p in sys.path if not Path(p, "my_agent.py").exists()])
-    project.suite(right("a"))
+    project.suite(right("a"), wrong("b"))
     project.write("test_plain.py", "def test_plain(): pass\n")
-    project.run(f"--import-mode={mode}").assert_outcomes(passed=2)
+    fixture = "import pytest\n@pytest.fixture(autouse=True)\ndef _noise(request): yield\n"
+    if "append" not in options:  # with which the conftest of these tests comes first
+        project.write("conftest.py", fixture)
+    model = None if "tooleval_model" in options else "agent"
+    project.run(*options.split(), model=model).assert_outcomes(passed=2, failed=1)
+    assert project.calls == ["a", "b"]
 
 
 def test_from_another_folder(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,23 +199,6 @@ def test_exceptions_in_the_garbage_of_tests_are_still_reported(project: Project)
     assert "ValueError: in the garbage" in result.stdout.str() + result.stderr.str()
 
 
-def test_strict_config_knows_our_keys(project: Project) -> None:
-    project.write("pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_model = agent\n")
-    project.suite(right("a"))
-    project.run(model=None).assert_outcomes(passed=1)
-
-
-def test_durations_and_other_reporting(project: Project) -> None:
-    project.suite(right("a"), wrong("b"))
-    project.run("--durations=5", "-rA", "-l").assert_outcomes(passed=1, failed=1)
-
-
-def test_setup_show(project: Project) -> None:
-    project.suite(right("a"))
-    project.run("--setup-show").assert_outcomes(passed=1)
-    assert project.calls == ["a"]
-
-
 def test_pdb_on_a_failure_does_not_break(project: Project) -> None:
     project.suite(wrong("a"), right("b"))
     project.write(
@@ -238,21 +230,6 @@ def test_ignoring_suites(project: Project) -> None:
     assert project.calls == ["b"]
 
 
-def test_autouse_fixtures_of_a_conftest_do_not_matter(project: Project) -> None:
-    project.write(
-        "conftest.py",
-        """
-        import pytest
-
-        @pytest.fixture(autouse=True)
-        def _noise(request):
-            yield
-        """,
-    )
-    project.suite(right("a"))
-    project.run().assert_outcomes(passed=1)
-
-
 def test_a_conftest_may_change_items(project: Project) -> None:
     project.write(
         "conftest.py",
@@ -260,65 +237,46 @@ def test_a_conftest_may_change_items(project: Project) -> None:
         import pytest
 
         def pytest_collection_modifyitems(items):
+            marks = {
+                "b": pytest.mark.skip(reason="by conftest"),
+                "d": pytest.mark.skipif(True, reason="never here"),
+                "e": pytest.mark.skipif(False, reason="always here"),
+                "f": pytest.mark.xfail(run=False, reason="would crash"),
+            }
             for item in items:
-                if item.name.startswith("b"):
-                    item.add_marker(pytest.mark.skip(reason="by conftest"))
+                if item.name[0] in marks:
+                    item.add_marker(marks[item.name[0]])
             items.reverse()
         """,
     )
-    project.suite(right("a"), right("b"), right("c"))
+    project.suite(*map(right, "abcdef"))
     result = project.run("-v", "--tooleval-report=out.json")
-    result.assert_outcomes(passed=2, skipped=1)
-    assert sorted(project.calls) == ["a", "c"]
-    row = project.rows()["b[agent]"]
-    assert (row["outcome"], row["reason"]) == ("skipped", "by conftest")
+    result.assert_outcomes(passed=3, skipped=2, xfailed=1)
+    assert sorted(project.calls) == ["a", "c", "e"]
+    rows = {row["case"]: (row["outcome"], row["reason"]) for row in project.document()["cases"]}
+    assert rows["b"] == ("skipped", "by conftest")
+    assert rows["f"] == ("skipped", "would crash")
 
 
-def test_marks_decided_late_are_respected(project: Project) -> None:
-    project.write(
-        "conftest.py",
-        """
-        import pytest
-
-        def pytest_collection_modifyitems(items):
-            items[0].add_marker(pytest.mark.skipif(True, reason="never here"))
-            items[1].add_marker(pytest.mark.skipif(False, reason="always here"))
-            items[2].add_marker(pytest.mark.xfail(run=False, reason="would crash"))
-        """,
-    )
-    project.suite(right("a"), right("b"), right("c"))
-    project.run().assert_outcomes(passed=1, skipped=1, xfailed=1)
-    assert project.calls == ["b"]
-
-
-def test_a_failing_setup_hook_of_another_plugin_is_an_error(project: Project) -> None:
+def test_failing_hooks_of_another_plugin_are_errors(project: Project) -> None:
     project.write(
         "conftest.py",
         """
         def pytest_runtest_setup(item):
-            raise RuntimeError("another plugin")
-        """,
-    )
-    project.suite(right("a"))
-    result = project.run("--tooleval-report=out.json")
-    result.assert_outcomes(errors=1)
-    row = project.rows()["a[agent]"]
-    assert row["outcome"] == "error"
-    assert "another plugin" in row["reason"]
+            if item.name.startswith("a"):
+                raise RuntimeError("another plugin")
 
-
-def test_a_teardown_error_is_pytests_own(project: Project) -> None:
-    project.write(
-        "conftest.py",
-        """
         def pytest_runtest_teardown(item):
-            raise RuntimeError("cannot tidy up")
+            if item.name.startswith("b"):
+                raise RuntimeError("cannot tidy up")
         """,
     )
-    project.suite(right("a"))
+    project.suite(right("a"), right("b"))
     result = project.run("--tooleval-report=out.json")
-    result.assert_outcomes(passed=1, errors=1)
-    assert project.rows()["a[agent]"]["outcome"] == "passed"
+    result.assert_outcomes(passed=1, errors=2)
+    rows = project.rows()
+    assert (rows["a[agent]"]["outcome"], rows["b[agent]"]["outcome"]) == ("error", "passed")
+    assert "another plugin" in rows["a[agent]"]["reason"]
 
 
 def test_our_modules_are_not_rewritten_as_tests_are(project: Project) -> None:

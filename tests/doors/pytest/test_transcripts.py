@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import calling
 
 from pytest_tooleval import load_suite
 from pytest_tooleval import score_messages
@@ -27,12 +28,6 @@ def said(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
-def called(name: str, id: str = "c1", **arguments: Any) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    calls = [{"id": id, "type": "function", "function": function}]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
-
-
 def refunds(*amounts: float, says: str = "You get 40 back.") -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = [
         said("system", "The agent's own prompt."),
@@ -41,7 +36,7 @@ def refunds(*amounts: float, says: str = "You get 40 back.") -> list[dict[str, A
         said("user", SECOND),
     ]
     for number, amount in enumerate(amounts):
-        told.append(called("refund", f"c{number}", order="A1", amount=amount))
+        told.append(calling("refund", f"c{number}", order="A1", amount=amount))
         told.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
     return [*told, said("assistant", says)]
 
@@ -143,7 +138,7 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
         project,
         {
             "model": "m",
-            "messages": [said("user", "Weather in  Paris?"), called("get_weather", city="Paris")],
+            "messages": [said("user", "Weather in  Paris?"), calling("get_weather", city="Paris")],
         },
     )
     result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-report=out.json", model=None)
@@ -161,7 +156,7 @@ def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
     project: Project, workers: Sequence[str]
 ) -> None:
     project.suite(WEATHER)
-    messages = [said("user", "Weather in Paris?"), called("get_weather", city="Paris")]
+    messages = [said("user", "Weather in Paris?"), calling("get_weather", city="Paris")]
     right, other = ({"case": "w", "model": name, "messages": messages} for name in "ab")
     gate = "--tooleval-fail-under=0.9"
     option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
@@ -182,7 +177,7 @@ def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None
     case = {"id": "c", "turns": [turn], "max_rounds": 2, "mock_responses": {"get_weather": "ok"}}
     suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case]}
     project.write("s.tooleval.json", json.dumps(suite))
-    call = called("get_weather", city="Paris")
+    call = calling("get_weather", city="Paris")
     messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
     for more, outcome, reason in (
         ([], "error", "runs.jsonl:1: the transcript ends with calls that no reply follows"),
@@ -201,8 +196,8 @@ def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None
 def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     project.suite(WEATHER)
     right: dict[str, Any] = {"id": "w"}
-    right["messages"] = [said("user", "?"), called("get_weather", city="Paris")]
-    wrong = {"id": "w", "messages": [said("user", "?"), called("get_time", city="Paris")]}
+    right["messages"] = [said("user", "?"), calling("get_weather", city="Paris")]
+    wrong = {"id": "w", "messages": [said("user", "?"), calling("get_time", city="Paris")]}
     right["usage"], right["cost_usd"] = {"prompt_tokens": 10, "completion_tokens": 2}, 0.5
     option = recorded(project, right, wrong, right)
     project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(failed=1)
@@ -278,23 +273,6 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
     assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
 
 
-def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
-    project.suite(WEATHER)
-    evil = "gpt\x1b[2J\n::error::" + "x" * 5000
-    bad = {
-        "role": "assistant",
-        "content": [{"type": "text", "text": evil}, {"type": "file", "file": {}}],
-    }
-    option = recorded(project, {"id": "w", "model": evil, "messages": [said("user", evil), bad]})
-    result = project.run(option, "-rA", "--tooleval-report=out.json", model=None)
-    result.assert_outcomes(failed=1)
-    assert "\x1b[2J" not in result.stdout.str()
-    assert not any(line.startswith("::error::") for line in result.outlines)
-    (row,) = project.rows().values()
-    assert len(row["model"]) <= 100
-    assert "[file]" in row["trials"][0]["transcript"]["replies"][0]["message"]["content"]
-
-
 def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
     project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
     refusal = {"type": "refusal", "refusal": "No."}
@@ -332,13 +310,15 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("cost_usd", -5), ("latency_s", -1), ("usage", {"prompt_tokens": -1})],
-)
-def test_nothing_costs_less_than_0(project: Project, field: str, value: object) -> None:
+def test_nothing_costs_less_than_0(project: Project) -> None:
     project.suite(WEATHER)
-    option = recorded(project, {"id": "w", "messages": [said("user", "?")], field: value})
-    result = project.run(option, model=None)
+    amounts = {"cost_usd": -5, "latency_s": -1, "usage": {"prompt_tokens": -1}}
+    runs = [{"id": "w", "messages": [said("user", "?")], name: each} for name, each in amounts.items()]
+    result = project.run(recorded(project, *runs), model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"runs.jsonl:1:1: a conversation.{field}*: expected * >= 0*"])
+    result.stderr.fnmatch_lines_random(
+        [
+            f"runs.jsonl:{number}:1: a conversation.{name}*: expected * >= 0*"
+            for number, name in enumerate(amounts, 1)
+        ]
+    )

@@ -115,19 +115,6 @@ def test_no_model_and_broken_suites_are_named_once(project: Project) -> None:
     assert "Traceback" not in text
 
 
-def test_an_unknown_model_is_said_once(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run_subprocess("-n2", model="agnet")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert result.stderr.str().count("unknown model 'agnet'") == 1
-
-
-def test_collect_only_asks_nothing(project: Project) -> None:
-    project.suite(right("a"))
-    project.run_subprocess("-n2", "--collect-only")
-    assert project.calls == []
-
-
 def test_one_cassette_serves_both_workers(mixed: Project) -> None:
     mixed.run("--tooleval-report=alone.json")
     args = ("-n2", "--tooleval-cassette=tapes", "--tooleval-report=out.json")
@@ -140,6 +127,7 @@ def test_one_cassette_serves_both_workers(mixed: Project) -> None:
 
 
 def test_no_heartbeat_in_workers(project: Project) -> None:
+    """And --collect-only asks nothing."""
     project.write(
         "conftest.py",
         """
@@ -148,16 +136,60 @@ def test_no_heartbeat_in_workers(project: Project) -> None:
         """,
     )
     project.suite(right("a", delay=0.4))
+    project.run_subprocess("-n1", "--collect-only")
+    assert project.calls == []
     result = project.run_subprocess("-n1")
     result.assert_outcomes(passed=1)
     assert "waiting for an answer" not in result.stdout.str()
 
 
-def test_a_missing_key_is_said_once(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [("hosted", "MY_TEAM_KEY is not set"), ("agnet", "unknown model 'agnet'")],
+)
+def test_a_model_that_cannot_be_asked_is_said_once(project: Project, model: str, message: str) -> None:
     project.suite(right("a"), right("b"))
-    model = 'model = "anthropic/claude-sonnet-4-5"\napi_key_env = "MY_TEAM_KEY"\n'
-    project.write("tooleval.toml", f"[models.hosted]\n{model}")
-    result = project.run_subprocess("-n2", "--tooleval-fail-over=errors=100%", model="hosted")
+    table = 'model = "anthropic/claude-sonnet-4-5"\napi_key_env = "MY_TEAM_KEY"\n'
+    project.write("tooleval.toml", f"[models.hosted]\n{table}")
+    result = project.run_subprocess("-n2", "--tooleval-fail-over=errors=100%", model=model)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    output = result.stdout.str() + result.stderr.str()
-    assert "MY_TEAM_KEY is not set" in output
+    assert result.stderr.str().count(message) == 1
+
+
+def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
+    project.suite(*(right(f"c{i}", delay=0.5) for i in range(24)))
+    result = project.run_subprocess("-n2", "--tooleval-concurrency=8")
+    result.assert_outcomes(passed=24)
+    # Each worker counts its own: half of the eight, and never more.
+    assert max(project.log("flight")) == 4
+
+
+def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
+    project.suite(wrong("first"), *(right(f"c{i}", delay=1) for i in range(60)))
+    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2")
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 1
+    assert outcomes.get("passed", 0) < 15
+
+
+def test_a_case_that_a_hook_skips_leaves_nothing_behind(project: Project) -> None:
+    """Else a worker would go on counting it to what it asks ahead, and ask less and less."""
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+        from pytest_tooleval.plugin import eval_session
+
+        def pytest_runtest_setup(item):
+            if "skipped" in item.name:
+                pytest.skip("not today")
+
+        def pytest_sessionfinish(session):
+            print("left:", eval_session(session.config).state.asking.waiting)
+        """,
+    )
+    slow = [right(f"skipped-{n}", delay=30) for n in range(3)]
+    project.suite(*slow, right("last"))
+    result = project.run("-s")
+    result.assert_outcomes(passed=1, skipped=3)
+    result.stdout.fnmatch_lines(["*left: 0*"])

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
+from builders import tool
+
+from pytest_tooleval.engine import runner
 from pytest_tooleval.engine.asking import received
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.gateway import ModelGateway
@@ -32,12 +35,7 @@ from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
 
-CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
 QUICK = RetryPolicy(base=0.001, longest=0.002)
-
-
-def tool(name: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": parameters or CITY}}
 
 
 WEATHER = tool("get_weather")
@@ -54,10 +52,6 @@ def case_of(*tools: dict[str, Any], **fields: Any) -> ResolvedCase:
     data = {"name": "suite", "tools": list(tools or (WEATHER,)), "test_cases": [case]}
     suite = Suite.model_validate(data)
     return resolve(suite, suite.test_cases[0])
-
-
-def call(name: str, arguments: object = "{}", id: object = "call_1") -> dict[str, Any]:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def says(*calls: object, content: object = None, **more: Any) -> dict[str, Any]:
@@ -99,7 +93,8 @@ class FakeClient:
 
 
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
-    """Make gateways talk to these clients, by the model's label."""
+    """Make gateways talk to these clients, by the model's label, and load none of their own."""
+    monkeypatch.setattr(runner, "load_client", lambda spec: None)
     monkeypatch.setattr(received, "make_client", lambda spec: clients[spec.label])
 
 

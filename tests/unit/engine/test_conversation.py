@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import call
+from builders import tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
@@ -28,11 +30,9 @@ from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import resolve
 
-from .fakes import call
 from .fakes import case_of
 from .fakes import held
 from .fakes import says
-from .fakes import tool
 
 BOOK, SEARCH, CHECK = tool("book"), tool("search"), tool("check")
 CHAIN: dict[str, Any] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import call
 
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.context import sampling_for
@@ -27,7 +28,6 @@ from pytest_tooleval.record.transcript import Reply
 from .fakes import WEATHER
 from .fakes import FakeClient
 from .fakes import Gateway
-from .fakes import call
 from .fakes import case_of
 from .fakes import gateway_to
 from .fakes import says

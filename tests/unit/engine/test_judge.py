@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from builders import call
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -17,7 +18,6 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
 
-from .fakes import call
 from .fakes import says
 
 RIGHT = {"reason": "It\nis.", "passed": True}

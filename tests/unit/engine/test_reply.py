@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import call
+from builders import tool
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +18,7 @@ from pytest_tooleval.engine.reply import read_run
 from pytest_tooleval.record.transcript import Reply
 
 from ..test_secrets import json_values
-from .fakes import call
 from .fakes import says
-from .fakes import tool
 
 NAMES = ["get_weather", "search"]
 

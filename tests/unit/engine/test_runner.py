@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import call
+from builders import tool
 
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL
@@ -22,11 +24,9 @@ from pytest_tooleval.record.calls import ToolCall
 
 from .fakes import QUICK
 from .fakes import FakeClient
-from .fakes import call
 from .fakes import case_of
 from .fakes import only
 from .fakes import says
-from .fakes import tool
 from .fakes import use_clients
 
 SPEC = ModelSpec("m")

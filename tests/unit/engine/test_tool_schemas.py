@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import pytest
+from builders import tool
 from mock_server import MockServer
 
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -16,7 +17,6 @@ from pytest_tooleval.errors import ModelError
 
 from .fakes import case_of
 from .fakes import only
-from .fakes import tool
 
 
 def days(schema: dict[str, Any], name: str = "get_weather") -> dict[str, Any]:

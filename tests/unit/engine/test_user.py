@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import call
+from builders import tool
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -14,11 +16,9 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
 
-from .fakes import call
 from .fakes import case_of
 from .fakes import held
 from .fakes import says
-from .fakes import tool
 
 SPEC = ModelSpec("ada", callable="x:y", sampling={"temperature": 0.7})
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from builders import result_of
+from builders import trial_of
 from msgspec import structs
-from records import result_of
-from records import trial_of
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison

@@ -38,7 +38,7 @@ def pragma(history: History, name: str) -> object:
 
 def test_the_store_has_a_version_and_is_in_wal_mode(history: History, keep: Keep) -> None:
     keep(1)
-    assert pragma(history, "user_version") == schema.VERSION == 10
+    assert pragma(history, "user_version") == schema.VERSION == 11
     assert pragma(history, "journal_mode") == "wal"
     assert pragma(history, "integrity_check") == "ok"
 
@@ -51,7 +51,7 @@ def test_after_each_transaction_the_file_is_whole(history: History, keep: Keep) 
     ]
 
 
-@pytest.mark.parametrize("version", [2, 9, 11])
+@pytest.mark.parametrize("version", [2, 10, 12])
 def test_a_store_of_another_version_is_refused_and_left_alone(
     history: History, keep: Keep, version: int
 ) -> None:
@@ -108,7 +108,7 @@ def test_text_that_is_not_utf8(history: History, keep: Keep) -> None:
     with closing(sqlite3.connect(history.path)) as connection, connection:
         connection.execute("UPDATE cases SET model = CAST(? AS TEXT)", (b"\x1b]0;x\xff",))
     with pytest.raises(ToolevalError, match=r"history\.db: Could not decode") as found:
-        history.runs()
+        history.trend("paris")
     assert str(found.value).isprintable()
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -18,15 +17,6 @@ from pytest_tooleval.suite.load import parse_suite
 
 CONVERTED = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 SUITES = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "irrelevance")
-
-
-def _public_files() -> Path | None:
-    """The data of the package bfcl-eval, or the folder that TOOLEVAL_BFCL_PUBLIC names."""
-    named = os.environ.get("TOOLEVAL_BFCL_PUBLIC")
-    spec = None if named else importlib.util.find_spec("bfcl_eval")
-    if spec is not None and spec.origin is not None:
-        named = str(Path(spec.origin).parent / "data")
-    return Path(named) if named else None
 
 
 def write(folder: Path, name: str, *lines: object) -> Path:
@@ -57,35 +47,6 @@ def problems(questions: Path, answers: Path | None = None) -> list[str]:
     with pytest.raises(SuiteError) as caught:
         bfcl_suite(questions, answers)
     return [str(problem).removeprefix(f"{questions}:") for problem in caught.value.problems]
-
-
-@pytest.mark.parametrize("category", SUITES)
-def test_public_files_become_the_suites_that_were_converted_by_hand(category: str) -> None:
-    public = _public_files()
-    file = CONVERTED / f"bfcl_{category}.tooleval.json"
-    if public is None or not file.is_file():
-        pytest.skip("no public BFCL files: install bfcl-eval or set TOOLEVAL_BFCL_PUBLIC")
-    questions = public / f"BFCL_v4_{category}.json"
-    made = bfcl_suite(questions, answers_beside(questions))
-    wanted = json.loads(file.read_text("utf-8"))
-    assert made["name"] == wanted["name"]
-    assert [json.dumps(case) for case in made["test_cases"]] == [
-        json.dumps(case) for case in wanted["test_cases"]
-    ]
-
-
-@pytest.mark.parametrize(
-    "category", ["live_multiple", "live_parallel", "live_parallel_multiple", "live_relevance"]
-)
-def test_the_other_public_files_become_valid_suites(category: str) -> None:
-    public = _public_files()
-    if public is None:
-        pytest.skip("no public BFCL files: install bfcl-eval or set TOOLEVAL_BFCL_PUBLIC")
-    questions = public / f"BFCL_v4_{category}.json"
-    made = bfcl_suite(questions, answers_beside(questions))
-    assert len(parse_suite(json.dumps(made)).test_cases) == len(
-        questions.read_text("utf-8").splitlines()
-    )
 
 
 @pytest.mark.parametrize("category", SUITES)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import CannotCompare
-from pytest_tooleval.jsonschemas import searches as regexes
-from pytest_tooleval.jsonschemas import validation as json_schema
+from pytest_tooleval.jsonschemas import patterns
 from pytest_tooleval.jsonschemas.validation import errors
 from pytest_tooleval.jsonschemas.validation import is_valid
+from pytest_tooleval.jsonschemas.validation import parameter_problem
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TYPES = st.sampled_from(["string", "number", "integer", "boolean", "null", "array", "object"])
@@ -102,6 +102,34 @@ def test_errors_are_short_lines_with_a_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("schema", "value", "problem"),
+    [
+        ({"type": "integer"}, 3, None),
+        (True, 3, None),
+        (False, 3, "False schema does not allow 3"),
+        ({"type": "integer"}, "3", 'expected type "integer"'),
+        ({"enum": ["c", "f"]}, "k", 'expected one of ["c", "f"]'),
+        ({"pattern": "^[cf]$"}, "k", "'k' does not match '^[cf]$'"),
+        ({"minimum": 0.1}, 0, "0 is less than the minimum of 0.1"),
+        ({"$ref": "#/$defs/n"}, "3", 'expected type "integer"'),
+        (
+            {"anyOf": [{"type": "null"}, {"items": {"$ref": "#/$defs/n"}}]},
+            [1, "3"],
+            '[1]: expected type "integer"',
+        ),
+        ({"properties": {"a b": {"type": "null"}}}, {"a b": 1}, '["a b"]: expected type "null"'),
+    ],
+)
+def test_the_best_reason_why_a_parameter_cannot_have_a_value(
+    schema: Any, value: Any, problem: str | None
+) -> None:
+    parameters = {"properties": {"x": schema}, "required": ["y"], "$defs": {"n": {"type": "integer"}}}
+
+    assert parameter_problem(parameters, "x", value) == problem
+    assert parameter_problem(parameters, "y", value) is None
+
+
+@pytest.mark.parametrize(
     ("schema", "value", "words"),
     [
         ({"pattern": "^(a|aa)*$"}, "a" * 60 + "b", "ran longer than"),
@@ -133,7 +161,7 @@ def test_errors_are_short_lines_with_a_place() -> None:
 def test_schemas_that_cannot_be_used(
     schema: Any, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regexes, "TIMEOUT_S", 0.1)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
     with pytest.raises(CannotCompare) as raised:
         is_valid(schema, value)
 
@@ -141,7 +169,7 @@ def test_schemas_that_cannot_be_used(
 
 
 def test_a_schema_that_multiplies_work_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_schema, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.2)
     defs: dict[str, Any] = {"d0": {"type": "string"}}
     for i in range(1, 40):
         ref = {"$ref": f"#/$defs/d{i - 1}"}

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import result_of
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from records import result_of
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.encoding import document_json

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from builders import as_json
+from builders import result_of
+from builders import trial_of
 from hypothesis import strategies as st
-from records import as_json
-from records import result_of
-from records import trial_of
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison

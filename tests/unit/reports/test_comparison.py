@@ -8,7 +8,7 @@ import msgspec
 
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.reports import comparison as text
-from pytest_tooleval.reports.tables import aligned
+from pytest_tooleval.reports.aligned import aligned
 
 
 def render_comparison(made: dict[str, Any]) -> list[str]:
@@ -126,7 +126,7 @@ def test_long_lists_are_cut() -> None:
     lines = render_comparison(comparison(model(), removed=cases, renamed=renamed))
     assert lines.count("  and 30 more") == 1
     assert lines[lines.index("50 removed:") + 20 :][:2] == ["  s :: case-19", "  and 30 more"]
-    assert "  t :: old -> s :: case-19" in lines
+    assert "  s :: case-19  was t :: old" in lines
 
 
 def test_nothing_to_compare() -> None:

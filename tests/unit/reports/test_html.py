@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from builders import as_json
 from doors.page.documents import EVIL
 from doors.page.documents import hostile_document
 from doors.page.documents import hostile_trends
 from doors.page.documents import rich_document
 from doors.page.documents import trends
-from records import as_json
 
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.reports.html import PAGE
@@ -82,7 +82,7 @@ def test_the_whole_document_is_in_it() -> None:
     rows = [row for block in blocks for row in block]
     assert rows == as_json(document.cases)
     assert [len(block) for block in blocks] == [head["together"], 12 - head["together"]]
-    assert head["document"] == as_json(document.rows())
+    assert as_json(document.rows()).items() <= head["document"].items()
     assert head["trends"] == as_json(trends())
     trial = head["document"]["cases"][0]["trials"][0]
     assert rows[0]["trials"][0].keys() - trial.keys() == {"transcript"}

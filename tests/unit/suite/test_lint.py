@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.jsonschemas import patterns
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.load import parse_document
@@ -204,8 +205,9 @@ def test_a_reference_is_followed() -> None:
     assert "expected one of" in found["test_cases[0].expected_params.day"]
 
 
-def test_patterns_are_left_to_scoring() -> None:
-    schema = {"type": "string", "pattern": "^(a+)+$"}
+def test_a_pattern_that_takes_too_long_is_left_to_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
+    schema = {"type": "string", "pattern": "^(a|aa)*$"}
     parameters = {"properties": {"day": schema}}
     found = warnings(
         {"expected_params": {"day": "a" * 60 + "!"}}, tools=[tool("get_weather", parameters)]

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.schema import SCHEMA_ID
+from pytest_tooleval.suite.model import SCHEMA_ID
 from pytest_tooleval.suite.schema import suite_schema
 
 ROOT = Path(__file__).parents[3]

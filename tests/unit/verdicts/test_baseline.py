@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import as_json
 from hypothesis import given
 from hypothesis import strategies as st
-from records import as_json
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import result_of
 from hypothesis import given
 from hypothesis import strategies as st
-from records import result_of
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.endings import NoAnswer
@@ -73,6 +73,42 @@ def test_every_thresholded_metric_must_reach_its_threshold() -> None:
     scores = {"overall": 0.8, "tool_selection": 1.0, "parameter_accuracy": 0.5}
     thresholds = {"overall": 0.8, "tool_selection": 1.0, "parameter_accuracy": 0.6}
     assert missed_thresholds(scores, thresholds) == {"parameter_accuracy": (0.5, 0.6)}
+
+
+Thresholds = dict[str, float | None]
+# Thresholds of the suite, the case and the command line, and whether a right tool with wrong parameters
+# passes.
+NARROWEST: list[tuple[Thresholds, Thresholds, Thresholds, bool]] = [
+    ({}, {}, {}, False),
+    ({"overall": 0.6}, {}, {}, True),
+    ({"overall": 0.61}, {}, {}, False),
+    ({"tool_selection": 1.0}, {}, {}, False),
+    ({"tool_selection": 1.0, "overall": None}, {}, {}, True),
+    ({"overall": 0.5, "parameter_accuracy": 1.0}, {}, {}, False),
+    ({}, {"overall": 0.6}, {}, True),
+    ({"overall": 0.1}, {"overall": 1.0}, {}, False),
+    ({"parameter_accuracy": 1.0}, {"overall": 0.5}, {}, False),
+    ({"overall": None, "tool_selection": 1.0}, {"overall": 1.0}, {}, False),
+    ({"overall": 0.1}, {"overall": 0.1}, {"overall": 0.9}, False),
+    ({}, {}, {"overall": 0.0}, True),
+    ({"overall": 1.0}, {}, {"overall": 0.6}, True),
+    ({}, {}, {"tool_selection": 1.0}, False),
+    ({}, {}, {"tool_selection": 1.0, "overall": None}, True),
+    ({}, {}, {"tool_selection": 1.0, "overall": 0.6}, True),
+    ({}, {}, {"tool_selection": 1.0, "parameter_accuracy": 0.5}, False),
+]
+
+
+@pytest.mark.parametrize(("suite", "case", "typed", "passes"), NARROWEST)
+def test_the_narrowest_threshold_holds(
+    suite: Thresholds, case: Thresholds, typed: Thresholds, *, passes: bool
+) -> None:
+    one = TestCase.model_validate({"prompt": "p", "expected_tool": "a", "thresholds": case})
+    whole = Suite(name="s", thresholds=suite, tools=[], test_cases=[one])
+    found = resolve(whole, one, Overrides(thresholds=typed or None))
+    trials = [trial("wrong", overall=0.6, tool_selection=1.0, parameter_accuracy=0.0)]
+    outcome = judge(trials, Standard(found.thresholds, found.limits))[0]
+    assert (outcome == "passed") is passes
 
 
 def test_rounding_of_floats_does_not_fail_a_case() -> None:
@@ -142,6 +178,33 @@ def test_a_trial_without_answer_is_an_error_and_in_no_mean(position: int) -> Non
 
 def test_nothing_but_errors_has_no_scores() -> None:
     assert judged([FAILED]) == ("error", {}, "no answer within 5 s")
+
+
+P, F, E = trial(overall=1.0), trial("wrong", overall=0.6), FAILED
+
+
+@pytest.mark.parametrize(
+    ("rule", "trials", "outcome"),
+    [
+        ("mean", [P, P, F], "failed"),
+        ("mean", [E, F, F], "error"),
+        ("all", [P, P, P], "passed"),
+        ("all", [P, P, F], "failed"),
+        ("any", [F, F, P], "passed"),
+        ("any", [F, F, F], "failed"),
+        ("2/3", [P, F, P], "passed"),
+        ("2/3", [P, F, F], "failed"),
+        # Trials without an answer make an error only where the verdict hangs on them.
+        ("any", [E, F, P], "passed"),
+        ("any", [E, F, F], "error"),
+        ("all", [E, F, P], "failed"),
+        ("all", [E, P, P], "error"),
+        ("2/3", [E, P, P], "passed"),
+        ("2/3", [E, P, F], "error"),
+    ],
+)
+def test_the_rule_makes_the_verdict(rule: str, trials: list[TrialResult], outcome: str) -> None:
+    assert judged(trials, rule=rule)[0] == outcome
 
 
 @pytest.mark.parametrize("score", [0.994999, 0.9999])

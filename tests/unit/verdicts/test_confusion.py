@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from builders import result_of
 from hypothesis import given
 from hypothesis import strategies as st
-from records import result_of
 
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.confusion import ToolFigures

@@ -1,13 +1,16 @@
-"""Gates on amounts and errors."""
+"""Gates: the verdict of each over cases, and its message in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
-from records import result_of
+import pytest
+from builders import result_of
 
-from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
@@ -15,65 +18,193 @@ from pytest_tooleval.verdicts.gates import judge_gates
 from pytest_tooleval.verdicts.rules import read_rule
 
 _number = count()
+_NO_ANSWER = TrialResult(error=TrialError("timeout", "no answer"))
 
 
 def case(
-    model: str, *costs: float | None, outcome: Outcome = "passed", tags: Sequence[str] = ()
-) -> CaseResult:
-    trials = [TrialResult(cost_usd=cost, calls_made=2) for cost in costs]
-    trials.append(TrialResult(error=TrialError("timeout", "no answer")))
+    overall: float | None = 1.0, passes: str = "", costs: Sequence[float | None] = (), **fields: Any
+) -> CaseRow:
+    """A case with these scores, whose trials passed (`P`), failed (`F`) or have no answer (`-`)."""
+    outcome: Outcome = "passed" if overall == 1 else "failed"
+    passes = passes or outcome[0].upper()
+    answered = [TrialResult(passed=each == "P", calls_made=2) for each in passes if each != "-"]
+    trials = [TrialResult(cost_usd=cost, calls_made=2) for cost in costs] if costs else answered
     name = f"c{next(_number)}"
-    return result_of(
-        nodeid=f"s::{name}[{model}]",
-        suite="s",
-        case=name,
-        model=model,
-        outcome=outcome,
-        tags=tuple(tags),
-        scores={"overall": 1.0},
-        trials=tuple(trials),
-    )
+    given = {"case": name, "model": "agent", "suite": "Weather", "file": "w.json", "outcome": outcome}
+    scores = {"overall": overall, "tool_selection": 1.0, "parameter_accuracy": float(overall == 1)}
+    whole = (*trials, *[_NO_ANSWER] * (passes.count("-") + bool(costs)))
+    return result_of(**{**given, "scores": scores, "trials": whole, **fields})
 
 
-def judged(cases: Sequence[CaseResult], *texts: str) -> list[tuple[str | None, str, str]]:
-    rules = [read_rule(text, over=True) for text in texts]
-    return [(gate.model, gate.verdict, gate.message) for gate in judge_gates(cases, rules)]
+def error(**fields: Any) -> CaseRow:
+    return case(None, "-", outcome="error", scores={}, **fields)
 
 
-def test_the_mean_over_the_answered_trials_of_each_model_decides() -> None:
-    cases = [case("cheap", 0.01, 0.03), case("dear", 0.02, 0.04), case("unknown", None)]
-    costs = judged(cases, "cost_usd=0.02", "calls=2")
-    assert [each[:2] for each in costs] == [
-        ("cheap", "passed"),
-        ("dear", "failed"),
-        ("unknown", "failed"),
-        *((model, "passed") for model in ("cheap", "dear", "unknown")),
-    ]
-    message = "cost_usd of dear: 0.03 on average over 2 trials, at most 0.02 allowed"
-    assert costs[1][2] == message
-    assert "unknown for 1 of 1 trial" in costs[2][2]
+def judged(
+    cases: Sequence[CaseRow], *rules: str, confidence: float | None = None, strict: bool = False
+) -> list[Gate]:
+    """Rules that begin with `over` are of --tooleval-fail-over."""
+    read = [read_rule(rule.removeprefix("over "), over=rule.startswith("over ")) for rule in rules]
+    return judge_gates(cases, read, confidence, strict=strict)
 
 
-def test_amounts_and_errors_have_the_scopes_of_metrics() -> None:
-    cases = [case("a", 1.0), case("a", 9.0, tags=("slow",)), case("b", 9.0), case("b", outcome="error")]
-    assert [each[1:] for each in judged(cases, "tag=slow:cost_usd=5", "model=a:cost_usd=5")] == [
-        ("failed", "cost_usd of a, tag slow: 9 on average over 1 trial, at most 5 allowed"),
-        ("passed", "cost_usd of a: 5 on average over 2 trials, at most 5 allowed"),
-    ]
-    assert [each[::2] for each in judged(cases, "errors=50%", "errors=0.2")] == [
-        ("a", "errors of a: 0 of 2 cases without an answer, 50% allowed"),
-        ("b", "errors of b: 1 of 2 cases without an answer, 50% allowed"),
-        ("a", "errors of a: 0 of 2 cases without an answer, 20% allowed"),
-        ("b", "errors of b: 1 of 2 cases without an answer, 20% allowed"),
-    ]
+# Two right cases and one with 0.6: a mean of 0.87, two thirds passed.
+THREE = [case(tags=("smoke",), suite_cases=3), case(0.6, suite_cases=3), case(suite_cases=3)]
+BROKEN = [case(), case(), error()]
+MANY = [case(suite_cases=8) for _ in range(3)]
+WEIGHTED = [case(weight=3), case(0.6), case()]
+FEATHERS = [case(weight=1e-170), case(0.6, weight=1e-170)]
+SEVERAL = [case(passes="PPP", suite_cases=3), case(suite_cases=3), case(suite_cases=3)]
+SILENT = [case(passes="PP-"), case(passes="P-")]
+
+GATES: list[tuple[list[CaseRow], str, str, str]] = [
+    (THREE, "0.7", "failed", "0.67 < 0.70, over 3 cases"),
+    (THREE, "0.66", "passed", "0.67 >= 0.66, over 3 cases"),
+    (THREE, "0.6666", "passed", "0.67 >= 0.67, over 3 cases"),
+    (THREE, "0.667", "failed", "0.6667 < 0.6670, over 3 cases"),
+    (THREE, "overall=0.8", "passed", "0.87 >= 0.80, over 3 cases"),
+    (THREE, "overall=0.9", "failed", "0.87 < 0.90, over 3 cases"),
+    (THREE, "tool_selection=1", "passed", "1.00 >= 1.00, over 3 cases"),
+    (THREE, "parameter_accuracy=0.7", "failed", "0.67 < 0.70, over 3 cases"),
+    (THREE, "pass^1=0.6", "passed", "0.67 >= 0.60, over 3 cases"),
+    (THREE, "pass@1=0.7", "failed", "0.67 < 0.70, over 3 cases"),
+    (THREE, "suite:overall=0.9", "failed", "0.87 < 0.90, over 3 cases"),
+    (THREE, "suite=Weather:0.6", "passed", "0.67 >= 0.60, over 3 cases"),
+    (THREE, "tag:overall=1", "passed", "1.00 >= 1.00, over 1 case"),
+    (THREE, "tag=smoke:1", "passed", "1.00 >= 1.00, over 1 case"),
+    (THREE, "model=agent:overall=0.9", "failed", "0.87 < 0.90, over 3 cases"),
+    (THREE, "unheard_of=0.1", "failed", "no case has a value, over 0 of 3 cases"),
+    (MANY, "0.9", "passed", "1.00 >= 0.90, over 3 of 8 cases"),
+    # A group of no case fails.
+    (THREE, "tag=zzz:0.9", "failed", "no case of tag zzz was evaluated, needs 0.9"),
+    ([], "suite:0.9", "failed", "no case of any suite was evaluated, needs 0.9"),
+    ([], "over cost_usd=1", "failed", "no case of any model was evaluated"),
+    ([case(outcome="skipped"), case(model="")], "0", "failed",
+     "no case of any model was evaluated, needs 0"),
+    # Weights, and numbers of trials.
+    (WEIGHTED, "0.7", "passed", "0.80 >= 0.70, over 3 cases, of which 2 passed (cases have weights)"),
+    (WEIGHTED, "overall=0.7", "passed", "0.92 >= 0.70, over 3 cases"),
+    (FEATHERS, "overall=0.7", "passed", "0.80 >= 0.70, over 2 cases"),
+    (SEVERAL, "overall=0.9", "passed", "1.00 >= 0.90, over 3 cases (5 trials)"),
+    (SEVERAL, "pass^3=0.9", "failed",
+     "1.00 >= 0.90, over 1 of 3 cases (3 trials); 2 cases had fewer trials than pass^3 needs"),
+    ([case(passes="PPF", overall=0.6)], "pass^2=0.4", "failed", "0.33 < 0.40, over 1 case (3 trials)"),
+    ([case(passes="PPF", overall=0.6)], "pass@2=0.4", "passed", "1.00 >= 0.40, over 1 case (3 trials)"),
+    # What has no answer.
+    (SILENT, "overall=0.5", "passed",
+     "1.00 >= 0.50, over 2 cases (3 trials); 2 trials without an answer"),
+    (BROKEN, "overall=0.5", "failed",
+     "1.00 >= 0.50, over 2 cases; 1 case without an answer, more than --tooleval-fail-over=errors "
+     "allows"),
+    (BROKEN, "over errors=1", "passed", "1 of 3 cases without an answer, 1 allowed"),
+    (BROKEN, "over errors=0", "failed", "1 of 3 cases without an answer, 0 allowed"),
+    (BROKEN, "over errors=50%", "passed", "1 of 3 cases without an answer, 50% allowed"),
+    (BROKEN, "over errors=0.2", "failed", "1 of 3 cases without an answer, 20% allowed"),
+    ([error()], "0.5", "failed",
+     "no case has a value, over 0 cases; 1 case without an answer, more than "
+     "--tooleval-fail-over=errors allows"),
+    # Amounts are of answered trials.
+    ([case(costs=[0.01, 0.03])], "over cost_usd=0.02", "passed",
+     "0.02 on average over 2 trials, at most 0.02 allowed"),
+    ([case(costs=[0.02, 0.04])], "over cost_usd=0.02", "failed",
+     "0.03 on average over 2 trials, at most 0.02 allowed"),
+    ([case(costs=[None])], "over cost_usd=9", "failed",
+     "unknown for 1 of 1 trial, at most 9 allowed"),
+    ([case(costs=[None, 1.0])], "over cost_usd=9", "failed",
+     "unknown for 1 of 2 trials, at most 9 allowed"),
+    ([case(costs=[None])], "over calls=2", "passed", "2 on average over 1 trial, at most 2 allowed"),
+    ([error()], "over calls=2", "failed", "no trial has an answer, at most 2 allowed"),
+    ([case(costs=[1.0]), case(costs=[9.0], tags=("slow",))], "over tag=slow:cost_usd=5", "failed",
+     "9 on average over 1 trial, at most 5 allowed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cases", "rule", "verdict", "message"), GATES)
+def test_a_verdict_and_its_words(cases: list[CaseRow], rule: str, verdict: str, message: str) -> None:
+    (gate,) = judged(cases, rule)
+    assert (gate.verdict, gate.message) == (verdict, f"{gate.name}: {message}")
+    assert gate.failed is (verdict == "failed")
+    assert gate.kind == ("fail_over" if rule.startswith("over ") else "fail_under")
+
+
+WRONG_IN_ALL = [*[case(0.6, "FFFFF") for _ in range(4)], *[case(passes="PPPPP") for _ in range(9)]]
+HALF = [*[case(0.6) for _ in range(12)], *[case() for _ in range(12)]]
+NOISY = [case(0.4, "PPFFF") if number % 2 else case(0.8, "PPPPF") for number in range(20)]
+OPEN = "; about 32 more cases like these would decide"
+FATAL, NOT_FATAL = (
+    " (fatal, because of --tooleval-fail-inconclusive)",
+    " (not fatal; --tooleval-fail-inconclusive makes it so)",
+)
+SURE: list[tuple[list[CaseRow], str, str, str]] = [
+    (THREE, "tool_selection=0.9", "inconclusive",
+     f"1.00 (0.44 to 1.00 at 95%) needs 0.90, over 3 cases, 1 of which FAILED{OPEN}"),
+    (MANY, "pass^1=0.9", "inconclusive",
+     f"1.00 (0.44 to 1.00 at 95%) needs 0.90, over 3 of 8 cases{OPEN}"),
+    ([case(0.6) for _ in range(5)], "parameter_accuracy=0.9", "failed",
+     "0.00 (0.00 to 0.43 at 95%) < 0.90, over 5 cases"),
+    ([case() for _ in range(40)], "0.9", "passed", "1.00 (0.91 to 1.00 at 95%) >= 0.90, over 40 cases"),
+    (THREE, "tag=smoke:1", "passed", "1.00 >= 1.00, over 1 case"),  # no interval reaches 1
+    (WRONG_IN_ALL, "0.85", "inconclusive",
+     "0.69 (0.42 to 0.87 at 95%) needs 0.85, over 13 cases (65 trials), 4 of which FAILED IN EVERY TRIAL"
+     "; about 7 more cases like these would decide"),
+    (WRONG_IN_ALL, "pass^2=0.85", "inconclusive",
+     "0.69 (0.42 to 0.87 at 95%) needs 0.85, over 13 cases (65 trials), 4 of which FAILED IN EVERY TRIAL"
+     "; about 7 more cases like these would decide"),
+    ([case(0.5, "PF") for _ in range(9)], "overall=0.5", "inconclusive",
+     "0.50 (0.42 to 0.58 at 95%) needs 0.50, over 9 cases (18 trials); too close to decide"),
+    (HALF, "overall=0.75", "inconclusive",
+     "0.80 (0.70 to 0.87 at 95%) needs 0.75, over 24 cases, 12 of which FAILED; at least 8 more trials "
+     "of each case, or about 60 more cases like these would decide"),
+    (HALF, "0.45", "inconclusive",
+     "0.50 (0.31 to 0.69 at 95%) needs 0.45, over 24 cases, 12 of which FAILED; about 357 more cases "
+     "like these would decide"),
+    (NOISY, "pass^1=0.55", "inconclusive",
+     "0.60 (0.50 to 0.69 at 95%) needs 0.55, over 20 cases (100 trials); about 52 more trials of each "
+     "case, or about 55 more cases like these would decide"),
+    (NOISY, "pass^2=0.3", "inconclusive",
+     "0.35 (0.25 to 0.47 at 95%) needs 0.30, over 20 cases (100 trials); about 78 more cases like "
+     "these would decide"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cases", "rule", "verdict", "message"), SURE)
+def test_a_verdict_by_the_interval(cases: list[CaseRow], rule: str, verdict: str, message: str) -> None:
+    (gate,) = judged(cases, rule, confidence=0.95)
+    (strict,) = judged(cases, rule, confidence=0.95, strict=True)
+    end = (NOT_FATAL, FATAL) if verdict == "inconclusive" else ("", "")
+    assert (gate.verdict, gate.message) == (verdict, f"{gate.name}: {message}{end[0]}")
+    assert (strict.verdict, strict.message) == (verdict, f"{gate.name}: {message}{end[1]}")
+    assert (gate.failed, strict.failed) == (verdict == "failed", verdict != "passed")
+    assert gate.confidence == (None if rule.endswith(":1") else 0.95)
+
+
+def test_a_gate_is_named_for_what_it_judges() -> None:
+    """Each model and suite apart; suites of one name are told apart by their files."""
+    cases = [*THREE, case(0.6, file="below/w.json"), case(0.6, model="other", tags=("smoke",))]
+    rules = ("overall=0.8", "suite:overall=0.8", "tag=smoke:overall=0.8", "model=other:overall=0.8")
+    gates = {gate.name: gate for gate in judged(cases, *rules)}
+    assert {name: gate.verdict for name, gate in gates.items()} == {
+        "overall of agent": "passed",
+        "overall of other": "failed",
+        "overall of agent, suite Weather (w.json)": "passed",
+        "overall of agent, suite Weather (below/w.json)": "failed",
+        "overall of other, suite Weather (w.json)": "failed",
+        "overall of agent, tag smoke": "passed",
+        "overall of other, tag smoke": "failed",
+    }
+    below = gates["overall of agent, suite Weather (below/w.json)"]
+    assert (below.model, below.scope, below.of) == ("agent", "suite", "Weather")
+    (alone,) = judged(THREE, "suite:overall=0.8")
+    assert alone.name == "overall of agent, suite Weather"
 
 
 def test_errors_are_allowed_where_a_gate_allows_them() -> None:
-    cases = [case("a", 1.0), case("a", outcome="error"), case("b", 1.0), case("b", outcome="error")]
-    rules = [read_rule("overall=0", over=False), read_rule("model=a:errors=1", over=True)]
-    verdicts = {gate.name: gate.verdict for gate in judge_gates(cases, rules)}
-    assert verdicts == {
-        "overall of a": "passed",
+    cases = [case(), error(), case(model="b"), error(model="b")]
+    gates = judged(cases, "overall=0", "over model=agent:errors=1")
+    assert {gate.name: gate.verdict for gate in gates} == {
+        "overall of agent": "passed",
         "overall of b": "failed",
-        "errors of a": "passed",
+        "errors of agent": "passed",
     }
+    (share,) = judged([*BROKEN, case(0.6)], "over errors=30%")
+    assert (share.needed, share.value, share.cases, share.errors) == (1, 1, 4, 1)

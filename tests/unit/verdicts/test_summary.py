@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from builders import result_of
+from builders import trial_of
 from hypothesis import given
 from hypothesis import strategies as st
-from records import result_of
-from records import trial_of
 
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import Outcome

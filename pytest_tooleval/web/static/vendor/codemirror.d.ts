@@ -1,4 +1,4 @@
-// As much of CodeMirror's types as json-editor.js needs to be checked.
+// As much of CodeMirror's types as our scripts need to be checked.
 type Extension = unknown;
 type Made = (...given: any[]) => Extension;
 export const autocompletion: Made, bracketMatching: Made, closeBrackets: Made, drawSelection: Made, highlightActiveLine: Made,
@@ -11,12 +11,30 @@ export const indentUnit: { of(unit: string): Extension };
 export const keymap: { of(bindings: object[]): Extension };
 export const HighlightStyle: { define(rules: object[]): unknown };
 export const tags: Record<"propertyName" | "string" | "number" | "bool" | "null", unknown>;
+export interface Node {
+  name: string;
+  from: number;
+  to: number;
+  parent: Node | null;
+  firstChild: Node | null;
+  lastChild: Node | null;
+  nextSibling: Node | null;
+}
+export interface Tree {
+  topNode: Node;
+  resolveInner(at: number, side: -1 | 0 | 1): Node;
+}
+export class TreeFragment {
+  static addTree(tree: Tree): TreeFragment[];
+  static applyChanges(fragments: TreeFragment[], changes: { fromA: number; toA: number; fromB: number; toB: number }[]): TreeFragment[];
+}
+export const jsonLanguage: { parser: { parse(text: string, unchanged?: TreeFragment[]): Tree } };
 export function startCompletion(view: EditorView): boolean;
 export function setDiagnostics(state: EditorState, found: object[]): object;
 export class EditorState {
   static create(config: { doc: string; extensions: Extension[] }): EditorState;
   static readOnly: { of(isReadOnly: boolean): Extension };
-  doc: { length: number; toString(): string };
+  doc: { lines: number; line(number: number): { from: number; text: string }; toString(): string };
 }
 export class EditorView {
   constructor(config: { parent: ShadowRoot; root: ShadowRoot });

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import call
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
@@ -21,7 +22,6 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from ..fakes import call
 from ..fakes import says
 
 SPEC = ModelSpec("m", model="openai/gpt", api_base="http://localhost:1/v1")

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from builders import call
 from mock_server import MockServer
 from mock_server import call_message
 from mock_server import http
@@ -39,7 +40,6 @@ from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from ..fakes import call
 from ..fakes import case_of
 from ..fakes import only
 from .asking import KEY

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from builders import tool
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,18 +16,15 @@ from pytest_tooleval.engine.clients.lexical import lexical_message
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
 
-def tool(name: str, description: str, required: str = "", **properties: Any) -> dict[str, Any]:
+def described(name: str, description: str, required: str = "", **properties: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": required.split()}
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema},
-    }
+    return tool(name, schema, description=description)
 
 
 UNITS = {"type": "string", "enum": ["celsius", "fahrenheit"]}
 TOOLS = [
-    tool("get_weather", "Get current weather for a city", "city", city=TEXT, units=UNITS),
-    tool(
+    described("get_weather", "Get current weather for a city", "city", city=TEXT, units=UNITS),
+    described(
         "book_table",
         "Book a table in a restaurant",
         "restaurant party_size date",
@@ -34,7 +32,7 @@ TOOLS = [
         party_size=WHOLE,
         date=TEXT,
     ),
-    tool(
+    described(
         "convert_currency",
         "Convert money between currencies",
         "amount from_currency to_currency",
@@ -140,4 +138,4 @@ def test_no_prompt_raises(prompt: str) -> None:
 
 
 def test_schemas_of_true() -> None:
-    assert ask("Go to Rome", [tool("go", "Go", "to", to=True)]) == ("go", {"to": "Rome"})
+    assert ask("Go to Rome", [described("go", "Go", "to", to=True)]) == ("go", {"to": "Rome"})

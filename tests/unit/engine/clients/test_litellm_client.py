@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import tool
 from mock_server import MockServer
 from mock_server import http
 
@@ -30,7 +31,6 @@ from pytest_tooleval.record.transcript import Reply
 from ..fakes import WEATHER
 from ..fakes import case_of
 from ..fakes import held
-from ..fakes import tool
 from .asking import KEY
 from .asking import REQUEST
 from .asking import ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import call
 from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -16,7 +17,6 @@ from pytest_tooleval.engine.models.traits import needs_responses
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from ..fakes import call
 from .asking import REQUEST
 from .asking import USER
 from .asking import ask

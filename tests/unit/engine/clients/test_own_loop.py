@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import tool
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.replay import first_missing
@@ -27,7 +28,6 @@ from pytest_tooleval.suite.model import ResolvedCase
 
 from ..fakes import case_of
 from ..fakes import only
-from ..fakes import tool
 
 AGENT = """
 import asyncio, json, pathlib, time

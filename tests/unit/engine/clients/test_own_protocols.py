@@ -9,6 +9,8 @@ import json
 from typing import Any
 
 import pytest
+from builders import call
+from builders import tool
 from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -17,8 +19,6 @@ from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from ..fakes import call
-from ..fakes import tool
 from .asking import CLAUDE
 from .asking import GEMINI
 from .asking import RESPONSES

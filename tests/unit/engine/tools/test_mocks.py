@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from builders import tool
+
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.tools.mocks import Mocks
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.suite.model import ResolvedCase
 
 from ..fakes import case_of
-from ..fakes import tool
 
 
 class Box:

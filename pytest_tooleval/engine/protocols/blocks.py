@@ -1,0 +1,102 @@
+"""Content blocks of Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ...record.untrusted import as_list
+from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
+from ...record.untrusted import objects_in
+from .builder import ChatBuilder
+
+Block = Mapping[str, Any]
+
+_RESULT = "_tool_result"
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_THOUGHTS = ("thinking", "redacted_thinking")
+# Blocks that hold neither a call nor an answer.
+_SILENT = (*_THOUGHTS, "compaction", "container_upload", "fallback")
+_SEARCH = "tool_search"
+_PROGRAM = "code_execution"
+
+
+def has_blocks(message: Mapping[str, Any]) -> bool:
+    """Whether the content of a message has blocks that the chat API lacks."""
+    kinds = [as_text(part.get("type")) for part in objects_in(message.get("content"))]
+    return any(kind in (*_CALLS, *_SILENT, "tool_result") or kind.endswith(_RESULT) for kind in kinds)
+
+
+def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
+    """Read a message of the Messages API: its tools' answers, and what the model or the user says."""
+    rest = []
+    for part in as_list(message.get("content")):
+        block = as_mapping(part)
+        if block.get("type") == "tool_result":
+            is_error = True if block.get("is_error") is True else None
+            chat.answer(block.get("tool_use_id"), _content(block.get("content")), is_error=is_error)
+        else:
+            rest.append(part)
+    if message.get("role") != "assistant":
+        if rest:
+            chat.add({**message, "content": rest})
+        return
+    chat.add({"role": "assistant"})
+    for block in objects_in(rest):
+        _read(chat, block)
+    # Its fields say how it ended.
+    last = chat.reply() or chat.messages[-1]
+    last |= {key: value for key, value in message.items() if key not in ("role", "content")}
+
+
+def _read(chat: ChatBuilder, block: Block) -> None:
+    """Read a block of a reply."""
+    kind = as_text(block.get("type"))
+    if kind == "text":
+        chat.say(as_text(block.get("text")))
+    elif kind in _CALLS:
+        read_call(chat, block)
+    elif kind.endswith(_RESULT):
+        read_result(chat, block, kind.removesuffix(_RESULT), block.get("tool_use_id"))
+    elif kind not in _SILENT:
+        chat.keep(block)
+
+
+def read_call(chat: ChatBuilder, block: Block) -> None:
+    """Read a call of a function, or of one of the provider's own tools."""
+    id, name, given = block.get("id"), as_text(block.get("name")), block.get("input")
+    if block.get("type") == "server_tool_use" and name.startswith(_SEARCH):
+        chat.search(id, given)
+    elif block.get("type") == "server_tool_use" and name == _PROGRAM:
+        chat.program(id, as_mapping(given).get("code"))
+    else:
+        chat.call(id, name, given, caller=block.get("caller"))
+
+
+def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
+    """Read the answer to a call of the provider's own `tool`."""
+    content = block.get("content")
+    if tool.startswith(_SEARCH):
+        chat.found(id, _references(as_mapping(content).get("tool_references")))
+    elif tool == _PROGRAM:
+        chat.result(id, as_mapping(content).get("stdout", content))
+    else:
+        error = (
+            as_text(as_mapping(content).get("type")).endswith("_error") or block.get("is_error") is True
+        )
+        chat.answer(id, _content(content), is_error=error or None)
+
+
+def _references(blocks: object) -> Sequence[str]:
+    return [as_text(each.get("tool_name")) for each in objects_in(blocks)]
+
+
+def _content(content: object) -> object:
+    """The content of an answer, with the names of the tools that it loads as text."""
+    if not isinstance(content, list):
+        return content
+    names = _references([part for part in objects_in(content) if part.get("type") == "tool_reference"])
+    rest = [part for part in content if as_mapping(part).get("type") != "tool_reference"]
+    return [*rest, {"type": "text", "text": ", ".join(names)}] if names else content

@@ -1,0 +1,166 @@
+"""Builds chat messages from the items, blocks or parts of other APIs.
+
+A reply may have three fields that the chat API lacks:
+
+- `tool_searches`: `[{"id", "arguments", "tools"}]`, with the names of the tools found, null if unknown;
+- `programs`: `[{"id", "code", "result"}]`, code that the provider ran, and that may have made calls;
+- `unread`: items of types that are not known here, as they came.
+
+A call that a program made keeps its `caller` as the provider wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ...record.untrusted import as_text
+
+Message = dict[str, Any]
+
+SEARCHES = "tool_searches"
+PROGRAMS = "programs"
+UNREAD = "unread"
+EXTENSIONS = (SEARCHES, PROGRAMS, UNREAD)
+
+
+class ChatBuilder:
+    """The messages so far."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self._searches: dict[object, dict[str, Any]] = {}
+        self._programs: dict[object, dict[str, Any]] = {}
+
+    def add(self, message: Any) -> None:
+        """Add a chat message. The text of a reply joins the searches and programs before it."""
+        last = self.reply()
+        if last is not None and _role(message) == "assistant" and _only_runs(last):
+            last |= {key: value for key, value in message.items() if value is not None}
+        else:
+            self.messages.append(dict(message) if isinstance(message, Mapping) else message)
+
+    def say(self, text: str) -> None:
+        """Add text to the current reply."""
+        reply = self._current()
+        reply["content"] = (reply.get("content") or "") + text
+
+    def call(
+        self,
+        id: object,
+        name: object,
+        arguments: object,
+        *,
+        caller: object = None,
+        namespace: object = None,
+        custom: bool = False,
+    ) -> None:
+        """Add a call to the current reply; `arguments` of a custom tool are its text."""
+        whole = f"{namespace}.{as_text(name)}" if namespace else as_text(name)
+        if custom:
+            call: dict[str, Any] = {
+                "id": id,
+                "type": "custom",
+                "custom": {"name": whole, "input": arguments},
+            }
+        else:
+            text = (
+                json.dumps(arguments, ensure_ascii=False)
+                if isinstance(arguments, Mapping)
+                else arguments
+            )
+            call = {"id": id, "type": "function", "function": {"name": whole, "arguments": text}}
+        if isinstance(caller, Mapping) and caller.get("type") != "direct":
+            call["caller"] = dict(caller)
+        reply = self._current()
+        reply["tool_calls"] = [*(reply.get("tool_calls") or ()), call]
+
+    def answer(self, id: object, content: object, **fields: object) -> Message:
+        """Add a tool's answer to a call, with the `fields` that say what became of it."""
+        known = {name: value for name, value in fields.items() if value is not None}
+        message = {"role": "tool", "tool_call_id": id, "content": as_content(content), **known}
+        self.messages.append(message)
+        return message
+
+    def search(self, id: object, arguments: object) -> None:
+        """Add a search for tools."""
+        search = {"id": id, "arguments": arguments, "tools": None}
+        self._searches[id] = search
+        self._extend(SEARCHES, search)
+
+    def found(self, id: object, names: Sequence[str]) -> None:
+        """Say which tools a search found; without its id, the last search."""
+        search = self._searches.get(id) or next(reversed(self._searches.values()), None)
+        if search is None:
+            self.search(id, None)
+            search = self._searches[id]
+        search["tools"] = [*(search["tools"] or ()), *names]
+
+    def program(self, id: object, code: object) -> None:
+        """Add code that the provider runs."""
+        program = {"id": id, "code": code, "result": None}
+        self._programs[id] = program
+        self._extend(PROGRAMS, program)
+
+    def result(self, id: object, result: object) -> None:
+        """Say what a program returned."""
+        program = self._programs.get(id) or next(reversed(self._programs.values()), None)
+        if program is not None:
+            program["result"] = result
+
+    def keep(self, item: Mapping[str, Any]) -> None:
+        """Keep an item of an unknown type with the last message."""
+        last = (
+            self.messages[-1]
+            if self.messages and isinstance(self.messages[-1], dict)
+            else self._current()
+        )
+        last[UNREAD] = [*last.get(UNREAD, ()), item]
+
+    def _extend(self, field: str, entry: dict[str, Any]) -> None:
+        reply = self._current()
+        reply[field] = [*reply.get(field, ()), entry]
+
+    def reply(self) -> Message | None:
+        """The last message, if it is a reply."""
+        last = self.messages[-1] if self.messages else None
+        return last if _role(last) == "assistant" else None
+
+    def _current(self) -> Message:
+        """The last message if it is a reply, else a new reply."""
+        reply = self.reply()
+        if reply is None:
+            reply = {"role": "assistant", "content": None}
+            self.messages.append(reply)
+        return reply
+
+
+def kind_of(item: Mapping[str, Any]) -> str:
+    """The type of an item; of a part of Gemini's, which has none, its field."""
+    return str(item.get("type") or next(iter(item), ""))
+
+
+def _role(message: object) -> object:
+    return message.get("role") if isinstance(message, Mapping) else None
+
+
+def _only_runs(reply: Mapping[str, Any]) -> bool:
+    """Whether a reply has searches or programs, and nothing else so far."""
+    says = any(reply.get(field) is not None for field in ("content", "refusal", "tool_calls"))
+    return not says and any(field in reply for field in (SEARCHES, PROGRAMS))
+
+
+_PARTS = ("text", "input_text", "output_text", "input_image", "input_file", "image_url", "file")
+
+
+def as_content(content: object) -> object:
+    """A text, or parts of the chat or the Responses API; anything else as JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    is_parts = isinstance(content, list) and all(
+        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in _PARTS)
+        for part in content
+    )
+    return content if is_parts else json.dumps(content, ensure_ascii=False)

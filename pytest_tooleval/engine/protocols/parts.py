@@ -1,0 +1,59 @@
+"""Parts of Gemini's generateContent, in camel case as in its API, or in snake case as in its library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
+from ...record.untrusted import objects_in
+from .builder import ChatBuilder
+
+_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
+_ABOUT = frozenset(
+    ("thought", "thought_signature", "part_metadata", "media_resolution", "video_metadata")
+)
+_FILES = ("inline_data", "file_data")
+
+
+def has_parts(message: Mapping[str, Any]) -> bool:
+    """Whether a message is one of generateContent: its parts have no type."""
+    parts = objects_in(message.get("parts"))
+    return bool(parts) and not any("type" in part for part in parts)
+
+
+def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
+    """Read a message of generateContent."""
+    is_reply = message.get("role") == "model"
+    said: list[str] = []
+    for part in objects_in(message.get("parts")):
+        known = {_snake(key): value for key, value in part.items() if value is not None}
+        kind = next((key for key in known if key not in _ABOUT), "thought")
+        held = as_mapping(known.get(kind))
+        tool = as_text(held.get("toolType") or held.get("tool_type")).lower()
+        id, name = held.get("id"), held.get("name") or tool
+        if kind in ("function_call", "tool_call"):
+            chat.call(id or name, name, held.get("args", {}))
+        elif kind in ("function_response", "tool_response"):
+            chat.answer(id or name, held.get("response"))
+        elif kind == "executable_code":
+            chat.program(id, held.get("code"))
+        elif kind == "code_execution_result":
+            chat.result(id, held.get("output"))
+        elif kind == "text":
+            if is_reply and not known.get("thought"):
+                chat.say(as_text(known[kind]))
+            elif not is_reply:
+                said.append(as_text(known[kind]))
+        elif kind in _FILES:
+            said.append("[file]")
+        elif kind != "thought":
+            chat.keep(part)
+    if said:
+        chat.add({"role": message.get("role"), "content": "\n".join(said)})
+
+
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda found: f"_{found[1].lower()}", name)

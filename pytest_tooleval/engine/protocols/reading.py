@@ -1,0 +1,43 @@
+"""Conversations that mix chat messages with what other APIs have in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from .blocks import has_blocks
+from .blocks import read_blocks
+from .builder import EXTENSIONS
+from .builder import ChatBuilder
+from .parts import has_parts
+from .parts import read_parts
+from .responses import ItemReader
+
+
+def replied(values: Iterable[Any]) -> dict[str, Any]:
+    """What a single answer holds besides text: its calls and the fields of `EXTENSIONS`, if any."""
+    found: dict[str, Any] = {}
+    for message in read_messages(values).messages:
+        for field in ("tool_calls", *EXTENSIONS):
+            if message.get(field):
+                found[field] = [*found.get(field, ()), *message[field]]
+    return found
+
+
+def read_messages(values: Iterable[Any]) -> ChatBuilder:
+    """The chat messages of a conversation; a value that is no object stays as it is."""
+    chat = ChatBuilder()
+    items = ItemReader(chat)
+    for value in values:
+        if not isinstance(value, Mapping):
+            chat.messages.append(value)
+        elif value.get("role") is None and value.get("type") is not None:
+            items.read(value)
+        elif has_parts(value):
+            read_parts(chat, value)
+        elif has_blocks(value):
+            read_blocks(chat, value)
+        else:
+            chat.add(value)
+    return chat

@@ -1,0 +1,119 @@
+"""Items of OpenAI's Responses API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from ...record.untrusted import as_mapping
+from ...record.untrusted import objects_in
+from .builder import ChatBuilder
+from .builder import Message
+from .builder import as_content
+
+Item = Mapping[str, Any]
+
+_CALL, _OUTPUT = "_call", "_call_output"
+# Items that hold neither a call nor an answer.
+_SILENT = frozenset(
+    (
+        "reasoning",
+        "compaction",
+        "compaction_trigger",
+        "item_reference",
+        "mcp_list_tools",
+        "additional_tools",
+    )
+)
+# Fields of a call that are not its arguments.
+_ABOUT = frozenset(
+    "id call_id type status caller created_by environment async container_id server_label output "
+    "outputs approval_request_id pending_safety_checks result results error".split()
+)
+# Where a call has its arguments as one object.
+_ARGUMENTS = ("action", "operation")
+_RESULTS = ("output", "outputs", "results", "result")
+
+
+class ItemReader:
+    """Reads items in order; an approval is about an earlier call."""
+
+    def __init__(self, chat: ChatBuilder) -> None:
+        self._chat = chat
+        self._asked: dict[str, Message] = {}
+
+    def read(self, item: Item) -> None:
+        """Read an item without a role."""
+        kind = str(item.get("type"))
+        id = item.get("call_id") or item.get("id")
+        if kind == "tool_search_call":
+            self._chat.search(id, item.get("arguments"))
+        elif kind == "tool_search_output":
+            self._chat.found(id, list(tool_names(item.get("tools"))))
+        elif kind == "program":
+            self._chat.program(id, item.get("code"))
+        elif kind == "program_output":
+            self._chat.result(id, item.get("result"))
+        elif kind in ("mcp_approval_request", "mcp_call"):
+            self._of_mcp(item, asks=kind != "mcp_call")
+        elif kind == "mcp_approval_response":
+            self._approved(item)
+        elif kind.endswith(_OUTPUT):
+            self._chat.answer(id, item.get("output"), status=item.get("status"))
+        elif kind.endswith(_CALL):
+            self._called(item, kind, id)
+        elif kind not in _SILENT:
+            self._chat.keep(item)
+
+    def _called(self, item: Item, kind: str, id: object) -> None:
+        about: dict[str, Any] = {name: item.get(name) for name in ("caller", "namespace")}
+        if kind == "function_call":
+            self._chat.call(id, item.get("name"), item.get("arguments"), **about)
+        elif kind == "custom_tool_call":
+            self._chat.call(id, item.get("name"), item.get("input"), custom=True, **about)
+        else:
+            # A tool of the provider, also one that is not known here: its type names it.
+            self._chat.call(id, kind.removesuffix(_CALL), arguments_of(item), **about)
+            result = next((item[name] for name in _RESULTS if item.get(name) is not None), None)
+            if result is not None:
+                text = "[image]" if kind == "image_generation_call" else result
+                self._chat.answer(id, text, status=item.get("status"))
+
+    def _of_mcp(self, item: Item, *, asks: bool) -> None:
+        """A call on an MCP server by OpenAI, or the question whether it may be made."""
+        answer = self._asked.get(str(item.get("approval_request_id")))
+        if answer is None:
+            self._chat.call(item.get("id"), item.get("name"), item.get("arguments"))
+            answer = self._chat.answer(item.get("id"), "")
+        if asks:
+            self._asked[str(item.get("id"))] = answer
+            answer["status"] = "waiting"
+            return
+        error = item.get("error")
+        answer["content"] = as_content(error or item.get("output"))
+        answer["status"] = "failed" if error else item.get("status")
+
+    def _approved(self, item: Item) -> None:
+        answer = self._asked.get(str(item.get("approval_request_id")))
+        if answer is not None:
+            answer["status"] = "refused" if item.get("approve") is False else None
+            answer["content"] = item.get("reason") or ""
+
+
+def arguments_of(item: Item) -> Mapping[str, Any]:
+    """What a call of the provider's own tool asks for."""
+    for name in _ARGUMENTS:
+        if isinstance(item.get(name), Mapping):
+            return item[name]  # type: ignore[no-any-return]
+    return {name: value for name, value in item.items() if name not in _ABOUT and value is not None}
+
+
+def tool_names(tools: object) -> Iterator[str]:
+    """The names of tools; those in a namespace begin with its name."""
+    for tool in objects_in(tools):
+        name = as_mapping(tool.get("function")).get("name") or tool.get("name")
+        if tool.get("type") == "namespace":
+            yield from (f"{name}.{inner}" for inner in tool_names(tool.get("tools")))
+        elif isinstance(name, str):
+            yield name

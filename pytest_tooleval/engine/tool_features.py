@@ -1,0 +1,180 @@
+"""What the tools of a suite may ask of a model, and what a model gets that cannot do it.
+
+A suite speaks OpenAI's words. A feature is a field of a function, a kind of tool, or a `tool_choice`. A
+model without it gets the tools in a plainer form, which counts as a fallback and is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Literal
+from typing import NamedTuple
+
+from msgspec import structs
+
+from .clients.base import ChatRequest
+from .models.spec import LEXICAL
+from .models.spec import ModelSpec
+from .models.traits import needs_responses
+from .models.traits import searches_tools
+
+Tool = Mapping[str, Any]
+Feature = Literal[
+    "defer_loading", "allowed_callers", "input_examples", "output_schema", "custom", "namespace",
+    "allowed_tools",
+]  # fmt: skip
+
+_OPENAI = ("openai", "azure")
+_CALLERS: frozenset[Feature] = frozenset(("defer_loading", "allowed_callers"))
+_RESPONSES: frozenset[Feature] = frozenset(("output_schema", "namespace"))
+_OF_PROTOCOL: Mapping[str, frozenset[Feature]] = {
+    "openai": frozenset(("custom", "allowed_tools")),
+    "anthropic": frozenset(("input_examples",)),
+    "gemini": frozenset(("allowed_tools",)),
+}
+# What a model gets where it cannot do more, in words.
+_INSTEAD: Mapping[Feature, str] = {
+    "defer_loading": "the whole list of tools, because this model cannot search",
+    "allowed_callers": "no programs, because this model writes none that call tools",
+    "input_examples": "no examples, because this model takes none",
+    "output_schema": "no schema of answers, because this model takes none",
+    "custom": "a function with the argument input, because this model takes no custom tools",
+    "namespace": "the tool's name without its namespace, because this model has none",
+    "allowed_tools": "only the allowed tools, because this model cannot choose among all",
+}
+
+
+class Hosted(NamedTuple):
+    """A provider's own tools that search for tools and run programs, by the prefixes of their types."""
+
+    search: Tool
+    program: Tool
+
+
+HOSTED: Mapping[str, Hosted] = {
+    "openai": Hosted({"type": "tool_search"}, {"type": "programmatic_tool_calling"}),
+    "anthropic": Hosted(
+        {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+        {"type": "code_execution_20260120", "name": "code_execution"},
+    ),
+}
+
+
+def features_of(spec: ModelSpec) -> frozenset[Feature]:
+    """What a model can do, as far as its name and its protocol tell."""
+    if spec.model == LEXICAL:
+        return frozenset(("defer_loading", "custom"))
+    if spec.is_agent:
+        return frozenset(_INSTEAD) - {"custom"}  # it gets what the suite says, and does what it will
+    protocol = spec.protocol
+    # Others that speak OpenAI's protocol have models of their own.
+    others = spec.base is not None and spec.provider.name != "azure"
+    if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
+        return frozenset()
+    known = _OF_PROTOCOL[protocol]
+    if protocol == "openai" and needs_responses(spec.model):
+        known |= _RESPONSES
+    can_search = protocol in HOSTED and not others and searches_tools(spec.model)
+    return known | (_CALLERS if can_search else frozenset())
+
+
+class Fitted(NamedTuple):
+    """A request as a model can take it, and what it got instead, as fallbacks."""
+
+    request: ChatRequest
+    instead: Mapping[str, str]
+
+
+def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
+    """The request with tools that the model can take, and the provider's tools that these need."""
+    features = features_of(spec)
+    wanted = _wanted(request)
+    if not wanted:
+        return Fitted(request, {})
+    lacking = [feature for feature in _INSTEAD if feature in wanted - features]
+    tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
+    choice = request.tool_choice
+    if "allowed_tools" in lacking and isinstance(choice, Mapping):
+        allowed = choice["allowed_tools"]
+        names = {name_of(tool) for tool in allowed["tools"]}
+        tools = [tool for tool in tools if name_of(tool) in names]
+        choice = allowed["mode"]
+    hosted = HOSTED.get(spec.protocol or "")
+    if hosted is not None:
+        kinds = [tool["type"] for tool in tools]
+        for feature, own in (("defer_loading", hosted.search), ("allowed_callers", hosted.program)):
+            named = own["type"].partition("_20")[0].removesuffix("_bm25")
+            if feature in wanted & features and not any(kind.startswith(named) for kind in kinds):
+                tools.append(dict(own))
+    instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
+    return Fitted(structs.replace(request, tools=tools, tool_choice=choice), instead)
+
+
+def name_of(tool: Tool) -> str:
+    """The name of a function or a custom tool, with its namespace."""
+    inner = tool.get("function") or tool.get("custom") or tool
+    return str(inner.get("name", ""))
+
+
+def choice_text(choice: str | Mapping[str, Any]) -> str:
+    """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
+    if isinstance(choice, str):
+        return choice
+    if allowed := choice.get("allowed_tools"):
+        return f"{allowed['mode']} of {', '.join(map(name_of, allowed['tools']))}"
+    return f"tool {name_of(choice)}"
+
+
+def functions_of(tools: Iterable[Tool]) -> list[Tool]:
+    """The suite's tools as functions, without those of a provider."""
+    return [_as_function(tool)["function"] for tool in tools if "function" in tool or "custom" in tool]
+
+
+def _wanted(request: ChatRequest) -> frozenset[Feature]:
+    """The features that a request needs."""
+    found: set[Feature] = set()
+    for tool in request.tools:
+        inner = tool.get("function") or tool.get("custom") or {}
+        if inner.get("defer_loading"):
+            found.add("defer_loading")
+        if "programmatic" in inner.get("allowed_callers", ()):
+            found.add("allowed_callers")
+        found |= {name for name in ("input_examples", "output_schema") if name in inner}
+        found |= {name for name in ("custom", "namespace") if name in tool}
+    if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
+        found.add("allowed_tools")
+    return frozenset(found)
+
+
+def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> Tool:
+    """A tool without the features that the model lacks."""
+    if not lacking:
+        return tool
+    if "custom" in lacking and "custom" in tool:
+        tool = _as_function(tool)
+    kind = next((kind for kind in ("function", "custom") if kind in tool), None)
+    if kind is None:
+        return tool
+    inner = {name: value for name, value in tool[kind].items() if name not in lacking}
+    made = {**tool, kind: inner}
+    if "namespace" in lacking and "namespace" in tool:
+        del made["namespace"]
+        own = inner["name"].rpartition(".")[2]
+        taken = sum(name_of(other).rpartition(".")[2] == own for other in others) > 1
+        inner["name"] = inner["name"].replace(".", "_") if taken else own
+    return made
+
+
+def _as_function(tool: Tool) -> Tool:
+    """A custom tool as a function with its text as the argument `input`."""
+    custom = tool.get("custom")
+    if custom is None:
+        return tool
+    schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    kept = {name: value for name, value in custom.items() if name != "format"}
+    others = {name: value for name, value in tool.items() if name not in ("type", "custom")}
+    return {"type": "function", "function": {**kept, "parameters": schema}, **others}

@@ -1,0 +1,73 @@
+"""Which parameters a tool's schema declares, and whether it allows others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
+from .subschemas import COMBINED
+from .subschemas import referred
+
+# With one of these, a schema accepts more than the parameters that it declares.
+_OPEN = (
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "dependentSchemas",
+    "$dynamicRef",
+    "if",
+)
+_ELSEWHERE = {"additionalProperties": True}  # nobody knows what another document allows
+
+
+def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+    """The arguments that a schema does not declare, if it says which there are and does not allow more.
+
+    An empty `properties` says that there are none.
+    """
+    if arguments.keys() <= as_mapping(schema.get("properties")).keys():
+        return []
+    parts = _in_place(schema)
+    required = {name for part in parts for name in as_list(part.get("required"))}
+    says = required or any("properties" in part for part in parts)
+    if not says or _is_open(parts):
+        return []
+    declared = required.union(_described(parts))
+    return [name for name in arguments if name not in declared]
+
+
+def described(schema: Mapping[str, Any]) -> list[str]:
+    """The parameters that have a schema."""
+    return _described(_in_place(schema))
+
+
+def allows_others(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema says that there may be parameters that it does not declare."""
+    return _is_open(_in_place(schema))
+
+
+def _in_place(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schema, and those about the same value that it combines or refers to."""
+    found: dict[int, Mapping[str, Any]] = {}
+    waiting: list[Any] = [schema]
+    for part in waiting:
+        if not isinstance(part, dict) or id(part) in found:
+            continue
+        found[id(part)] = part
+        waiting += [member for keyword in COMBINED for member in as_list(part.get(keyword))]
+        if target := as_text(part.get("$ref")):
+            inner = referred(schema, target)
+            waiting.append(_ELSEWHERE if inner is None else inner)
+    return [*found.values()]
+
+
+def _is_open(parts: Iterable[Mapping[str, Any]]) -> bool:
+    return any(part.get(keyword, False) is not False for part in parts for keyword in _OPEN)
+
+
+def _described(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [name for part in parts for name in as_mapping(part.get("properties"))]

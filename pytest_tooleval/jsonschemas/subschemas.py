@@ -1,0 +1,89 @@
+"""The parts of a JSON Schema, and the targets of its references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from ..findings import Loc
+
+# Keywords that hold a schema, several by name, or a list of them.
+ONE = (
+    "items additionalProperties not if then else contains propertyNames contentSchema "
+    "unevaluatedItems unevaluatedProperties"
+).split()
+NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
+COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas are about the same value
+LISTED = (*COMBINED, "prefixItems")
+
+
+def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
+    """The direct subschemas of a schema, each with its path."""
+    for key, value in schema.items():
+        if key in ONE:
+            yield (key,), value
+        elif key in NAMED and isinstance(value, dict):
+            for name, inner in value.items():
+                yield (key, name), inner
+        elif key in LISTED and isinstance(value, list):
+            for index, inner in enumerate(value):
+                yield (key, index), inner
+
+
+def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    """A schema and all subschemas in it, with their paths."""
+    yield at, schema
+    if isinstance(schema, dict):
+        for inside, inner in subschemas(schema):
+            yield from parts(inner, (*at, *inside))
+
+
+def changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """The schema, in which it and all subschemas are changed."""
+
+    def inside(key: str, value: Any) -> Any:
+        if key in ONE:
+            return changed(value, change)
+        if key in NAMED and isinstance(value, dict):
+            return {name: changed(inner, change) for name, inner in value.items()}
+        if key in LISTED and isinstance(value, list):
+            return [changed(inner, change) for inner in value]
+        return value
+
+    if not isinstance(schema, dict):
+        return schema
+    return {key: inside(key, value) for key, value in change(schema).items()}
+
+
+def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
+    """The path and the target of every `$ref` in a schema.
+
+    Schemas with an `$id` are left out: their references are relative to another document.
+    """
+    elsewhere: Loc | None = None
+    for at, part in parts(schema):
+        if elsewhere is not None and at[: len(elsewhere)] == elsewhere:
+            continue
+        if isinstance(part, dict):
+            # A schema comes right before all that is in it.
+            elsewhere = at if "$id" in part else None
+            target = part.get("$ref")
+            if isinstance(target, str) and elsewhere is None:
+                yield (*at, "$ref"), target
+
+
+def referred(schema: Any, target: str) -> Any:
+    """The target of a `$ref` such as `#/$defs/city` or `#`; None if this schema does not have it."""
+    start, *names = unquote(target).split("/")
+    value = schema if start == "#" else None
+    for part in names:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value

@@ -1,0 +1,161 @@
+"""Matchers of what a text or a list contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from ..jsonschemas.patterns import pattern_problem
+from ..jsonschemas.patterns import search
+from ..text import folded
+from ..text import json_text
+from .compare import MAX_UNORDERED
+from .compare import is_not_of
+from .compare import matches
+from .compare import other_length
+from .compare import unpaired
+from .examples import guesses
+from .examples import inside
+from .examples import right_value
+from .matcher import LIST
+from .matcher import Matcher
+from .matcher import Mismatch
+from .matcher import matcher
+from .modes import MODES
+from .modes import Mode
+from .numerals import figures
+
+
+class _Text(Matcher):
+    expected = "a non-empty string"
+    operand = {"type": "string", "minLength": 1}
+
+    def takes(self, operand: Any) -> bool:
+        return isinstance(operand, str) and operand != ""
+
+
+@matcher
+class Regex(_Text):
+    key = "$regex"
+    title = "matches the pattern"
+    example = '"^P"'
+    says = "a string in which the regular expression is found"
+    expected = "a non-empty regular expression, as a string"
+
+    def problems(self, operand: Any, at: Loc) -> Findings:
+        problem = pattern_problem(operand)
+        if problem is not None:
+            yield Finding(at, problem)
+
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        if not isinstance(actual, str):
+            return lambda: is_not_of(actual, "string")
+        return None if search(operand, actual) else lambda: "the pattern does not match"
+
+    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        from ..jsonschemas.pattern_examples import example
+
+        yield example(operand)
+
+
+@matcher
+class Contains(Matcher):
+    key = "$contains"
+    title = "contains"
+    example = '"x"'
+    says = (
+        "a string that contains it (ignoring case, as `exact` does), or a list with such an item; give "
+        "a list to require several"
+    )
+    expected = "what must be contained (an empty string or list is contained in everything)"
+    holds_values = True
+
+    def takes(self, operand: Any) -> bool:
+        return operand not in ("", []) and not (isinstance(operand, list) and "" in operand)
+
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        return None if _contains(operand, actual, mode) else lambda: "does not contain it"
+
+    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        parts = operand if isinstance(operand, list) else [operand]
+        if all(isinstance(part, str) for part in parts):
+            yield " ".join(parts)
+        yield [right_value(part, inside(schema, None), mode) for part in parts]
+
+
+def _contains(operand: Any, actual: Any, mode: Mode) -> bool:
+    wanted = operand if isinstance(operand, list) else [operand]
+    if isinstance(actual, str):
+        text = mode.fold(actual)
+        return all(isinstance(part, str) and mode.fold(part) in text for part in wanted)
+    if isinstance(actual, (list, tuple)):
+        return all(any(matches(part, member, mode) for member in actual) for part in wanted)
+    return False
+
+
+@matcher
+class Fuzzy(_Text):
+    similarity = 0.85
+    # Of longer strings, similarity takes too long; they compare as in `exact`.
+    longest = 10_000
+
+    key = "$fuzzy"
+    title = "is similar to"
+    example = '"New York City"'
+    says = f"a string at least {similarity:.0%} similar, ignoring case, with the same numbers"
+
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        if not isinstance(actual, str):
+            return lambda: is_not_of(actual, "string")
+        if MODES["exact"].same_text(operand, actual):
+            return None
+        if max(len(operand), len(actual)) > self.longest:
+            return lambda: f"different text, and longer than {self.longest} characters"
+        # A date or an id with one wrong digit is very similar, but wrong.
+        if figures(operand).isdisjoint(figures(actual)):
+            return lambda: "the numbers differ"
+        found = _similarity(operand, actual)
+        if found >= self.similarity:
+            return None
+        return lambda: f"similarity {found:.2f}, below {self.similarity:g}"
+
+
+def _similarity(expected: str, actual: str) -> float:
+    """The similarity of two strings, ignoring case: rapidfuzz's normalised InDel similarity, 0 to 1."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(folded(expected), folded(actual)) / 100
+
+
+@matcher
+class Unordered(Matcher):
+    key = "$unordered"
+    title = "has the items, in any order (list)"
+    example = "[a, b]"
+    says = "a list of exactly these values or matchers, in any order"
+    expected = f"a list of at most {MAX_UNORDERED} values or matchers"
+    operand = {**LIST, "maxItems": MAX_UNORDERED}
+    holds_values = True
+
+    def takes(self, operand: Any) -> bool:
+        return isinstance(operand, list) and len(operand) <= MAX_UNORDERED
+
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        if not isinstance(actual, (list, tuple)):
+            return lambda: is_not_of(actual, "list")
+        if len(operand) != len(actual):
+            return other_length(operand, actual)
+        left = unpaired(operand, actual, mode)
+        if left is None:
+            return None
+        return lambda: f"no item is left that matches {json_text(operand[left], 40)}"
+
+    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        return guesses(operand, schema, mode)
+
+    def named(self, operand: Any) -> Sequence[Any]:
+        return list(operand)

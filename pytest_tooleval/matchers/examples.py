@@ -1,0 +1,78 @@
+"""A right value for an expected one: its matchers accept it, and the tool's schema allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import CannotCompare
+from ..jsonschemas.values import NOTHING
+from ..jsonschemas.values import fits
+from ..jsonschemas.values import stand_in
+from ..record.calls import is_number
+from .compare import matches
+from .matcher import MATCHERS
+from .matcher import is_optional
+from .matcher import matcher_key
+from .modes import Mode
+
+
+def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
+    """A right value, if possible one that fits the schema; `NOTHING` if none is known."""
+    found = NOTHING
+    for value in guesses(expected, schema, mode):
+        if not _accepts(expected, value, mode):
+            continue
+        if fits(schema, value):
+            return value
+        found = value if found is NOTHING else found
+    return found
+
+
+def guesses(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+    """Values that may be right, the likeliest first."""
+    key = matcher_key(expected)
+    if key is None:
+        yield from _plain(expected, schema, mode)
+        return
+    yield from MATCHERS[key].examples(expected[key], schema, mode)
+    if isinstance(schema, Mapping):
+        yield from schema.get("enum", ())
+        yield stand_in(schema, "value")
+    yield from ("x", "y", 1, 2, 1.5, True, [], {}, None)
+
+
+def _plain(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+    if isinstance(expected, list):
+        yield [right_value(member, inside(schema, None), mode) for member in expected]
+    elif isinstance(expected, dict):
+        members = {
+            name: right_value(member, inside(schema, name), mode) for name, member in expected.items()
+        }
+        yield {
+            name: value
+            for name, value in members.items()
+            if value is not NOTHING or not is_optional(expected[name])
+        }
+    else:
+        yield expected
+        if is_number(expected) and expected == round(expected):
+            yield int(expected)  # 5.0 is 5, and the schema may want an integer
+
+
+def _accepts(expected: Any, value: Any, mode: Mode) -> bool:
+    try:
+        return matches(expected, value, mode)
+    except CannotCompare:
+        return False
+
+
+def inside(schema: Any, name: str | None) -> Any:
+    """The schema of a member: of the property with this name, or (None) of a list's items."""
+    if not isinstance(schema, Mapping):
+        return True
+    if name is None:
+        return schema.get("items", True)
+    properties = schema.get("properties")
+    return properties.get(name, True) if isinstance(properties, Mapping) else True

@@ -1,0 +1,163 @@
+"""Matchers: objects with one `$` key in place of an expected value."""
+
+from __future__ import annotations
+
+from abc import ABC
+from abc import abstractmethod
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Literal
+from typing import TypeVar
+
+from ..explain import describe
+from ..explain import nearest
+from ..explain import show
+from ..findings import Finding
+from ..findings import Findings
+from ..findings import Loc
+from .modes import Mode
+
+# Says why a value does not match. Most comparisons need no text, so it is made when it is called.
+Mismatch = Callable[[], str]
+JsonSchema = dict[str, Any] | bool
+
+# The definition in the suite's JSON Schema.
+VALUE: dict[str, Any] = {"$ref": "#/$defs/ExpectedValue"}
+LIST: dict[str, Any] = {"type": "array", "items": VALUE}
+
+
+class Matcher(ABC):
+    """A matcher. A `@matcher` is known to suites, scores, docs, the published schema and the editor."""
+
+    key: str
+    title: str
+    """The entry in a menu, between the parameter and the operand."""
+    example: str
+    """An operand in JSON."""
+    says: str
+    """What matches with that operand, in Markdown."""
+    expected: str = "a value or matcher"
+    """What `takes` accepts, for messages."""
+    operand: JsonSchema = VALUE
+    """What `takes` accepts, for editors."""
+    holds_values: bool = False
+    """Whether the operand is an expected value or a list of them."""
+    is_choice: bool = False
+    """Whether any one of the values that it has `named` is right."""
+    absence: Literal["may", "must"] | None = None
+    """Whether the key may or must be absent."""
+
+    def takes(self, operand: Any) -> bool:
+        """Whether the operand can be compared with, not looking at values in it."""
+        return True
+
+    def problems(self, operand: Any, at: Loc) -> Findings:
+        """What is wrong in an operand that it takes."""
+        if self.holds_values:
+            yield from _problems(operand, at)
+
+    @abstractmethod
+    def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
+        """Why the value does not match; None if it does. Raises CannotCompare."""
+
+    def why_right(self, operand: Any, actual: Any, mode: Mode) -> str:
+        """Why a value matches that does."""
+        return f"matches {self.key}"
+
+    def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
+        """Values that may be right, the likeliest first; those that are not are left out."""
+        yield operand
+
+    def named(self, operand: Any) -> Sequence[Any] | None:
+        """The expected values in an operand that names what is right; None if it only describes it."""
+        return None
+
+
+MATCHERS: dict[str, Matcher] = {}
+_M = TypeVar("_M", bound=Matcher)
+
+
+def matcher(cls: type[_M]) -> type[_M]:
+    """Make a matcher known by its key."""
+    MATCHERS[cls.key] = cls()
+    return cls
+
+
+def matcher_key(value: Any) -> str | None:
+    """The `$` key that makes an object a matcher; None for a plain value."""
+    if isinstance(value, dict):
+        for key in value:
+            if key.startswith("$"):
+                return str(key)
+    return None
+
+
+def is_optional(expected: Any) -> bool:
+    """Whether the key with this expected value may be absent."""
+    key = matcher_key(expected)
+    return key in MATCHERS and MATCHERS[key].absence is not None
+
+
+_AS_DATA = 'to expect data that has such a key, write {"$exact": {...}}'
+
+
+def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
+    """What is wrong with an object with this `$` key, except inside its operand."""
+    one = MATCHERS.get(key)
+    if one is None:
+        near = nearest(key, MATCHERS)
+        hint = f", did you mean {show(near)}?" if near else f"; expected one of {', '.join(MATCHERS)};"
+        return f"unknown matcher{hint} {_AS_DATA}"
+    if len(value) > 1 and value.keys() <= MATCHERS.keys():
+        return f"only one matcher is allowed here; write {show(_joined(value), 200)}"
+    if len(value) > 1:
+        others = ", ".join(show(other) for other in value if other != key)
+        return f'a matcher is an object with a single key, got "{key}" and {others}; {_AS_DATA}'
+    if not one.takes(value[key]):
+        return f"expected {one.expected}, got {describe(value[key])}"
+    return None
+
+
+def _joined(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with several matchers as a single one that requires them all."""
+    others = [{key: operand} for key, operand in value.items() if MATCHERS[key].absence is None]
+    joined = others[0] if len(others) == 1 else {"$all_of": others}
+    if len(others) == len(value):
+        return joined
+    return {"$optional": joined} if others else {"$absent": True}
+
+
+def matcher_findings(params: Mapping[str, Any], at: Loc) -> Findings:
+    """What is wrong with the matchers in the expected params at `at`.
+
+    The keys of `params` are names of parameters, even if they begin with `$`.
+    """
+    for name, expected in params.items():
+        yield from _problems(expected, (*at, name), of_key=True)
+
+
+def _problems(value: Any, at: Loc, *, of_key: bool = False) -> Findings:
+    key = matcher_key(value)
+    if key is not None:
+        yield from _matcher_problems(value, key, at, of_key=of_key)
+    elif isinstance(value, dict):
+        yield from matcher_findings(value, at)
+    elif isinstance(value, list):
+        for index, expected in enumerate(value):
+            yield from _problems(expected, (*at, index))
+
+
+def _matcher_problems(value: dict[str, Any], key: str, at: Loc, *, of_key: bool) -> Findings:
+    inside = (*at, key)
+    problem = operand_problem(value, key)
+    if problem is not None:
+        yield Finding(inside, problem, at_key=key not in MATCHERS)
+        return
+    absence = MATCHERS[key].absence
+    if absence and not of_key:
+        message = f'"{key}" means that a key {absence} be absent, so it only works as the value of a key'
+        yield Finding(at, message)
+    yield from MATCHERS[key].problems(value[key], inside)

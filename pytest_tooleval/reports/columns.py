@@ -1,0 +1,238 @@
+"""The columns of all tables of figures: of models, suites and runs, of trials and replies, and others.
+
+Each is a row of `COLUMNS`, which text, Markdown and CSV read here, and the page gets as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec import structs
+
+from ..record.metrics import ordered_metrics
+from ..text import score_text
+from ..text import shown
+from .aligned import aligned
+from .run_text import cases_text
+
+# Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
+# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; tools.
+Place = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "tools"]
+Format = Literal[
+    "name",
+    "verdict",
+    "rate",
+    "mean",
+    "interval",
+    "score",
+    "p",
+    "count",
+    "scored",
+    "selected",
+    "tokens",
+    "parts",
+    "usd",
+    "seconds",
+]
+Record = dict[str, Any]  # as in JSON
+ANY, UNKNOWN = "*", "-"
+_NAME = 60
+
+
+class Column(Struct, frozen=True):
+    """How a value is found in a record, formatted and titled.
+
+    `unit` is for tables whose numbers have none, `about` explains the heading, `tone` colours what is
+    not 0. One that is `seldom` is left out if it is 0 or unknown everywhere, any if it is unknown.
+    """
+
+    path: tuple[str, ...]
+    heading: str
+    format: Format
+    shown: tuple[Place, ...]
+    unit: str = ""
+    about: str = ""
+    tone: str = ""
+    seldom: bool = False
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def is_metric(self) -> bool:
+        return self.path[:1] in (("metrics",), ("reliability",))
+
+    @property
+    def title(self) -> str:
+        return f"{self.heading} ({self.unit})" if self.unit else self.heading
+
+
+_EVERYWHERE: tuple[Place, ...] = ("scores", "short", "runs", "page runs")
+_MEASURED: tuple[Place, ...] = ("scores", "trial", "reply", "csv")
+COLUMNS = (
+    Column(("pass_rate",), "pass rate", "rate", _EVERYWHERE, about="share of cases that passed"),
+    Column(("passed",), "passed", "scored", ("short",)),
+    Column(("passed",), "passed", "selected", ("runs",)),
+    Column(("cases",), "cases", "count", ("scores",)),
+    Column(("passed",), "passed", "count", ("scores",)),
+    Column(("failed",), "failed", "count", ("scores",), tone="failed"),
+    Column(("failed",), "failed", "count", ("runs",), seldom=True),
+    Column(("errors",), "errors", "count", ("scores", "short", "runs"), tone="error", seldom=True),
+    Column(("tolerated",), "tolerated", "count", ("scores", "runs"), tone="tolerated", seldom=True),
+    Column(("skipped",), "skipped", "count", ("scores", "short", "runs"), seldom=True),
+    Column(("metrics", ANY), "", "mean", ("scores", "short")),
+    Column(("metrics", "overall"), "overall", "mean", ("runs", "page runs")),
+    Column(
+        ("reliability", "pass@k", ANY),
+        "pass@k",
+        "score",
+        ("scores", "short"),
+        about="at least one trial passes",
+    ),
+    Column(
+        ("reliability", "pass^k", ANY),
+        "pass^k",
+        "score",
+        ("scores", "short"),
+        about="every trial passes",
+    ),
+    Column(("tokens",), "tokens", "tokens", ("scores",)),
+    Column(("tokens", "reasoning"), "reasoning", "count", ("scores",), seldom=True),
+    Column((), "tokens", "parts", ("trial", "reply")),
+    Column(("prompt_tokens",), "prompt tokens", "count", ("csv",)),
+    Column(("completion_tokens",), "completion tokens", "count", ("csv",)),
+    Column(("reasoning_tokens",), "reasoning tokens", "count", ("csv",)),
+    Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs"), unit="USD"),
+    Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
+    Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
+    Column(("cached",), "cached", "count", ("csv",)),
+    Column(("model",), "model", "name", ("comparison",)),
+    Column(("title",), "metric", "name", ("comparison",)),
+    Column(("n",), "cases", "count", ("comparison",)),
+    Column(("old",), "old", "score", ("comparison",)),
+    Column(("new",), "new", "score", ("comparison",)),
+    Column(("drop",), "drop", "score", ("comparison",), about="old - new"),
+    Column(("p_adjusted",), "p", "p", ("comparison",), about="adjusted by Holm over all tests"),
+    Column(("largest_drop",), "drop at most", "score", ("comparison",), about="more is ruled out"),
+    Column(("verdict",), "", "verdict", ("comparison",)),
+    Column(("tool",), "tool", "name", ("tools",)),
+    Column(("expected",), "expected", "count", ("tools",)),
+    Column(("called",), "called", "count", ("tools",)),
+    Column(("right",), "right", "count", ("tools",)),
+    Column(("precision",), "precision", "interval", ("tools",)),
+    Column(("recall",), "recall", "interval", ("tools",)),
+    Column(("f1",), "F1", "interval", ("tools",)),
+)
+
+
+class Table(Struct, frozen=True):
+    """Records and the columns to show of them."""
+
+    columns: list[Column]
+    records: list[Record]
+
+
+def table_of(
+    place: Place, rows: Iterable[Struct | Record], only: Collection[str] | None = None
+) -> Table:
+    """The rows with the columns of a place; see `columns_at`."""
+    records = [row if isinstance(row, dict) else msgspec.to_builtins(row) for row in rows]
+    return Table(columns_at(place, records, only), records)
+
+
+def table_lines(table: Table) -> list[str]:
+    """The table for a terminal."""
+    texts = [place for place, each in enumerate(table.columns) if each.format in ("name", "verdict")]
+    titles = [each.title for each in table.columns]
+    rows = ([cell(record, each) for each in table.columns] for record in table.records)
+    return aligned([titles, *rows], texts=texts) if table.records else []
+
+
+def columns_at(
+    place: Place, records: Sequence[Record], only: Collection[str] | None = None
+) -> list[Column]:
+    """The columns of a table of these records that have a value.
+
+    With `only`, of metrics and pass@k only these.
+    """
+    found = [
+        column
+        for row in COLUMNS
+        if place in row.shown
+        for column in (_each(row, records, only) if ANY in row.path else [row])
+    ]
+    return [column for column in found if any(_is_known(column, record) for record in records)]
+
+
+def _each(column: Column, records: Sequence[Record], only: Collection[str] | None) -> Iterable[Column]:
+    """A column for each metric; of pass@k and pass^k, one for the most trials of a case."""
+    if column.path[0] == "metrics":
+        headings = {name: name for name in ordered_metrics(m for row in records for m in row["metrics"])}
+    else:
+        k = max((row["reliability"]["trials"] for row in records if row["reliability"]), default=0)
+        headings = {str(k): column.heading.replace("k", str(k))}
+    for name, heading in headings.items():
+        if only is None or heading in only:
+            yield structs.replace(column, path=(*column.path[:-1], name), heading=heading)
+
+
+def _is_known(column: Column, record: Record) -> bool:
+    return bool(value_in(record, column)) if column.seldom else cell(record, column) != UNKNOWN
+
+
+def value_in(record: Record, column: Column) -> Any:
+    """The value of a column; None if there is none."""
+    found: Any = record
+    for step in column.path:
+        found = None if found is None else found.get(step)
+    return found
+
+
+def cell(record: Record, column: Column, *, intervals: bool = False) -> str:
+    """The value as text; a dash for none. With `intervals`, the pass rate has its own."""
+    value = value_in(record, column)
+    if value is None:
+        return UNKNOWN
+    shows_interval = intervals and column.format == "rate"
+    return _TEXTS["interval" if shows_interval else column.format](value, record)
+
+
+def _interval(mean: dict[str, Any], _: Record) -> str:
+    """`0.85 (0.80 to 0.90)`, or what is known of it."""
+    text = score_text(mean["mean"])
+    return text if mean["low"] is None else f"{text} ({mean['low']:.2f} to {mean['high']:.2f})"
+
+
+def _total(tokens: dict[str, int | None], _: Record) -> str:
+    known = [count for count in (tokens["prompt"], tokens["completion"]) if count is not None]
+    return f"{sum(known):,}" if known else UNKNOWN
+
+
+def _usd(value: float, record: Record) -> str:
+    """A `+` means that the price of some answers is unknown."""
+    return f"{value:.4f}" + ("+" if record["priced"] < record["trials"] else "")
+
+
+_TEXTS: dict[Format, Callable[[Any, Record], str]] = {
+    "name": lambda value, _: shown(value, _NAME),
+    "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
+    "rate": lambda value, _: score_text(value["mean"]),
+    "mean": lambda value, _: score_text(value["mean"]),
+    "interval": _interval,
+    "score": lambda value, _: score_text(value),
+    "p": lambda value, _: f"{value:.3f}" if value >= 0.001 else "<0.001",
+    "count": lambda value, _: f"{value:,}",
+    "scored": lambda value, record: f"{value}/{value + record['failed']}",
+    "selected": lambda value, record: f"{value}/{cases_text(record['cases'], record['selected'])}",
+    "tokens": _total,
+    "usd": _usd,
+    "seconds": lambda value, _: score_text(value),
+}

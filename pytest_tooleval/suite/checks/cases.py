@@ -1,0 +1,110 @@
+"""Errors in how cases are named, marked and repeated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ..model import MAX_ID_LENGTH
+from ..model import MAX_TRIALS
+from ..model import Suite
+from ..model import TestCase
+from ..model import needed_of
+from .scope import Scope
+
+_TAG = re.compile(r"[^\W_][\w.+-]*")
+# pytest-timeout ends the whole run at its mark without an argument.
+_RESERVED_TAGS = frozenset(
+    ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval", "timeout")
+)
+_EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+# Marks with a meaning in widely used plugins.
+_PLUGIN_MARKS = frozenset(
+    "anyio asyncio benchmark django_db flaky order trylast tryfirst xdist_group".split()
+)
+
+
+def id_errors(suite: Suite, line_of: Callable[[Loc], int]) -> Findings:
+    """Ids that would break node ids, and duplicate ids; `line_of` gives the line of a path."""
+    first: dict[str, Loc] = {}
+    for index, case in enumerate(suite.test_cases):
+        name, at = vars(case).get("id"), ("test_cases", index, "id")
+        problem = None if name is None else _id_problem(name)  # None if it could not be read
+        if problem is not None:
+            yield Finding(at, problem)
+        elif name in first:
+            other = f"already used by the case on line {line_of(first[name])}"
+            yield Finding(at, f"the id {show(name)} is {other}; ids must be unique")
+        elif name is not None:
+            first[name] = at
+
+
+def _id_problem(name: str) -> str | None:
+    if not name:
+        return "an empty id; write one, or remove id to get one from the prompt"
+    if name != name.strip():
+        return f"the id {show(name)} begins or ends with a space; remove it"
+    for part in ("::", "[", "]"):
+        if part in name:
+            return f'the id {show(name)} contains "{part}", which pytest reserves; remove it'
+    if not name.isprintable():
+        return f"the id {show(name)} contains unprintable characters; remove them"
+    if len(name) > MAX_ID_LENGTH:
+        return f"the id has {len(name)} characters; use at most {MAX_ID_LENGTH}"
+    return None
+
+
+def mark_errors(scope: Scope) -> Findings:
+    """Tags that -m cannot use, or pytest uses itself, and reasons without words."""
+    case = scope.case
+    for index, tag in enumerate(case.tags):
+        problem = _tag_problem(tag)
+        if problem is None and tag in case.tags[:index]:
+            problem = "is listed twice; remove one"
+        if problem is not None:
+            yield Finding((*scope.at, "tags", index), f"the tag {show(tag)} {problem}")
+    for field, reason in (("skip", case.skip), ("xfail", case.xfail)):
+        if reason == "":
+            message = f"an empty reason; write a reason or true, or remove {field}"
+            yield Finding((*scope.at, field), message)
+
+
+def _tag_problem(tag: str) -> str | None:
+    if tag in _RESERVED_TAGS:
+        own = " (use the field with this name)" if tag in ("skip", "xfail") else ""
+        return f"is a pytest mark with its own meaning{own}; choose another"
+    if tag in _EXPRESSION_WORDS:
+        return "is an operator in -m and -k expressions; choose another"
+    if not _TAG.fullmatch(tag):
+        return (
+            "cannot be used with -m; use letters, digits, _ - . and +, and begin with a letter or digit"
+        )
+    return None
+
+
+def tag_warnings(scope: Scope) -> Findings:
+    for index, tag in enumerate(scope.case.tags):
+        if tag in _PLUGIN_MARKS:
+            message = f"the tag {show(tag)} is also the mark of a widely used plugin"
+            yield Finding((*scope.at, "tags", index), message)
+
+
+def pass_rule_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:
+    """A rule K/N that no result can meet, or `trials` beside or below it that contradict it."""
+    rule = holder.pass_rule or suite.pass_rule or ""
+    needed = needed_of(rule)
+    if needed is None:
+        return
+    if holder.pass_rule and needed[0] > needed[1]:
+        yield Finding((*at, "pass"), f"{needed[0]} of {needed[1]} trials can never pass")
+    elif holder.pass_rule and needed[1] > MAX_TRIALS:
+        yield Finding((*at, "pass"), f"expected at most {MAX_TRIALS} trials, got {needed[1]}")
+    elif holder.trials is not None and holder.trials != needed[1]:
+        message = (
+            f'"pass": "{rule}" asks {needed[1]} times, which contradicts {holder.trials}; remove trials'
+        )
+        yield Finding((*at, "trials"), message, at_key=True)

@@ -1,0 +1,89 @@
+"""What is wrong with a suite beyond its types: duplicate ids, undefined tools, contradictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+
+from ...findings import Findings
+from ...findings import Loc
+from ..fields import readable
+from ..kinds import KINDS
+from ..model import Suite
+from ..model import TestCase
+from . import cases
+from . import expectations
+from . import thresholds
+from . import tools
+from .scope import Check
+from .scope import KnownTools
+from .scope import Scope
+from .scope import case_scopes
+from .scope import tools_of_suite
+
+Metrics = Collection[str] | None
+_OF_CASES = (cases.mark_errors, thresholds.judging_errors, tools.named_tool_errors)
+_OF_PARTS = (
+    expectations.prompt_errors,
+    expectations.tool_errors,
+    expectations.params_errors,
+    expectations.expected_call_errors,
+    expectations.forbidden_call_errors,
+)
+
+
+def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) -> Findings:
+    """All of it, in no particular order; `line_of` gives the line of a path.
+
+    `metrics` are the metrics of other scorers that thresholds may use; None allows any.
+    """
+    offered = tools_of_suite(suite)
+    yield from readable(
+        *_shared_errors(suite, suite, (), offered, metrics),
+        _forbidden_errors(suite, offered),
+        cases.id_errors(suite, line_of),
+        _case_errors(suite, offered, metrics),
+    )
+
+
+def _shared_errors(
+    holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools, metrics: Metrics
+) -> tuple[Findings, ...]:
+    """Of fields that suites and cases have."""
+    return (
+        tools.tool_errors(holder, suite, at, offered),
+        thresholds.threshold_errors(holder, at, metrics),
+        cases.pass_rule_errors(holder, suite, at),
+    )
+
+
+def _forbidden_errors(suite: Suite, offered: KnownTools) -> Findings:
+    """A case that has the tool is enough."""
+    every = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
+    everywhere = KnownTools(every, "the suite or its cases", complete=offered.complete)
+    yield from expectations.call_errors(suite.forbidden_calls, ("forbidden_calls",), everywhere)
+
+
+def _case_errors(suite: Suite, offered: KnownTools, metrics: Metrics) -> Findings:
+    for scope in case_scopes(suite, offered):
+        yield from readable(
+            *_shared_errors(scope.case, suite, scope.at, scope.tools, metrics),
+            *(errors(scope) for errors in _OF_CASES),
+            _errors_of_parts(scope, _OF_PARTS),
+            _errors_of_kind(scope),
+        )
+
+
+def _errors_of_parts(scope: Scope, checks: Sequence[Check]) -> Findings:
+    for part in scope.parts if checks else ():
+        yield from readable(*(errors(part) for errors in checks))
+
+
+def _errors_of_kind(scope: Scope) -> Findings:
+    kind = KINDS[scope.case.kind]
+    yield from readable(
+        kind.refusals(scope),
+        *(errors(scope) for errors in kind.errors),
+        _errors_of_parts(scope, kind.part_errors),
+    )

@@ -1,0 +1,120 @@
+"""Errors in what is asked and expected: of a case, or of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...matchers.matcher import matcher_findings
+from ...record.names import same_tool
+from ..fields import expected_at
+from ..fields import wrong_value
+from ..model import ANY_TOOL
+from ..model import ExpectedCall
+from ..model import TestCase
+from .scope import KnownTools
+from .scope import Scope
+
+
+def prompt_errors(scope: Scope) -> Findings:
+    prompt, at = scope.part.prompt, (*scope.at, "prompt")
+    if isinstance(prompt, str):
+        if not prompt.strip():
+            yield Finding(at, "an empty prompt; write what the user says")
+    elif prompt is not None:
+        if all(message.role != "user" for message in prompt):
+            yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
+        for index, message in enumerate(prompt):
+            text = "" if message.content is None else message.content
+            if message.role == "user" and isinstance(text, str) and not text.strip():
+                problem = "an empty message from the user; write what the user says"
+                yield Finding((*at, index, "content"), problem)
+    elif scope.case.kind != "conversation":
+        expected = expected_at(TestCase, "prompt")
+        given = "prompt" in scope.case.model_fields_set
+        yield Finding(at, wrong_value(expected, None) if given else f"missing; expected {expected}")
+
+
+def tool_errors(scope: Scope) -> Findings:
+    """`expected_tool`, or `expected_calls`: exactly one of the two in a case."""
+    part, at = scope.part, (*scope.at, "expected_tool")
+    if part.gives_tool:
+        yield from scope.tools.undefined(part.expected_tool, at)
+        if part.expected_calls is not None:
+            message = "expected_calls cannot be combined with expected_tool; keep one of them"
+            yield Finding((*scope.at, "expected_calls"), message, at_key=True)
+    elif part.expected_calls is None and part is scope.case and scope.case.kind != "conversation":
+        expected = expected_at(TestCase, "expected_tool")
+        yield Finding(at, f"missing; expected {expected}; or give expected_calls")
+
+
+def params_errors(scope: Scope) -> Findings:
+    part, at = scope.part, (*scope.at, "expected_params")
+    if part.expected_params is None:
+        return
+    yield from matcher_findings(part.expected_params, at)
+    if part.expected_calls is not None:
+        message = (
+            'cannot be combined with expected_calls; give each call its own params: {"tool": '
+            '..., "params": ...}'
+        )
+        yield Finding(at, message, at_key=True)
+    elif not part.gives_tool:
+        if scope.turn is not None:
+            yield Finding(at, "needs expected_tool, the tool that takes them", at_key=True)
+    elif part.expected_params and part.expected_tool is None:
+        message = "expected_tool is null, so no params can be expected; fix one of the two"
+        yield Finding(at, message, at_key=True)
+
+
+def expected_call_errors(scope: Scope) -> Findings:
+    calls = scope.part.expected_calls
+    yield from call_errors(calls, (*scope.at, "expected_calls"), scope.tools)
+    if calls is None and scope.part.call_order == "strict":
+        message = "has no effect without expected_calls; remove it"
+        yield Finding((*scope.at, "call_order"), message, at_key=True)
+
+
+def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools) -> Findings:
+    """What is wrong with expected or forbidden calls; with `"*"`, nothing."""
+    for index, call in enumerate(calls or ()):
+        if isinstance(call, str):
+            yield from tools.undefined(call, (*at, index))
+        else:
+            yield from tools.undefined(call.tool, (*at, index, "tool"))
+            yield from matcher_findings(call.params or {}, (*at, index, "params"))
+
+
+def forbidden_call_errors(scope: Scope) -> Findings:
+    """Forbidden calls, and tools that are both expected and forbidden."""
+    part, at = scope.part, scope.at
+    yield from call_errors(part.forbidden_calls, (*at, "forbidden_calls"), scope.tools)
+    holders = (part, scope.case, scope.suite)
+    calls = next((each.forbidden_calls for each in holders if each.forbidden_calls is not None), ())
+    if not calls or calls == ANY_TOOL:
+        return
+    whole = [call.tool if isinstance(call, ExpectedCall) and not call.params else call for call in calls]
+    forbidden = [name for name in whole if isinstance(name, str)]
+    expected = [((*at, "expected_tool"), part.expected_tool)]
+    for index, call in enumerate(part.expected_calls or ()):
+        expected.append(((*at, "expected_calls", index, "tool"), call.tool))
+    for place, name in expected:
+        if isinstance(name, str) and any(same_tool(name, each, scope.tools.names) for each in forbidden):
+            message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
+            yield Finding(place, f"{show(name)} {message}")
+
+
+def impossible_warnings(scope: Scope) -> Findings:
+    """Cases that no model can pass."""
+    suite, case = scope.suite, scope.case
+    if case.expects_nothing and (case.tool_choice or suite.tool_choice) == "required":
+        at = (*scope.at, "tool_choice") if case.tool_choice else scope.at
+        yield Finding(at, 'tool_choice "required" forces a call, but none is expected; use "auto"')
+    if not case.expects_nothing and not scope.tools.names and scope.tools.complete:
+        yield Finding(scope.at, "a call is expected, but there are no tools to call")
+    if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:
+        message = "any tool is expected, so this forbids nothing"
+        yield Finding((*scope.at, "forbidden_calls"), message, at_key=True)

@@ -1,0 +1,181 @@
+"""Warnings about the schemas of tools: what providers, worlds and expected params make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import CannotCompare
+from ...errors import WorldError
+from ...explain import describe
+from ...explain import listing
+from ...explain import nearest
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...jsonschemas.parameters import allows_others
+from ...jsonschemas.parameters import described
+from ...jsonschemas.providers import troubles
+from ...jsonschemas.subschemas import references
+from ...jsonschemas.validation import parameter_problem
+from ...matchers.named import listed
+from ...record.names import same_tool
+from ...text import folded
+from ...worlds.tools import tools_of
+from ...worlds.world import WorldSpec
+from ...worlds.world import method_for
+from ..mocks import WHEN
+from ..model import ANY_TOOL
+from ..model import Expectations
+from ..model import ExpectedCall
+from ..model import Suite
+from ..model import Tool
+from .scope import Scope
+
+_Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
+
+
+def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
+    """A tool repeated in many cases is reported once."""
+    by_case: dict[str, str] = {}
+    for index, tool in enumerate(tools):
+        inside = (*at, "tools", index, "function")
+        other = by_case.setdefault(folded(tool.name), tool.name)
+        if other != tool.name:
+            message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
+            yield Finding((*inside, "name"), message)
+        if tool.name in seen:
+            continue
+        seen.add(tool.name)
+        parameters, place = tool.function.parameters or {}, (*inside, "parameters")
+        for where, target in references(parameters):
+            if not target.startswith("#"):
+                message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                yield Finding((*place, *where), message)
+        taken = _taken(tool)
+        for name in parameters.get("required", ()):
+            if taken is not None and name not in taken:
+                closed = parameters.get("additionalProperties") is False
+                effect = "no call can be valid" if closed else "models do not see what it is"
+                message = f"{show(name)} is required but is not a parameter: {effect}"
+                yield Finding((*place, "required"), message)
+        for trouble in troubles(tool.wire["function"]):
+            message = f"tool {show(tool.name)}: {trouble}"
+            yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
+
+
+def world_warnings(suite: Suite) -> Findings:
+    """Tools in the suite that do not match the methods of the world."""
+    if suite.world is None or suite.tools_from is not None:
+        return
+    spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
+    try:
+        made = {tool["function"]["name"]: tool["function"] for tool in tools_of(spec)}
+    except WorldError as error:
+        yield Finding(("world",), str(error))
+        return
+    if not made:  # the world answers all calls itself
+        return
+    for index, tool in enumerate(suite.tools):
+        at = ("tools", index, "function")
+        method = made.get(method_for(tool.name, made) or "")
+        if method is None:
+            yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
+            continue
+        schema = method["parameters"]
+        given, takes = set(described(_parameters(tool))), set(schema.get("properties", ()))
+        needs = set(schema.get("required", ()))
+        surplus = given - takes if schema.get("additionalProperties") is False else set()
+        wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
+        if wrong:
+            message = f"the tool has {', '.join(wrong)}, unlike the method in the world"
+            yield Finding((*at, "parameters"), message)
+
+
+def params_warnings(scope: Scope) -> Findings:
+    """Of the calls that a case and its turns expect or forbid, and of the conditions of its mocks."""
+    for part in scope.parts:
+        for names, params, at in (*_expected(part.part, part.at), *_mocked(part)):
+            yield from _params(names, params, at, scope.tools.tools)
+    yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools.tools)
+
+
+def forbidden_params_warnings(
+    calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Sequence[Tool]
+) -> Findings:
+    """Of forbidden calls: without a tool that accepts the params, they forbid nothing."""
+    for index, call in enumerate(calls or ()):
+        if isinstance(call, ExpectedCall) and call.params:
+            place = (*at, "forbidden_calls", index, "params")
+            yield from _params(call.tools, call.params, place, tools)
+
+
+def _expected(part: Expectations, at: Loc) -> _Expected:
+    """Acceptable tools, the params expected of them, and the path of these."""
+    if part.expected_params:
+        yield part.expected_tools, part.expected_params, (*at, "expected_params")
+    for index, call in enumerate(part.expected_calls or ()):
+        if call.params:
+            yield call.tools, call.params, (*at, "expected_calls", index, "params")
+
+
+def _mocked(scope: Scope) -> _Expected:
+    if scope.turn is not None:
+        return
+    for name, mock in scope.case.mock_responses.items():
+        if isinstance(mock, dict) and WHEN in mock:
+            at = (*scope.at, "mock_responses", name, WHEN)
+            for index, entry in enumerate(mock[WHEN]):
+                yield (name,), entry.get("params", {}), (*at, index, "params")
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
+    return tool.function.parameters or {}
+
+
+def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequence[Tool]) -> Findings:
+    """Params that none of the acceptable tools accepts with the expected value."""
+    offered = [tool.name for tool in tools]
+    acceptable = [
+        tool
+        for tool in tools
+        if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
+    ]
+    known = {parameter: None for tool in acceptable for parameter in described(_parameters(tool))}
+    takes = [(tool, _taken(tool)) for tool in acceptable]
+    for name, expected in params.items() if acceptable else ():
+        taking = [tool for tool, taken in takes if taken is None or name in taken]
+        if not taking:
+            yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
+            continue
+        values = listed(expected)
+        reasons = [_reason(tool, name, value) for value in values for tool in taking]
+        if reasons and all(reasons):
+            what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
+            message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
+            yield Finding((*at, name), message)
+
+
+def _reason(tool: Tool, name: str, value: Any) -> str | None:
+    """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
+    try:
+        return parameter_problem(_parameters(tool), name, value)
+    except CannotCompare:
+        return None
+
+
+def _taken(tool: Tool) -> set[str] | None:
+    """The parameters that a tool takes; None if it takes any."""
+    return None if allows_others(_parameters(tool)) else set(described(_parameters(tool)))
+
+
+def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
+    owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
+    near = nearest(name, known)
+    if near:
+        return f"not a parameter of {owner}, did you mean {show(near)}?"
+    rest = f"; its parameters are {listing(known)}" if known else ", which has no parameters"
+    return f"not a parameter of {owner}{rest}"

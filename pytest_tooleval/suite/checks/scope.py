@@ -1,0 +1,113 @@
+"""What a check looks at: a case or one of its turns, and the tools that it may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...explain import listing
+from ...explain import nearest
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...record.names import meant
+from ..model import ANY_TOOL
+from ..model import Suite
+from ..model import TestCase
+from ..model import Tool
+from ..model import Turn
+
+
+class KnownTools:
+    """Tools and their names; `complete` is False when there may be others."""
+
+    def __init__(self, tools: Sequence[Tool], source: str, *, complete: bool = True) -> None:
+        self.tools = tools
+        self.source = source
+        self.names = dict.fromkeys(tool.name for tool in tools)
+        self.complete = complete and "" not in self.names
+
+    def lacks(self, name: str) -> bool:
+        return self.complete and name != ANY_TOOL and meant(name, self.names) is None
+
+    def complaint(self, name: str) -> str:
+        if name.casefold() in ("null", "none"):
+            return f"the tool {show(name)} is not defined; for no tool, drop the quotes: null"
+        if not self.names:
+            return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
+        near = nearest(name, self.names)
+        hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(self.names)}"
+        return f"the tool {show(name)} is not defined in {self.source}{hint}"
+
+    def undefined(self, names: str | list[str] | None, at: Loc) -> Findings:
+        """What is wrong with the name of a tool, or with a list of names."""
+        if isinstance(names, str):
+            if self.lacks(names):
+                yield Finding(at, self.complaint(names))
+            return
+        for index, name in enumerate(names or ()):
+            if name == ANY_TOOL:
+                message = '"*" means any tool and cannot be in a list; write "*" alone'
+                yield Finding((*at, index), message)
+            elif self.lacks(name):
+                yield Finding((*at, index), self.complaint(name))
+
+
+class Scope(NamedTuple):
+    """A case, or a turn of it, with its path and what holds for it."""
+
+    suite: Suite
+    case: TestCase
+    at: Loc
+    tools: KnownTools
+    turn: Turn | None = None
+
+    @property
+    def part(self) -> TestCase | Turn:
+        return self.turn or self.case
+
+    @property
+    def has_world(self) -> bool:
+        return self.case.world is not None or self.suite.world is not None
+
+    @property
+    def parts(self) -> Iterator[Scope]:
+        """The case and its turns."""
+        yield self
+        for index, turn in enumerate(self.case.turns or ()):
+            yield self._replace(turn=turn, at=(*self.at, "turns", index))
+
+
+Check = Callable[[Scope], Findings]
+
+
+def tools_of_suite(suite: Suite) -> KnownTools:
+    read = vars(suite)  # without the fields that could not be read
+    tools = read.get("tools", ())
+    if read.get("tools_from") is not None:
+        # The list is empty until the server has been asked.
+        return KnownTools(tools, "the MCP server of tools_from", complete=bool(tools))
+    complete = {"tools", "tools_from", "world"} <= read.keys() and not _awaits_tools(suite, suite)
+    return KnownTools(tools, "the suite", complete=complete)
+
+
+def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
+    """Every case with the tools that it may name."""
+    for index, case in enumerate(suite.test_cases):
+        read = vars(case)
+        own = read.get("tools")
+        if own is not None:
+            tools = KnownTools(own, "the case")
+        elif {"tools", "world"} <= read.keys() and not _awaits_tools(case, suite):
+            tools = of_suite
+        else:
+            tools = KnownTools((), "the case", complete=False)
+        yield Scope(suite, case, ("test_cases", index), tools)
+
+
+def _awaits_tools(holder: Suite | TestCase, suite: Suite) -> bool:
+    """Whether its tools are those of a world, which has failed."""
+    return holder.world is not None and "tools" not in suite.model_fields_set

@@ -1,0 +1,120 @@
+"""Thresholds: of metrics that there are, and that a case can have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+
+from ...explain import listing
+from ...explain import nearest
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...matchers.modes import DEFAULT_MODE
+from ...matchers.modes import MODES
+from ...record.metrics import BUILT_IN
+from ...record.metrics import CONVERSATION
+from ...record.metrics import LIMITS
+from ...record.metrics import METRICS
+from ...record.metrics import PENALTIES
+from ..fields import expected_at
+from ..model import ANY_TOOL
+from ..model import NOTHING_JUDGES
+from ..model import Suite
+from ..model import TestCase
+from ..model import judges
+from ..model import merged_thresholds
+from .scope import Scope
+
+_OWN = "a metric of your own needs its scorer, in conftest.py"
+
+
+def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str] | None) -> Findings:
+    """Thresholds of unknown metrics; `metrics` are those of other scorers, None allows any."""
+    for metric, value in (holder.thresholds or {}).items():
+        if metric in LIMITS:
+            continue
+        place = (*at, "thresholds", metric)
+        if metric in PENALTIES:
+            message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
+            yield Finding(place, message, at_key=True)
+        elif metrics is not None and metric not in METRICS and metric not in metrics:
+            names = dict.fromkeys((*METRICS, *metrics, *LIMITS))
+            near = nearest(metric, names)
+            hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}; {_OWN}"
+            yield Finding(place, f"unknown metric{hint}", at_key=True)
+        elif value is not None and value > 1:
+            expected = expected_at(Suite, "thresholds", metric)
+            yield Finding(place, f"expected {expected}, got the number {value:g}")
+
+
+def judging_errors(scope: Scope) -> Findings:
+    """A case without a threshold that tells right from wrong."""
+    suite, case = scope.suite, scope.case
+    if not (suite.thresholds or case.thresholds):
+        return  # the default ones judge
+    mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
+    only_overall = mode.only_overall or case.kind == "conversation"
+    if not judges(merged_thresholds(only_overall, suite.thresholds, case.thresholds)):
+        at = scope.at if case.thresholds is None else (*scope.at, "thresholds")
+        yield Finding(at, NOTHING_JUDGES)
+
+
+def threshold_warnings(scope: Scope) -> Findings:
+    case, at = scope.case, (*scope.at, "thresholds")
+    own: Mapping[str, float | None] = case.thresholds or {}
+    named = {**(scope.suite.thresholds or {}), **own}
+    for metric in own:
+        if not _produces(scope.suite, case, metric):
+            message = f"{_why(metric)}, so this threshold never applies"
+            yield Finding((*at, metric), message, at_key=True)
+    if (
+        "no_extra_calls" in own
+        and named["no_extra_calls"] is None
+        and not case.expected_tools
+        and named.get("overall", 1.0) == 1.0
+    ):
+        message = "overall also counts extra calls here, so this has no effect; lower overall"
+        yield Finding((*at, "no_extra_calls"), message, at_key=True)
+    if "efficiency" in own and not (named.get("overall", 1.0) or named.get("completion")):
+        message = "a chain that stops early can still be efficient; add a threshold for completion"
+        yield Finding((*at, "efficiency"), message, at_key=True)
+    most = named.get("max_calls")
+    fewest = case.optimal_hops or len(case.expected_calls or case.expected_tools[:1])
+    if most is not None and most < fewest:
+        place = (*at, "max_calls") if "max_calls" in own else scope.at
+        yield Finding(place, f"max_calls allows fewer calls than are expected ({fewest})")
+
+
+def suite_threshold_warnings(suite: Suite) -> Findings:
+    for metric in suite.thresholds or ():
+        if suite.test_cases and not any(_produces(suite, case, metric) for case in suite.test_cases):
+            message = f"{_why(metric)}, so this threshold applies to none of the cases"
+            yield Finding(("thresholds", metric), message, at_key=True)
+
+
+_WHY = {
+    "completion": "completion is measured only in multi-turn cases",
+    "efficiency": "efficiency is measured only in multi-turn cases",
+    "parameter_accuracy": "no expected params are given",
+    "no_extra_calls": "any number of calls is accepted here",
+}
+
+
+def _why(metric: str) -> str:
+    return _WHY.get(metric, f"{metric} is measured only in conversations")
+
+
+def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
+    """Whether a case can have a score in a metric; in metrics of other scorers, it always can."""
+    if metric in BUILT_IN and (case.kind == "conversation" or metric in CONVERSATION):
+        return case.kind == "conversation" and metric in ("overall", "arguments_valid", *CONVERSATION)
+    if metric == "no_extra_calls":
+        mode = case.param_scoring or suite.param_scoring
+        return not (MODES[mode or DEFAULT_MODE].only_overall or ANY_TOOL in case.expected_tools)
+    if metric in ("completion", "efficiency"):
+        return case.kind == "chain"
+    if metric == "parameter_accuracy":
+        calls = case.expected_calls or ()
+        return case.expected_params is not None or any(call.params is not None for call in calls)
+    return True

@@ -1,0 +1,64 @@
+"""Errors in how tools are defined, and where a case names them."""
+
+from __future__ import annotations
+
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...jsonschemas.well_formed import schema_findings
+from ...record.names import same_tool
+from ..mocks import mock_findings
+from ..model import ANY_TOOL
+from ..model import Suite
+from ..model import TestCase
+from .scope import KnownTools
+from .scope import Scope
+
+
+def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools) -> Findings:
+    """Tools defined twice or with a broken schema, and tools to call for real that cannot be."""
+    first: dict[str, int] = {}
+    for index, tool in enumerate(holder.tools or ()):
+        inside = (*at, "tools", index, "function")
+        other = first.setdefault(tool.name, index)
+        if other != index and tool.name:
+            message = f"the tool {show(tool.name)} is already defined as tools[{other}]; keep one"
+            yield Finding((*inside, "name"), message)
+        if tool.function.parameters is not None:
+            yield from schema_findings(tool.function.parameters, (*inside, "parameters"))
+    if not holder.live_tools:
+        return
+    for index, name in enumerate(holder.live_tools):
+        if offered.lacks(name):
+            yield Finding((*at, "live_tools", index), offered.complaint(name))
+    if suite.tools_from is None:
+        message = "needs a server; add tools_from to the suite"
+        yield Finding((*at, "live_tools"), message, at_key=True)
+    elif isinstance(holder, TestCase) and holder.kind == "calls":
+        message = 'only for multi-turn cases; add "multi_turn": true, or remove this'
+        yield Finding((*at, "live_tools"), message, at_key=True)
+
+
+def named_tool_errors(scope: Scope) -> Findings:
+    """Tools that a case names beside its expectations: prerequisites, approvals and mocks."""
+    case, at, tools = scope.case, scope.at, scope.tools
+    for index, name in enumerate(case.valid_prerequisites):
+        if tools.lacks(name):
+            yield Finding((*at, "valid_prerequisites", index), tools.complaint(name))
+        elif name == ANY_TOOL:
+            message = '"*" cannot be used here; name the tools that may be called along the way'
+            yield Finding((*at, "valid_prerequisites", index), message)
+    for name in case.approvals:
+        if name == ANY_TOOL or tools.lacks(name):
+            yield Finding((*at, "approvals", name), tools.complaint(name), at_key=True)
+    mocked: list[str] = []
+    for name, answer in case.mock_responses.items():
+        place = (*at, "mock_responses", name)
+        other = next((each for each in mocked if same_tool(each, name, tools.names)), None)
+        mocked.append(name)
+        if other is not None:
+            yield Finding(place, f"the same tool as {show(other)}; names ignore case", at_key=True)
+        elif name == ANY_TOOL or (name and tools.lacks(name)):
+            yield Finding(place, tools.complaint(name), at_key=True)
+        yield from mock_findings(answer, place)

@@ -1,0 +1,13 @@
+"""The kinds of cases; each says which fields it cannot have, and checks what only it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..model import CaseKind
+from .calls import CALLS
+from .chain import CHAIN
+from .conversation import CONVERSATION
+from .kind import Kind
+
+KINDS: Mapping[CaseKind, Kind] = {kind.name: kind for kind in (CALLS, CHAIN, CONVERSATION)}

@@ -1,0 +1,67 @@
+"""One message, and several replies until the expected call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...explain import listing
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...record.names import same_tool
+from ..checks.scope import Scope
+from ..model import ANY_TOOL
+from .kind import OF_CONVERSATIONS
+from .kind import Kind
+
+
+def _end_errors(scope: Scope) -> Findings:
+    case = scope.case
+    if case.gives_tool and case.expected_tool is None and case.expected_calls is None:
+        message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"
+        yield Finding((*scope.at, "expected_tool"), message)
+
+
+def _length_warnings(scope: Scope) -> Findings:
+    hops, rounds = scope.case.optimal_hops, scope.case.max_rounds
+    if hops and rounds and hops > rounds:
+        message = f"fewer replies than calls in the shortest chain (optimal_hops {hops})"
+        yield Finding((*scope.at, "max_rounds"), message)
+
+
+def _mock_warnings(scope: Scope) -> Findings:
+    suite, case, tools = scope.suite, scope.case, scope.tools.names
+    live = suite.live_tools if case.live_tools is None else case.live_tools
+    if ANY_TOOL in (live or ()):
+        return  # only the server knows its read-only tools
+    answered = [*case.mock_responses, *(live or ())]
+    for index, name in enumerate(case.valid_prerequisites):
+        if not _has(answered, name, tools):
+            message = f"{show(name)} has no mock response, so a call to it gets an error"
+            yield Finding((*scope.at, "valid_prerequisites", index), message)
+    if case.valid_prerequisites or ANY_TOOL in case.expected_tools:
+        return  # whatever else the model calls is a detour, or ends the chain
+    forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
+    if forbidden == ANY_TOOL:
+        return
+    ends = [*case.expected_tools, *(each for each in forbidden or () if isinstance(each, str))]
+    others = [name for name in tools if not _has([*answered, *ends], name, tools)]
+    if others:
+        message = (
+            f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "
+            'a mock such as {"error": "not found"}'
+        )
+        yield Finding((*scope.at, "mock_responses"), message, at_key=True)
+
+
+def _has(names: Collection[str], name: str, tools: Collection[str]) -> bool:
+    return name in names or any(same_tool(each, name, tools) for each in names)
+
+
+_ONE_CALL = "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
+CHAIN = Kind(
+    "chain",
+    {**OF_CONVERSATIONS, "expected_calls": _ONE_CALL},
+    errors=(_end_errors,),
+    warnings=(_length_warnings, _mock_warnings),
+)

@@ -1,0 +1,184 @@
+"""Several messages from the user, listed or played by a model, each until a reply without calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...explain import describe
+from ...explain import nearest
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...jsonschemas.patterns import pattern_problem
+from ...matchers.matcher import matcher_findings
+from ...matchers.matcher import matcher_key
+from ...record.calls import is_number
+from ...worlds.plain import read_path
+from ..checks.scope import Scope
+from ..model import ANY_TOOL
+from ..model import Expectations
+from .kind import Kind
+
+_NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
+_TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
+_REFUSED = (
+    "prompt",
+    "expected_tool",
+    "expected_params",
+    "multi_turn",
+    "optimal_hops",
+    "valid_prerequisites",
+    "user",
+)
+
+
+def _leader(scope: Scope) -> str:
+    return "turns" if scope.case.turns is not None else "user"
+
+
+def _field_errors(scope: Scope) -> Findings:
+    """Fields of other kinds: a conversation has its prompts and expectations in turns, or a user."""
+    leader, case = _leader(scope), scope.case
+    for field in _REFUSED:
+        if field != leader and (getattr(case, field) or (field == "expected_tool" and case.gives_tool)):
+            instead = "; give expected_calls" if field.startswith("expected") else ""
+            message = f"cannot be combined with {leader}; remove one of the two{instead}"
+            yield Finding((*scope.at, field), message, at_key=True)
+
+
+def _choice_errors(scope: Scope) -> Findings:
+    own = scope.case.tool_choice
+    if (own or scope.suite.tool_choice) == "required":
+        message = 'a turn ends with a reply without calls, which tool_choice "required" prevents'
+        at = (*scope.at, "tool_choice" if own else _leader(scope))
+        yield Finding(at, f'{message}; set "tool_choice": "auto" in the case')
+
+
+def _world_errors(scope: Scope) -> Findings:
+    case = scope.case
+    for field in ("mock_responses", "live_tools"):
+        if scope.has_world and getattr(case, field):
+            message = "cannot be combined with a world, which answers all calls"
+            yield Finding((*scope.at, field), message, at_key=True)
+    if case.play_failed_calls and not scope.has_world:
+        yield Finding((*scope.at, "play_failed_calls"), _NEEDS_WORLD, at_key=True)
+
+
+def _nothing_errors(scope: Scope) -> Findings:
+    parts = [each.part for each in scope.parts]
+    if scope.suite.forbidden_calls is None and not any(map(_expects, parts)):
+        leader = _leader(scope)
+        of = "a turn, or the case," if leader == "turns" else "the case"
+        message = f"nothing is expected; give {of} expected_calls or another expectation"
+        yield Finding((*scope.at, leader), message, at_key=True)
+
+
+def _expects(part: Expectations) -> bool:
+    fields = ("forbidden_calls", "expected_state", "expected_text", "max_calls")
+    return part.calls is not None or any(getattr(part, name, None) is not None for name in fields)
+
+
+def _user_errors(scope: Scope) -> Findings:
+    user = scope.case.user
+    for field, text in (("goal", user.goal), ("stop", user.stop)) if user else ():
+        if not text.strip():
+            yield Finding((*scope.at, "user", field), "an empty text")
+
+
+def _match_errors(scope: Scope) -> Findings:
+    part, match = scope.part, scope.part.match or scope.case.match
+    if match == "state" and part.calls is not None:
+        if not scope.has_world:
+            given = "match" if part.match else "expected_tool" if part.gives_tool else "expected_calls"
+            yield Finding((*scope.at, given), _NEEDS_WORLD)
+        yield from unplayable(part, scope.at)
+    if part.results and match != "state":
+        in_turns = [turn.match for turn in scope.case.turns or ()] if part is scope.case else []
+        if "state" not in in_turns:
+            yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
+
+
+def unplayable(part: Expectations, at: Loc) -> Findings:
+    """The expected calls that cannot be made, as they do not name one tool or have matchers."""
+    several = part.expected_calls is not None
+    for index, call in enumerate(part.calls or ()):
+        place = (*at, "expected_calls", index) if several else at
+        if not isinstance(call.tool, str) or call.tool == ANY_TOOL:
+            message = "the expected call is run on the world; name a single tool"
+            yield Finding((*place, "tool" if several else "expected_tool"), message)
+        for name, value in (call.params or {}).items():
+            if _holds_matcher(value):
+                message = "the expected call is run on the world; write a plain value"
+                yield Finding((*place, "params" if several else "expected_params", name), message)
+
+
+def _holds_matcher(value: Any) -> bool:
+    if isinstance(value, dict):
+        return matcher_key(value) is not None or any(map(_holds_matcher, value.values()))
+    return isinstance(value, list) and any(map(_holds_matcher, value))
+
+
+def _state_errors(scope: Scope) -> Findings:
+    state, at = scope.part.expected_state, (*scope.at, "expected_state")
+    if state is None:
+        return
+    if not scope.has_world:
+        yield Finding(at, _NEEDS_WORLD, at_key=True)
+    for path in state:
+        if read_path(path) is None:
+            message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'
+            yield Finding((*at, path), message, at_key=True)
+    yield from matcher_findings(state, at)
+
+
+def _text_errors(scope: Scope) -> Findings:
+    for index, text in enumerate(scope.part.expected_text or ()):
+        yield from _text(text, (*scope.at, "expected_text", index))
+
+
+def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
+    example = 'a text, {"$regex": ...}, {"$number": ...}, {"$not": ...} or {"$judge": ...}'
+    if isinstance(text, str):
+        if not text.strip():
+            yield Finding(at, "an empty text, which every message contains")
+        return
+    if not isinstance(text, dict) or len(text) != 1:
+        yield Finding(at, f"expected {example}, got {describe(text)}")
+        return
+    ((key, operand),) = text.items()
+    if key == "$judge" and key not in keys:
+        message = "not allowed in $not, where it would pass if the judge is unsure; say it in the rubric"
+        yield Finding((*at, key), message, at_key=True)
+    elif key not in keys:
+        near = nearest(key, keys)
+        hint = f", did you mean {show(near)}?" if near else f"; expected {example}"
+        yield Finding((*at, key), f"unknown{hint}", at_key=True)
+    elif key == "$not":
+        yield from _text(operand, (*at, key), _TEXT_KEYS[:-1])
+    elif key == "$judge" and (not isinstance(operand, str) or not operand.strip()):
+        yield Finding((*at, key), f"expected a rubric, got {describe(operand)}")
+    elif key == "$number" and not is_number(operand):
+        yield Finding((*at, key), f"expected a number, got {describe(operand)}")
+    elif key == "$regex":
+        if not isinstance(operand, str) or not operand:
+            yield Finding((*at, key), f"expected a regular expression, got {describe(operand)}")
+        elif problem := pattern_problem(operand):
+            yield Finding((*at, key), problem)
+
+
+def _new_tool_errors(scope: Scope) -> Findings:
+    for index, name in enumerate(scope.turn.new_tools if scope.turn else ()):
+        at = (*scope.at, "new_tools", index)
+        if name == ANY_TOOL or scope.tools.lacks(name):
+            yield Finding(at, scope.tools.complaint(name))
+        elif scope.at[-1] == 0:
+            yield Finding(at, "already offered in the first turn; name it in a later one")
+
+
+CONVERSATION = Kind(
+    "conversation",
+    errors=(_field_errors, _choice_errors, _world_errors, _nothing_errors, _user_errors),
+    part_errors=(_match_errors, _state_errors, _text_errors, _new_tool_errors),
+)

@@ -1,0 +1,46 @@
+"""What a kind of case is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...findings import Finding
+from ...findings import Findings
+from ..checks.scope import Check
+from ..checks.scope import Scope
+from ..model import CaseKind
+from ..model import TestCase
+
+# Fields that only some kinds have, with what is said of them in the others.
+OF_CHAINS = dict.fromkeys(
+    ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses"),
+    'only for multi-turn cases; add "multi_turn": true, or remove this',
+)
+OF_CONVERSATIONS = dict.fromkeys(
+    ("match", "results", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"),
+    'only for conversations; write "turns": [{"prompt": ...}] instead of prompt',
+)
+
+
+class Kind(NamedTuple):
+    """A kind of case: the fields that it cannot have, each with the reason, and its own checks.
+
+    `part_errors` look at the case and at each of its turns.
+    """
+
+    name: CaseKind
+    refuses: Mapping[str, str] = {}
+    errors: tuple[Check, ...] = ()
+    part_errors: tuple[Check, ...] = ()
+    warnings: tuple[Check, ...] = ()
+
+    def refusals(self, scope: Scope) -> Findings:
+        for field in scope.case.model_fields_set & self.refuses.keys():
+            if getattr(scope.case, field) != _DEFAULTS[field]:
+                yield Finding((*scope.at, field), self.refuses[field], at_key=True)
+
+
+_DEFAULTS = {
+    name: field.get_default(call_default_factory=True) for name, field in TestCase.model_fields.items()
+}

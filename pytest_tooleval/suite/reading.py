@@ -1,0 +1,164 @@
+"""The data of a suite as its model, as far as it can be read; and what is wrong with the rest.
+
+pydantic checks each value on its own. What it refuses is left out of the model, so that the checks can
+look at everything else, and all problems of a file are reported together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from ..findings import Finding
+from ..findings import Loc
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
+from .fields import Part
+from .fields import expected_at
+from .fields import fields_of
+from .fields import other_name
+from .fields import part_at
+from .fields import suggestion
+from .fields import wrong_value
+from .model import SEARCHED
+from .model import Function
+from .model import Suite
+from .model import TestCase
+from .model import Tool
+from .model import Turn
+from .slugs import with_ids
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_P = TypeVar("_P", bound=Part)
+
+# Lists whose items are read one by one, and what stands in for a required field.
+_LISTS: Mapping[str, type[Part]] = {"test_cases": TestCase, "turns": Turn, "tools": Tool}
+_REQUIRED: Mapping[type[Part], dict[str, Any]] = {
+    Suite: {"name": "-", "test_cases": []},
+    Turn: {"prompt": "-"},
+}
+
+
+def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
+    """The suite without the fields that cannot be read, and what is wrong with these."""
+    named = with_ids(data)
+    try:
+        return Suite.model_validate(named, context=SEARCHED), []
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        return _readable(Suite, named, [each["loc"] for each in errors]), _findings(errors, data)
+
+
+def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
+    """The object without the fields in which something is wrong."""
+    inside = _by_key(wrong)
+    kept = {name: value for name, value in data.items() if name not in inside}
+    for name, locs in inside.items():
+        if name in _LISTS and isinstance(data.get(name), list) and all(locs):
+            kept[name] = _readable_items(_LISTS[name], data[name], locs)
+    unread = (inside.keys() | {suggestion(part, name, data) for name in inside}) - kept.keys()
+    made = part.model_validate({**_REQUIRED.get(part, {}), **kept}, context=SEARCHED)
+    for name, field in part.model_fields.items():
+        if (field.alias or name) in unread:
+            del made.__dict__[name]
+    return made
+
+
+def _readable_items(part: type[Part], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
+    made = list(items)
+    for index, locs in _by_key(wrong).items():
+        if part is Tool:
+            made[index] = _named_tool(items[index])
+        else:
+            whole = not all(locs)  # it is no object
+            every = [(name,) for name in fields_of(part)]
+            made[index] = _readable(part, {} if whole else items[index], every if whole else locs)
+    return made
+
+
+def _by_key(wrong: Iterable[Loc]) -> dict[Any, list[Loc]]:
+    inside: dict[Any, list[Loc]] = {}
+    for key, *rest in wrong:
+        inside.setdefault(key, []).append(tuple(rest))
+    return inside
+
+
+def _named_tool(data: Any) -> Tool:
+    """A tool that cannot be read, maybe of another format, by its name; empty if there is none."""
+    function = as_mapping(as_mapping(data).get("function", data))
+    made = Function.model_construct(name=as_text(function.get("name")))
+    return Tool.model_construct(type="function", function=made)
+
+
+def _findings(errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
+    placed = [(error, *_place(error, data)) for error in errors]
+    # For a union, pydantic reports the types that do not match, and what is wrong inside one that does.
+    inner = {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
+    findings: dict[Loc, Finding] = {}
+    for error, loc, parent in placed:
+        if loc not in findings and not (loc in inner and len(loc) < len(error["loc"])):
+            finding = _finding(error, loc, parent)
+            if finding is not None:
+                findings[loc] = finding
+    return list(findings.values())
+
+
+def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
+    """The path of an error without pydantic's names of types, and the object that it leads into."""
+    *path, last = error["loc"]
+    loc: Loc = ()
+    for key in path:
+        if _holds(data, key):
+            loc, data = (*loc, key), data[key]
+    if error["type"] == "missing":
+        return (*loc, last), data
+    # An object may have a key with the name of a type, such as "str".
+    found = _holds(data, last) and data[last] is error["input"]
+    return ((*loc, last), data) if found else (loc, data)
+
+
+def _holds(value: Any, key: str | int) -> bool:
+    return isinstance(value, list) if isinstance(key, int) else isinstance(value, dict) and key in value
+
+
+def _finding(error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
+    if error["type"] in ("tool", "source"):  # of validators of the model
+        return Finding(loc, error["msg"], at_key=True)
+    part, name = part_at(Suite, loc[:-1]), loc[-1]
+    if part is not None and error["type"] == "extra_forbidden":
+        return Finding(loc, _unknown_field(part, str(name), parent), at_key=True)
+    if part is not None and error["type"] == "missing":
+        if _misspells(part, name, parent):
+            return None
+        return Finding(loc, f"missing; expected {expected_at(Suite, *loc)}")
+    return Finding(loc, wrong_value(expected_at(Suite, *loc), error["input"]))
+
+
+def _misspells(part: type[Part], name: str | int, found: Mapping[str, Any]) -> bool:
+    """Whether a missing field is there under another name, which is reported itself."""
+    unknown = found.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
+    return any(suggestion(part, other, found) == name for other in unknown)
+
+
+def _unknown_field(part: type[Part], name: str, found: Mapping[str, Any]) -> str:
+    """The message for an unknown field of an object."""
+    if name in part.ELSEWHERE:
+        return part.ELSEWHERE[name]
+    if other_name(part, name) is None:
+        if part is Suite and name in fields_of(TestCase):
+            return "a field of a test case, not of the suite; move it into the cases"
+        if part is TestCase and name in fields_of(Suite):
+            return "a field of the suite, not of a test case; move it to the top of the file"
+        if part is Tool and name in fields_of(Function):
+            return "a field of the function; move it into function"
+    meant = suggestion(part, name, found)
+    if meant is not None:
+        return f"unknown field, did you mean {meant}?"
+    return f"unknown field; expected one of {', '.join(fields_of(part))}"

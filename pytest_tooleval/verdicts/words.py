@@ -1,0 +1,135 @@
+"""The summary of a run, and its verdict in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..record.document import RowsDocument
+from ..record.results import CaseRow
+from ..record.run import RunOutcome
+from ..record.run import RunSummary
+from ..record.run import Status
+from ..record.summary import SuiteSummary
+from ..record.summary import Summary
+from ..text import counted
+from .rules import judged_by
+
+# pytest's own exit codes beyond passed, failed, and no test collected.
+_EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
+
+TOLERATED, COUNTED, NOT_JUDGED = "tolerated", "counted by a failed gate", "not judged yet"
+OTHER_TEST = "another test in the run failed"
+_EMPTY = "Nothing was evaluated"
+_NOTHING_COLLECTED = 5
+
+
+def run_summary(document: RowsDocument) -> RunSummary:
+    """The sums of a run, its verdict and the reasons."""
+    run, total, gates, baseline = document.run, document.run.total, document.gates, document.baseline
+    failures = [gate.failed for gate in gates]
+    if baseline is not None:  # it counts as a gate
+        failures.append(baseline.failed)
+    outcome, verdict = _verdict(document, failed=total.fails_run or any(failures))
+    details = _problems(document)
+    if verdict == "Failed":
+        details = details or [OTHER_TEST]
+    elif outcome == "skipped" and verdict == _EMPTY:
+        details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
+    elif outcome != "failed":  # a run can pass in spite of problems
+        details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
+    tolerated = (f"{count} {word}" for word, count in tolerated_words(document).items())
+    is_answered = total.passed + total.failed > 0 and (False in failures or not total.errors)
+    is_whole = not ending(run.status, run.exitstatus) and not run.partial
+    none_failed = not any(case.outcome == "failed" and not case.tolerated for case in document.cases)
+    return RunSummary(
+        **sums_of(total),  # type: ignore[arg-type]
+        id=run.id,
+        started=run.started,
+        duration_s=run.duration_s,
+        status=run.status,
+        exitstatus=run.exitstatus,
+        ending=ending(run.status, run.exitstatus),
+        outcome=outcome,
+        verdict=verdict,
+        details=(*details, *tolerated),
+        scoring_version=run.scoring_version,
+        git=run.git,
+        models=tuple(sorted(row.model for row in document.models)),
+        suites=tuple(dict.fromkeys(row.suite for row in sorted(document.suites, key=_file))),
+        selected=run.selected,
+        gates_passed=failures.count(False),
+        gates_failed=failures.count(True),
+        # A run with a drop, with a selection of cases, or during an outage must not become the baseline.
+        is_good=is_whole
+        and is_answered
+        and none_failed
+        and True not in failures
+        and not (baseline is not None and baseline.dropped),
+    )
+
+
+def sums_of(summary: Summary) -> dict[str, object]:
+    """The fields of the sums alone."""
+    return {name: getattr(summary, name) for name in Summary.__struct_fields__}
+
+
+def _file(row: SuiteSummary) -> str:
+    return row.file
+
+
+def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
+    """`failed`: a case, a gate or the baseline failed."""
+    run, baseline = document.run, document.baseline
+    if run.status == "running":
+        return "skipped", "Running"
+    if why := ending(run.status, run.exitstatus):
+        return "failed", f"Incomplete ({why})"
+    if run.exitstatus or failed:
+        return "failed", _EMPTY if run.exitstatus == _NOTHING_COLLECTED else "Failed"
+    if run.total.cases == run.total.skipped:  # whatever its exit status, it has not passed
+        return "skipped", _EMPTY
+    if run.shard is not None:
+        return "skipped", f"Shard {run.shard.number}/{run.shard.of}, not judged"
+    # A baseline against which nothing got worse leaves no doubt.
+    unsure = baseline is not None and baseline.verdict == "inconclusive" and not baseline.is_only_unsure
+    if unsure or any(gate.verdict == "inconclusive" for gate in document.gates):
+        return "inconclusive", "Inconclusive"
+    return "passed", "Passed"
+
+
+def _problems(document: RowsDocument) -> list[str]:
+    run, total, baseline = document.run, document.run.total, document.baseline
+    results, gates = counted(total.cases, "result"), counted(len(document.gates), "gate")
+    failed = sum(gate.failed for gate in document.gates)
+    unsure = sum(gate.verdict == "inconclusive" and not gate.failed for gate in document.gates)
+    found = [
+        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')}"),
+        (total.forbidden, f"{counted(total.forbidden, 'result')} with a forbidden call"),
+        (total.fails_run and total.failed, f"{total.failed} of {results} failed"),
+        (total.fails_run and total.errors, f"{counted(total.errors, 'result')} without an answer"),
+        (failed, f"{failed} of {gates} failed"),
+        (unsure, f"{unsure} of {gates} inconclusive"),
+        (baseline and baseline.verdict == "inconclusive", "comparison with the baseline inconclusive"),
+        (baseline and baseline.verdict == "failed", "worse than the baseline"),
+        (run.collection_errors, f"{counted(run.collection_errors, 'file')} could not be read"),
+        (run.exitstatus == _NOTHING_COLLECTED, "no test was collected"),
+    ]
+    return [words for is_so, words in found if is_so]
+
+
+def ending(status: Status, exitstatus: int | None) -> str:
+    """Why a run is incomplete; empty if it is complete."""
+    return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
+
+
+def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
+    """The word for a failure that a gate judges; `tooleval merge` judges those of shards."""
+    if document.run.shard is not None:
+        return NOT_JUDGED
+    failed = any(gate.failed and judged_by(case, gate) for gate in document.gates)
+    return COUNTED if failed else TOLERATED
+
+
+def tolerated_words(document: RowsDocument) -> Counter[str]:
+    """How many cases have which word."""
+    return Counter(tolerated_word(case, document) for case in document.cases if case.tolerated)

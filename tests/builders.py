@@ -1,0 +1,55 @@
+"""What tests make by hand again and again; fields that are computed elsewhere are filled in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import measures_of
+
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+def tool(name: str, parameters: Mapping[str, Any] = CITY, **fields: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, **fields, "parameters": parameters}}
+
+
+def call(name: str, arguments: object = "{}", id: object = "call_1") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def calling(name: str, id: str = "c1", **arguments: Any) -> dict[str, Any]:
+    """A message of an assistant that calls one tool."""
+    calls = [call(name, json.dumps(arguments), id)]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def as_json(value: object) -> Any:
+    """The value as it is read from a file of JSON."""
+    return msgspec.json.decode(to_json(value))
+
+
+def trial_of(transcript: Transcript, **fields: Any) -> TrialResult:
+    """A trial that took what its transcript says."""
+    return TrialResult(transcript=transcript, **{**structs.asdict(measures_of(transcript)), **fields})
+
+
+def result_of(**fields: Any) -> CaseResult:
+    """A case that counts its trials; what it is called, and that it passed, may be left out."""
+    names = {"suite": "s", "case": "c", "model": "m", "outcome": "passed", **fields}
+    trials = fields.get("trials", ())
+    counts = {
+        "nodeid": f"{names['suite']}.tooleval.json::{names['case']}[{names['model']}]",
+        "called": tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
+        "passes": sum(trial.passed for trial in trials),
+        "scored": sum(trial.error is None for trial in trials),
+    }
+    return CaseResult(**{**counts, **names})

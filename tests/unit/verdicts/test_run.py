@@ -1,0 +1,228 @@
+"""The verdict on a run: what its gates tolerate and can decide, and what fails beside them."""
+
+from __future__ import annotations
+
+import pytest
+from builders import result_of
+from msgspec import structs
+
+from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.record.results import FailureCategory
+from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.run import Run
+from pytest_tooleval.verdicts.given import Baseline
+from pytest_tooleval.verdicts.given import Gates
+from pytest_tooleval.verdicts.rules import judged_by
+from pytest_tooleval.verdicts.rules import read_rule
+from pytest_tooleval.verdicts.run import Finding
+from pytest_tooleval.verdicts.run import RunVerdict
+from pytest_tooleval.verdicts.run import foresee
+from pytest_tooleval.verdicts.run import judge
+from pytest_tooleval.verdicts.run import judge_run
+from pytest_tooleval.verdicts.run import tolerates
+from pytest_tooleval.verdicts.sides import Side
+
+RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)
+
+
+def gates(*rules: str, confidence: float | None = None, asked: bool = True) -> Gates:
+    """Rules that begin with `over ` are of --tooleval-fail-over."""
+    read = (read_rule(rule.removeprefix("over "), over=rule.startswith("over ")) for rule in rules)
+    return Gates(tuple(read), confidence, asked)
+
+
+def failed(
+    outcome: Outcome = "failed", failure: FailureCategory | None = "wrong_value", tag: str = ""
+) -> CaseRow:
+    return result_of(
+        outcome=outcome,
+        scores={"overall": 0.6} if outcome == "failed" else {},
+        trials=(TrialResult(failure=failure),),
+        tags=(tag,) if tag else (),
+    )
+
+
+WRONG, ERROR, FORBIDDEN = failed(), failed("error", None), failed(failure="forbidden_call")
+UNSCORED = result_of(outcome="error")
+
+
+@pytest.mark.parametrize(
+    ("rules", "case", "tolerated"),
+    [
+        ([], WRONG, False),
+        (["0.9"], WRONG, True),
+        (["overall=0.9"], WRONG, True),
+        (["model=m:0.9"], WRONG, True),
+        (["model=other:0.9"], WRONG, False),
+        (["suite=s:0.5"], WRONG, True),
+        (["suite=Weather:0.5"], WRONG, False),
+        (["tag=smoke:0.9"], WRONG, False),
+        (["tag=smoke:0.9"], failed(tag="smoke"), True),
+        (["tag:0.9"], WRONG, False),
+        (["tag:0.9", "0.5"], WRONG, True),
+        (["parameter_accuracy=0.9"], WRONG, False),
+        (["pass^3=0.9"], WRONG, False),
+        (["over errors=5"], WRONG, False),
+        (["0.1", "over calls=9"], FORBIDDEN, False),
+        (["0.1"], ERROR, False),
+        (["over errors=1"], ERROR, True),
+        (["over calls=1"], ERROR, False),
+        (["over errors=1"], UNSCORED, False),
+    ],
+)
+def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
+    assert tolerates(gates(*rules), case) is tolerated
+    cases = [case, structs.replace(case, model="another")]
+    judging = [gate for gate in judge_run(cases, gates(*rules), strict=False) if judged_by(case, gate)]
+    if case not in (FORBIDDEN, UNSCORED) and not {"pass^3=0.9", "parameter_accuracy=0.9"} & {*rules}:
+        assert len(judging) == tolerated
+
+
+def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
+    rules = "0.9", "over errors=0"
+    assert judge_run([], gates(*rules, asked=False), strict=False) == []
+    assert judge_run([result_of(model="")], gates(*rules, asked=False), strict=False) == []
+    assert [gate.verdict for gate in judge_run([], gates(*rules), strict=False)] == ["failed"] * 2
+
+
+def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
+    return [
+        result_of(**{"case": f"c{n}", "suite": suite, "model": model, "scored": 1, **fields})
+        for n in range(cases)
+        for model in models
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cases", "rule", "lines"),
+    [
+        (
+            planned(13, models="ab", scored=5),
+            "0.85",
+            [
+                "gate pass_rate 0.85, 13 cases, 5 trials, all answered: under 0.69 fails, anything else "
+                "is inconclusive; passing takes 22 cases"
+            ],
+        ),
+        (
+            [*planned(1, "Two", scored=3, weight=2), *planned(1, "Two"), *planned(8, "Eight")],
+            "suite:overall=0.6",
+            [
+                "gate overall of suite Two 0.6, 2 cases, 1 to 3 trials, all answered: anything may be "
+                "inconclusive; passing takes 6 cases",
+                "gate overall of suite Eight 0.6, 8 cases, 1 trial, all answered: under 0.25 fails, "
+                "over 1.00 passes, in between may be inconclusive",
+            ],
+        ),
+        (
+            [*planned(22), *planned(1, models="b")],
+            "0.85",
+            [
+                "gate pass_rate 0.85, 22 cases, 1 trial, all answered: under 0.72 fails, over 0.96 "
+                "passes, in between is inconclusive (a)",
+                "gate pass_rate 0.85, 1 case, 1 trial, all answered: under 1.00 fails, anything else is "
+                "inconclusive; passing takes 22 cases (b)",
+            ],
+        ),
+        (planned(3), "1", []),
+        (planned(3), "0", []),
+        (planned(3), "over errors=1", []),
+    ],
+)
+def test_what_a_gate_can_decide(cases: list[CaseRow], rule: str, lines: list[str]) -> None:
+    assert foresee(cases, gates(rule, confidence=0.95)) == lines
+    assert foresee(cases, gates(rule)) == []
+
+
+def test_what_fails_beside_the_cases() -> None:
+    """Of gates that passed, and inconclusive ones that are not fatal, the second is named alone."""
+    cases = [result_of(case=f"c{n}", scores={"overall": 1.0}) for n in range(3)]
+
+    def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
+        asked = gates(*rules, confidence=0.95)
+        return judge(cases, RUN, asked, None, strict=strict, misnamed=misnamed)
+
+    assert verdict("0.3").findings == []
+    (unsure,) = verdict("0.9").findings
+    assert (unsure.name, unsure.failed) == ("gate pass_rate of m", False)
+    assert verdict("0.9", strict=True).failed
+    assert not verdict("0.9").failed
+    assert verdict("0.9").problems == []
+    lost = verdict("0.3", misnamed=("a.jsonl:2: no case", "b", "c"))
+    message = "the gates judged without these transcripts: a.jsonl:2: no case (and 2 more runs)"
+    assert lost.findings == [Finding("transcripts", message)]
+    assert lost.problems == [message]
+    assert verdict(misnamed=("a",)).findings == []
+
+
+# Which cases of the baseline a run is compared with
+
+
+def whole(cases: str, suite: str = "s", file: str = "s.json", model: str = "m") -> list[CaseRow]:
+    """A suite of three cases."""
+    return [
+        result_of(case=name, suite=suite, file=file, model=model, content=name, suite_cases=3)
+        for name in cases
+    ]
+
+
+def against(
+    old: list[CaseRow], name: str = "old.json", models: object = (), known: bool = True
+) -> Baseline:
+    side = Side(name, RUN, old)
+
+    def load(name: str, holding: object) -> Side:
+        if not old:
+            raise ConfigError("no complete run yet")
+        return side
+
+    return Baseline(name, side if known else None, [], 0.0, load)
+
+
+@pytest.mark.parametrize(
+    ("new", "removed"),
+    [
+        (whole("abc"), []),
+        (whole("ab"), []),  # a selection
+        (whole("abd"), ["c"]),
+        (whole("ab", file="moved.json"), []),
+        (whole("abd", file="moved.json"), ["c"]),
+        ([*whole("a"), *whole("xyz", file="below/s.json")], []),
+    ],
+)
+def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> None:
+    found = judge(new, RUN, Gates(), against(whole("abc")), strict=False).comparison
+    assert found is not None
+    assert [each.case for each in found.cases.removed] == removed
+
+
+def test_a_baseline_that_is_not_there() -> None:
+    new = [*whole("abc"), result_of(model="")]
+    preset = judge(new, RUN, Gates(), against([], "good", known=False), strict=False)
+    assert preset.uncompared == "not compared with a baseline: no complete run yet"
+    assert (preset.comparison, preset.findings) == (None, [])
+    named = judge(new, RUN, Gates(), against([], "good"), strict=False)
+    assert named.findings == [Finding("baseline", "no complete run yet")]
+    assert judge([], RUN, Gates(), against([], "good", known=False), strict=False) == RunVerdict(
+        [], None, "", []
+    )
+
+
+def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() -> None:
+    """`good` and `latest` are whatever run there is."""
+    new, old = whole("abc"), whole("abc", model="other")
+    for name, fails in (("old.json", True), ("@release-1", True), ("good", False), ("latest", False)):
+        verdict = judge(new, RUN, Gates(), against(old, name), strict=True)
+        assert verdict.comparison is not None
+        assert "no model is in both runs" in verdict.comparison.message
+        assert verdict.failed is fails
+
+
+def test_each_look_has_a_share_of_the_error_probability() -> None:
+    new = whole("abc")
+    found = judge(new, RUN, gates("0.5", confidence=0.9), against(new), strict=False, looks=10)
+    assert found.comparison is not None
+    assert found.comparison.alpha == pytest.approx(0.005)
+    assert found.gates[0].confidence == pytest.approx(0.99)

@@ -1,0 +1,65 @@
+"""The verdict of a run in words, which lists, page, report and Markdown share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.verdicts.words import run_summary
+from unit.reports.samples import comparison
+from unit.reports.samples import document
+from unit.reports.samples import gate
+from unit.reports.samples import no_answer
+from unit.reports.samples import row
+from unit.reports.samples import trial
+
+PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
+TOLERATED = row("failed", trial(0, 0.6), tolerated=True)
+ERROR = row("error", no_answer(), tolerated=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "run", "expected"),
+    [
+        ([PASSED], {"exitstatus": 0}, "passed Passed: 1 of 1 result passed"),
+        ([FAILED], {"exitstatus": 1}, "failed Failed: 1 of 1 result failed"),
+        ([FAILED], {"exitstatus": None}, "failed Failed: 1 of 1 result failed"),
+        ([ERROR], {"exitstatus": 0}, "passed Passed: 0 of 1 result passed · 1 tolerated"),
+        ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
+        ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
+        ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 result passed"),
+        ([PASSED, row("error")], {}, "failed Failed: 1 result without an answer"),
+        (
+            [TOLERATED],
+            {"exitstatus": 0, "gates": (gate(True),)},
+            "passed Passed: 0 of 1 result passed · 1 tolerated",
+        ),
+        (
+            [TOLERATED],
+            {"gates": (gate(True), gate(False))},
+            "failed Failed: 1 of 2 gates failed · 1 counted by a failed gate",
+        ),
+        (
+            [PASSED],
+            {"exitstatus": 0, "baseline": comparison(False)},
+            "passed Passed: 1 of 1 result passed",
+        ),
+        ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
+        ([row("skipped", model="")], {"exitstatus": 0}, "skipped Nothing was evaluated: 1 case skipped"),
+        ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
+        (
+            [PASSED],
+            {"exitstatus": 0, "gates": ({**gate(False), "verdict": "inconclusive", "failed": False},)},
+            "inconclusive Inconclusive: 1 of 1 result passed · 1 of 1 gate inconclusive",
+        ),
+        (
+            [PASSED],
+            {"exitstatus": 1, "gates": (gate(False), gate(True)), "baseline": comparison()},
+            "failed Failed: 1 of 2 gates failed · worse than the baseline",
+        ),
+    ],
+)
+def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: str) -> None:
+    found = run_summary(document(*rows, **run).rows())
+    assert f"{found.outcome} {found.verdict}: {' · '.join(found.details)}" == expected
