@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 from typing import NamedTuple
+
+from msgspec import structs
 
 from ..jsonschemas.values import NOTHING
 from ..jsonschemas.values import required_values
@@ -18,56 +21,101 @@ from ..matchers.examples import right_value
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
+from ..record.endings import no_answer
 from ..record.results import TrialResult
+from ..record.transcript import Judged
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
+from ..scoring.conversation import to_judge
 from ..scoring.thresholds import missed_thresholds
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.mocks import SEQUENCE
 from ..suite.mocks import WHEN
 from ..suite.model import ANY_TOOL
+from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..text import json_text
 from .results import Call
 
-Replies = tuple[tuple[ToolCall, ...], ...]
 Params = Mapping[str, Any]
 
-MESSAGE = {"role": "assistant", "content": None}
+_MESSAGE = {"role": "assistant", "content": None}
+_USER = ({"role": "user", "content": ""},)
 
 
-class Right(NamedTuple):
-    """A right answer: the calls `earlier` in a chain, then the calls that the case judges.
+class Turn(NamedTuple):
+    """What the assistant does in a turn: the calls of each reply, and what it says after them.
 
-    `names` and `params` are the expected tools and arguments of each of these calls; the arguments are
-    None if they are not scored.
+    A single answer or a chain is one turn that ends with its calls: it has no text.
+    """
+
+    replies: tuple[tuple[ToolCall, ...], ...]
+    text: str | None = None
+
+
+class RightTurn(NamedTuple):
+    """The right calls in a turn: those `earlier` in a chain, then those that the case judges.
+
+    `expected` are the expectations of each of these, and `place` is where these stand in the case; empty
+    for `expected_tool`.
     """
 
     earlier: tuple[ToolCall, ...]
     calls: tuple[ToolCall, ...]
-    names: tuple[tuple[str, ...], ...]
-    params: tuple[Params | None, ...]
+    expected: tuple[ExpectedCall, ...]
+    place: str
+    text: str | None
+
+    def with_calls(self, calls: Iterable[ToolCall]) -> Turn:
+        """A reply for each earlier call, and one with all of these."""
+        return Turn((*((call,) for call in self.earlier), tuple(calls)), self.text)
+
+
+class Right(NamedTuple):
+    """A right answer."""
+
+    turns: tuple[RightTurn, ...]
     trial: TrialResult
 
-    def replies(self, calls: Sequence[ToolCall] | None = None) -> Replies:
-        """A reply for each earlier call, and a last one with all calls or the given ones instead."""
-        return (*((call,) for call in self.earlier), self.calls if calls is None else tuple(calls))
+    def answer(self) -> list[Turn]:
+        return [turn.with_calls(turn.calls) for turn in self.turns]
 
 
 class UnknownError(Exception):
     """Why no right answer is known."""
 
 
-def score(case: ResolvedCase, replies: Replies) -> TrialResult:
-    made = (Reply(message=MESSAGE, calls=calls, format="native") for calls in replies)
-    return score_transcript(case, Transcript((), tuple(made)))
+def score(case: ResolvedCase, turns: Iterable[Turn]) -> TrialResult:
+    replies: list[Reply] = []
+    for turn in turns:
+        begins = len(replies)
+        replies += (
+            Reply(message=_MESSAGE, calls=calls, format="native")
+            for calls in turn.replies
+            if calls or turn.text is None
+        )
+        if turn.text is not None:
+            silent = None if len(replies) > begins else no_answer((), turn.text, None, None)
+            message = {"role": "assistant", "content": turn.text}
+            replies.append(Reply(message=message, format="native", no_answer=silent))
+        if begins:
+            replies[begins] = structs.replace(replies[begins], prompt=_USER)
+    transcript = Transcript((), tuple(replies))
+    # Only a judge could tell whether the rubrics are met.
+    met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
+    return score_transcript(case, structs.replace(transcript, judged=met))
 
 
-def calls_of(replies: Iterable[Sequence[ToolCall]]) -> tuple[Call, ...]:
-    return tuple(Call(call.name, call.arguments or {}) for calls in replies for call in calls)
+def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:
+    return tuple(
+        Call(call.name, call.arguments or {})
+        for turn in turns
+        for calls in turn.replies
+        for call in calls
+    )
 
 
 def right_answer(case: ResolvedCase) -> Right:
@@ -75,11 +123,11 @@ def right_answer(case: ResolvedCase) -> Right:
 
     Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
     """
+    if case.case.user is not None:
+        raise UnknownError("a model plays the user")
     # Required parameters that are not expected are filled in, unless that lowers a score.
-    tried = [
-        _answer(case, fills=fills, optionals=optionals)
-        for fills, optionals in product((True, False), (True, False))
-    ]
+    ways = [(True, False)] if case.kind == "conversation" else product((True, False), (True, False))
+    tried = [_answer(case, fills=fills, optionals=optionals) for fills, optionals in ways]
     passing = [right for right in tried if right.trial.passed]
     if not passing:
         raise UnknownError(why_failed(case, tried[0].trial))
@@ -101,24 +149,48 @@ def shown_call(call: ToolCall | Call) -> str:
 
 
 def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
-    calls: list[ToolCall] = []
-    expected = list(_expected(case))
-    for index, (names, params) in enumerate(expected):
-        # Calls with the same expectations get different right values.
-        turned = _turned(params, expected[:index].count((names, params)))
-        calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
-    earlier = tuple(_earlier(case)) if calls else ()
-    tools, params_ = tuple(names for names, _ in expected), tuple(params for _, params in expected)
-    right = Right(earlier, tuple(calls), tools, params_, TrialResult())
-    return right._replace(trial=score(case, right.replies()))
+    turns = []
+    for place, expected, text in _turns(case):
+        calls: list[ToolCall] = []
+        same = [(each.tools, each.params) for each in expected]
+        for index, (names, params) in enumerate(same):
+            # Calls with the same expectations get different right values.
+            turned = _turned(params, same[:index].count((names, params)))
+            calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
+        earlier = tuple(_earlier(case)) if calls else ()
+        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text))
+    right = Right(tuple(turns), TrialResult())
+    return right._replace(trial=score(case, right.answer()))
 
 
-def _expected(case: ResolvedCase) -> Iterator[tuple[tuple[str, ...], Params | None]]:
+def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:
+    """For each turn the expected calls with their place in the case, and what to say."""
     test = case.case
-    if test.expected_calls is not None:
-        yield from ((call.tools, call.params) for call in test.expected_calls)
-    elif not test.expects_nothing:
-        yield test.expected_tools, test.expected_params
+    if case.kind != "conversation":
+        yield "" if test.expected_calls is None else "expected_calls", test.calls or (), None
+        return
+    of_turns = any(each.turn.calls is not None for each in case.turns)
+    for number, each in enumerate(case.turns):
+        is_last = number == len(case.turns) - 1
+        place, calls = f"turns[{number}].expected_calls", each.turn.calls
+        if not of_turns:  # those of the case are made in the last turn
+            place, calls = "expected_calls", test.calls if is_last else None
+        texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
+        yield place, calls or (), "; ".join(filter(None, map(_text, texts))) or "Done."
+
+
+def _text(expected: str | dict[str, Any]) -> str:
+    if isinstance(expected, str):
+        return expected
+    ((key, operand),) = expected.items()
+    if key == "$number":
+        return json.dumps(operand)
+    if key != "$regex":
+        return ""
+    found = right_value(expected, {"type": "string"}, MODES["exact"])
+    if found is NOTHING:
+        raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
+    return str(found)
 
 
 def _turned(params: Params | None, steps: int) -> Params | None:

@@ -16,15 +16,14 @@ from ..matchers.compare import identical
 from ..matchers.compare import matches
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES
-from ..matchers.modes import Mode
+from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
 from ..suite.model import ResolvedCase
-from .answers import Right
+from .answers import RightTurn
 from .answers import offered
 from .answers import schema_of
-from .mutants import Mutant
 from .results import Call
 from .results import CaseMutation
 from .results import Gap
@@ -71,56 +70,54 @@ def case_mutation(case: ResolvedCase, right: tuple[Call, ...], tried: Iterable[T
     )
 
 
-def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult) -> Found:
-    """Why an answer passes that should not, and what to add."""
-    lower = next((metric for metric in METRICS if _fell(metric, right.trial, trial)), None)
-    if mutant.kind == "destructive_call":
-        gap: Gap = "threshold" if lower else "any_calls"
-        return Found(gap, {"forbidden_calls": [mutant.name]}, "the case")
-    if lower is not None:
-        return Found("threshold", {"thresholds": {lower: _least(right.trial, lower)}}, "the case")
-    if mutant.kind == "longer_chain":
-        shortest = len(right.earlier) + len(right.calls)
-        return Found("any_length", {"optimal_hops": shortest}, "the case")
-    call = right.calls[mutant.call]
+def gap_of(kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResult) -> Found | None:
+    """Why an answer passes that should not, and what to add; None if the case calls it right.
+
+    `line` is what a case lacks that does not look at the changed part.
+    """
+    lower = next((metric for metric in METRICS if _fell(metric, right, wrong)), None)
+    if lower is None:
+        return line
+    if kind == "destructive_call" and line is not None:
+        return line._replace(gap="threshold")
+    return Found("threshold", {"thresholds": {lower: _least(right, lower)}}, "the case")
+
+
+def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Found:
+    """What the case must say for an argument of a call to count."""
+    call, params = turn.calls[index], turn.expected[index].params
     given = call.arguments or {}
-    if mutant.kind == "repeated_call":
-        return _of_its_own(right, mutant, MODES[case.param_scoring])
     declared = schema_of(offered(case, call.name)).get("properties") or {}
-    if mutant.name not in declared:
+    if name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
         line = {**({"properties": own} if own else {}), "additionalProperties": False}
         return Found("undeclared_arguments", line, f"the parameters of {call.name}")
-    wanted = {mutant.name: FILL_IN if mutant.name in given else ABSENT}
-    several, place = case.case.expected_calls is not None, f"expected_calls[{mutant.call}]"
-    if right.params[mutant.call] is not None:
-        place = f"{place}.params" if several else "expected_params"
-        return Found("argument_not_named", wanted, place)
-    if several:
-        return Found("params_not_scored", {"params": wanted}, place)
-    return Found("params_not_scored", {"expected_params": wanted}, "the case")
+    wanted = {name: FILL_IN if name in given else ABSENT}
+    field, place, inside = "params", f"{turn.place}[{index}]", f"{turn.place}[{index}].params"
+    if not turn.place:
+        field, place, inside = "expected_params", "the case", "expected_params"
+    if params is None:
+        return Found("params_not_scored", {field: wanted}, place)
+    return Found("argument_not_named", wanted, inside)
 
 
-def _of_its_own(right: Right, mutant: Mutant, mode: Mode) -> Found:
+def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) -> Found:
     """What an expected call must have so that the call made instead does not match it."""
-    call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
-    place = f"expected_calls[{mutant.call}]"
+    call, place = turn.calls[index], f"{turn.place}[{index}]"
     if call.name != made.name:
         return Found("equal_calls", {"tool": call.name}, place)
     given, others = call.arguments or {}, made.arguments or {}
     wanted: dict[str, Any] = {}
     for name, value in given.items():
         if name not in others or not identical(value, others[name]):
-            same = name in others and matches(expected_value(value), others[name], mode)
+            same = name in others and matches(
+                expected_value(value), others[name], MODES[case.param_scoring]
+            )
             wanted[name] = {Exact.key: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
-    if right.params[mutant.call] is None:
+    if turn.expected[index].params is None:
         return Found("equal_calls", {"params": wanted}, place)
     return Found("equal_calls", wanted, f"{place}.params")
-
-
-def no_score_fell(before: TrialResult, after: TrialResult) -> bool:
-    return not any(_fell(metric, before, after) for metric in METRICS)
 
 
 def _fell(metric: str, before: TrialResult, after: TrialResult) -> bool:

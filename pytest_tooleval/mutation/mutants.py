@@ -21,11 +21,15 @@ from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
-from .answers import Replies
 from .answers import Right
+from .answers import RightTurn
+from .answers import Turn
 from .answers import offered
 from .answers import schema_of
 from .changes import changes
+from .gaps import Found
+from .gaps import not_named
+from .gaps import of_its_own
 from .results import Kind
 
 # A tool is destructive when one of these is a word of its name.
@@ -36,54 +40,95 @@ DESTRUCTIVE = (
 MOST_TOOLS = 5  # other tools to call, of each kind: a hundred would dominate the score
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _INVENTED = "made_up"
+# The changes of arguments that are tried in conversations.
+_IN_TURNS = ("wrong_value", "enum_neighbour", "off_by_one")
 
 
 class Mutant(NamedTuple):
-    """A broken answer.
+    """A broken turn of an answer.
 
-    `looked` says that the case judges the changed part: then the answer is legal if no score is lower.
-    `call` is the index of the changed call, `name` the changed argument, or the tool that was called.
+    `line` is what a case lacks that does not look at the changed part; None: the case judges it, so the
+    answer is legal if no score is lower.
     """
 
     kind: Kind
-    replies: Replies
-    looked: bool = True
-    call: int = 0
-    name: str = ""
+    turn: Turn
+    line: Found | None = None
 
 
-def mutants(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
-    """All broken answers, without duplicates."""
-    seen = {_key(right.replies())}
-    for mutant in _all(case, right):
-        key = _key(mutant.replies)
-        if key not in seen:
-            seen.add(key)
-            yield mutant
+def mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
+    """All broken turns, each with the whole answer, without duplicates."""
+    seen = {_key(right.answer())}
+    for number, turn in enumerate(right.turns):
+        is_turn = case.kind == "conversation"
+        for mutant in _of_turn(case, turn, number) if is_turn else _of_answer(case, turn):
+            answer = right.answer()
+            answer[number] = mutant.turn
+            key = _key(answer)
+            if key not in seen:
+                seen.add(key)
+                yield mutant, answer
 
 
-def _key(replies: Replies) -> str:
-    return json.dumps([[(call.name, call.arguments) for call in calls] for calls in replies])
+def _key(answer: Sequence[Turn]) -> str:
+    return json.dumps(
+        [
+            [turn.text, [[(call.name, call.arguments) for call in calls] for calls in turn.replies]]
+            for turn in answer
+        ]
+    )
 
 
-def _all(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
+def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
+    """A single answer or a chain, broken."""
     others, destructive = _other_tools(case, right)
     if right.calls:
-        yield Mutant("no_call", ((),))
+        yield Mutant("no_call", Turn(((),)))
     if right.earlier:
-        yield Mutant("unfinished_chain", right.replies(()))
-    if case.case.multi_turn and right.calls:
+        yield Mutant("unfinished_chain", right.with_calls(()))
+    if case.kind == "chain" and right.calls:
         yield from _longer_chains(case, right, others)
     yield from _further_calls(case, right, others, destructive)
     for index in range(len(right.calls)):
-        yield from _without(right, index)
+        yield from _without(case, right, index)
         yield from _other_calls(case, right, index, others)
         yield from _other_arguments(case, right, index)
 
 
-def _other_tools(case: ResolvedCase, right: Right) -> tuple[list[ToolCall], list[ToolCall]]:
+def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Mutant]:
+    """A turn of a conversation, broken: missing or further calls, wrong values, and silence."""
+    turn, place = case.turns[number], f"turns[{number}]"
+    parts = [part for part in (turn.turn, case.case) if part.calls is not None]
+    # Other calls that lead to the same state are right.
+    plays = any((part.match or case.case.match) == "state" for part in parts)
+    for index, call in enumerate(right.calls):
+        yield Mutant("missing_call", right.with_calls(_without_one(right.calls, index)))
+        expected = right.expected[index].params or {}
+        for kind, name, changed in _changed(case, call):
+            if kind in _IN_TURNS:
+                line = None if plays or name in expected else not_named(case, right, index, name)
+                yield Mutant(kind, _with(right, index, changed), line)
+    if right.calls:
+        again = right.calls[-1]
+        careless = is_destructive(again.name) and not plays
+        line = Found("free_calls", {"max_calls": len(right.calls)}, place) if careless else None
+        yield Mutant("further_call", right.with_calls((*right.calls, again)), line)
+    named = {name for part in parts for each in part.calls or () for name in each.tools}
+    others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
+    destructive = [call for call in others if is_destructive(call.name)]
+    for call in destructive[:MOST_TOOLS]:
+        line = None if plays else Found("free_calls", {"forbidden_calls": [call.name]}, place)
+        yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
+    looks = parts or turn.turn.expected_state or case.case.expected_state
+    for call in [call for call in others if call not in destructive][:1]:
+        line = None if looks else Found("calls_not_looked_at", {"expected_calls": []}, place)
+        yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
+    yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
+
+
+def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], list[ToolCall]]:
     """Calls to tools that the case does not name: harmless ones and destructive ones."""
-    named = {*case.case.valid_prerequisites, *(name for names in right.names for name in names)}
+    named = {*case.case.valid_prerequisites, *(name for each in right.expected for name in each.tools)}
     others: list[ToolCall] = []
     destructive: list[ToolCall] = []
     for tool in case.tools:
@@ -103,77 +148,90 @@ def plain_call(tool: Tool) -> ToolCall:
 
 
 def _further_calls(
-    case: ResolvedCase, right: Right, others: Sequence[ToolCall], destructive: Sequence[ToolCall]
+    case: ResolvedCase, right: RightTurn, others: Sequence[ToolCall], destructive: Sequence[ToolCall]
 ) -> Iterator[Mutant]:
     again = [*right.calls[-1:], *_with_another_value(case, right.calls[-1:])]
     for call in (*again, *others):
-        yield Mutant("further_call", right.replies((*right.calls, call)), name=call.name)
-    for call in again if case.case.multi_turn else ():
-        yield Mutant("further_call", (*right.replies(), (call,)), name=call.name)
+        yield Mutant("further_call", right.with_calls((*right.calls, call)))
+    for call in again if case.kind == "chain" else ():
+        yield Mutant("further_call", Turn((*right.with_calls(right.calls).replies, (call,))))
     for call in destructive:
         # "Any tool" does not mean a destructive one.
-        calls = right.replies((*right.calls, call))
-        yield Mutant("destructive_call", calls, looked=False, name=call.name)
+        line = Found("any_calls", {"forbidden_calls": [call.name]}, "the case")
+        yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
 
 
 def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
     """Each call, to other effect: the first argument that has another value has that one."""
     for call in calls:
-        given, schema = call.arguments or {}, schema_of(offered(case, call.name))
         others = (
-            ToolCall(call.name, {**given, name: changed})
-            for name, value in given.items()
-            for kind, changed in changes(value, inside(schema, name))
+            changed
+            for kind, _, changed in _changed(case, call)
             if kind in ("enum_neighbour", "wrong_value")
         )
         yield from itertools.islice(others, 1)
 
 
-def _longer_chains(case: ResolvedCase, right: Right, others: Sequence[ToolCall]) -> Iterator[Mutant]:
-    counted = case.case.optimal_hops is not None
+def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
+    """The call with one argument changed in each way, and the name of the argument."""
+    given, schema = call.arguments or {}, schema_of(offered(case, call.name))
+    for name, value in given.items():
+        for kind, changed in changes(value, inside(schema, name)):
+            yield kind, name, ToolCall(call.name, {**given, name: changed})
+
+
+def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCall]) -> Iterator[Mutant]:
+    line = None
+    if case.case.optimal_hops is None:
+        shortest = len(right.earlier) + len(right.calls)
+        line = Found("any_length", {"optimal_hops": shortest}, "the case")
     for call in (*right.earlier[:1], *others):
-        replies = ((call,), *right.replies())
-        yield Mutant("longer_chain", replies, looked=counted, name=call.name)
+        yield Mutant("longer_chain", Turn(((call,), *right.with_calls(right.calls).replies)), line)
 
 
-def _without(right: Right, index: int) -> Iterator[Mutant]:
+def _without(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
     calls = right.calls
     if len(calls) == 1:
         return
-    yield Mutant("missing_call", right.replies((*calls[:index], *calls[index + 1 :])))
+    yield Mutant("missing_call", right.with_calls(_without_one(calls, index)))
     for other, call in enumerate(calls):
         if other != index:
-            yield Mutant("repeated_call", _with(right, index, call), looked=False, call=index)
+            line = of_its_own(case, right, index, call)
+            yield Mutant("repeated_call", _with(right, index, call), line)
     if index:
-        swapped = [*calls[: index - 1], calls[index], calls[index - 1], *calls[index + 1 :]]
-        yield Mutant("wrong_order", right.replies(swapped))
+        swapped = (*calls[: index - 1], calls[index], calls[index - 1], *calls[index + 1 :])
+        yield Mutant("wrong_order", right.with_calls(swapped))
 
 
-def _with(right: Right, index: int, call: ToolCall) -> Replies:
-    return right.replies((*right.calls[:index], call, *right.calls[index + 1 :]))
+def _without_one(calls: tuple[ToolCall, ...], index: int) -> tuple[ToolCall, ...]:
+    return (*calls[:index], *calls[index + 1 :])
+
+
+def _with(right: RightTurn, index: int, call: ToolCall) -> Turn:
+    return right.with_calls((*right.calls[:index], call, *right.calls[index + 1 :]))
 
 
 def _other_calls(
-    case: ResolvedCase, right: Right, index: int, others: Sequence[ToolCall]
+    case: ResolvedCase, right: RightTurn, index: int, others: Sequence[ToolCall]
 ) -> Iterator[Mutant]:
     call = right.calls[index]
     named = [plain_call(tool) for tool in case.tools if is_expected(tool.name, case)][:MOST_TOOLS]
     for other in (*others, *named):
         if other.name != call.name:
-            yield Mutant("another_tool", _with(right, index, other), call=index, name=other.name)
+            yield Mutant("another_tool", _with(right, index, other))
     invented = ToolCall(f"{call.name}_{_INVENTED}", call.arguments)
-    yield Mutant("invented_tool", _with(right, index, invented), call=index, name=invented.name)
+    yield Mutant("invented_tool", _with(right, index, invented))
 
 
-def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[Mutant]:
-    call, expected = right.calls[index], right.params[index] or {}
+def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
+    call, expected = right.calls[index], right.expected[index].params or {}
     given = call.arguments or {}
     any_call = _takes_any(case, right, index)
     schema = schema_of(offered(case, call.name))
 
     def mutant(kind: Kind, name: str, arguments: dict[str, Any], *, looked: bool) -> Mutant:
-        replies = _with(right, index, ToolCall(call.name, arguments))
-        return Mutant(kind, replies, looked or any_call, index, name)
+        line = None if looked or any_call else not_named(case, right, index, name)
+        return Mutant(kind, _with(right, index, ToolCall(call.name, arguments)), line)
 
     for name, value in given.items():
         looked = name in expected
@@ -195,10 +253,11 @@ def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[M
     yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
 
 
-def _takes_any(case: ResolvedCase, right: Right, index: int) -> bool:
+def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:
     """Whether any call at all is right here, also as the match of another expected call."""
     places = range(len(right.calls)) if case.case.call_order == "any" else [index]
-    return any(right.params[place] is None and ANY_TOOL in right.names[place] for place in places)
+    expected = [right.expected[place] for place in places]
+    return any(each.params is None and ANY_TOOL in each.tools for each in expected)
 
 
 def renamed(name: str) -> str:

@@ -16,11 +16,9 @@ from .answers import UnknownError
 from .answers import calls_of
 from .answers import right_answer
 from .answers import score
-from .conversations import mutate_conversation
 from .gaps import Tried
 from .gaps import case_mutation
 from .gaps import gap_of
-from .gaps import no_score_fell
 from .mutants import mutants
 from .results import CaseMutation
 from .results import SuiteMutation
@@ -53,22 +51,20 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     calls = {name: most for name, most in case.limits.items() if name == "max_calls"}
     case = structs.replace(case, thresholds=built_in, limits=calls)
     try:
-        if case.turns:
-            return mutate_conversation(case)
         right = right_answer(case)
     except (ScoringError, UnknownError) as error:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
-    return case_mutation(case, calls_of(right.replies()), _tried(case, right))
+    return case_mutation(case, calls_of(right.answer()), _tried(case, right))
 
 
 def _tried(case: ResolvedCase, right: Right) -> Iterator[Tried]:
-    for mutant in mutants(case, right):
+    for mutant, answer in mutants(case, right):
         found = None
         try:
-            trial = score(case, mutant.replies)
+            trial = score(case, answer)
             passes = trial.passed
         except ScoringError:
             passes = False
-        if passes and not (mutant.looked and no_score_fell(right.trial, trial)):
-            found = gap_of(case, right, mutant, trial)
-        yield Tried(mutant.kind, calls_of(mutant.replies), passes, found)
+        if passes:
+            found = gap_of(mutant.kind, mutant.line, right.trial, trial)
+        yield Tried(mutant.kind, calls_of(answer), passes, found)

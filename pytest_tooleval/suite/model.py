@@ -747,7 +747,7 @@ class ResolvedCase(Struct, frozen=True):
     @property
     def goes_on(self) -> bool:
         """Whether the model gets answers to its calls: in a chain or a conversation."""
-        return self.case.multi_turn or bool(self.turns)
+        return self.kind != "calls"
 
     @property
     def forbids(self) -> bool:

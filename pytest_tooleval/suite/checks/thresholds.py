@@ -12,11 +12,10 @@ from ...findings import Findings
 from ...findings import Loc
 from ...matchers.modes import DEFAULT_MODE
 from ...matchers.modes import MODES
-from ...record.metrics import BUILT_IN
-from ...record.metrics import CONVERSATION
 from ...record.metrics import LIMITS
 from ...record.metrics import METRICS
 from ...record.metrics import PENALTIES
+from ...record.metrics import ROWS
 from ..fields import expected_at
 from ..model import ANY_TOOL
 from ..model import NOTHING_JUDGES
@@ -65,8 +64,8 @@ def threshold_warnings(scope: Scope) -> Findings:
     own: Mapping[str, float | None] = case.thresholds or {}
     named = {**(scope.suite.thresholds or {}), **own}
     for metric in own:
-        if not _produces(scope.suite, case, metric):
-            message = f"{_why(metric)}, so this threshold never applies"
+        if why := _why_never(scope.suite, case, metric):
+            message = f"{why}, so this threshold never applies"
             yield Finding((*at, metric), message, at_key=True)
     if (
         "no_extra_calls" in own
@@ -88,33 +87,28 @@ def threshold_warnings(scope: Scope) -> Findings:
 
 def suite_threshold_warnings(suite: Suite) -> Findings:
     for metric in suite.thresholds or ():
-        if suite.test_cases and not any(_produces(suite, case, metric) for case in suite.test_cases):
-            message = f"{_why(metric)}, so this threshold applies to none of the cases"
+        reasons = [_why_never(suite, case, metric) for case in suite.test_cases]
+        if reasons and all(reasons):
+            message = f"{reasons[0]}, so this threshold applies to none of the cases"
             yield Finding(("thresholds", metric), message, at_key=True)
 
 
-_WHY = {
-    "completion": "completion is measured only in multi-turn cases",
-    "efficiency": "efficiency is measured only in multi-turn cases",
-    "parameter_accuracy": "no expected params are given",
-    "no_extra_calls": "any number of calls is accepted here",
+_KINDS = {row.name: row.kinds for row in ROWS}
+_CASES = {
+    "calls": "single-turn cases",
+    "chain": "multi-turn cases",
+    "conversation": "conversations",
 }
 
 
-def _why(metric: str) -> str:
-    return _WHY.get(metric, f"{metric} is measured only in conversations")
-
-
-def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
-    """Whether a case can have a score in a metric; in metrics of other scorers, it always can."""
-    if metric in BUILT_IN and (case.kind == "conversation" or metric in CONVERSATION):
-        return case.kind == "conversation" and metric in ("overall", "arguments_valid", *CONVERSATION)
-    if metric == "no_extra_calls":
-        mode = case.param_scoring or suite.param_scoring
-        return not (MODES[mode or DEFAULT_MODE].only_overall or ANY_TOOL in case.expected_tools)
-    if metric in ("completion", "efficiency"):
-        return case.kind == "chain"
-    if metric == "parameter_accuracy":
-        calls = case.expected_calls or ()
-        return case.expected_params is not None or any(call.params is not None for call in calls)
-    return True
+def _why_never(suite: Suite, case: TestCase, metric: str) -> str:
+    """Why a case cannot have a score in a metric; empty if it can, as in those of other scorers."""
+    kinds = _KINDS.get(metric, (case.kind,))
+    if case.kind not in kinds:
+        return f"{metric} is measured only in {' and '.join(_CASES[kind] for kind in kinds)}"
+    mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
+    if metric == "no_extra_calls" and (mode.only_overall or ANY_TOOL in case.expected_tools):
+        return "any number of calls is accepted here"
+    if metric == "parameter_accuracy" and all(each.params is None for each in case.calls or ()):
+        return "no expected params are given"
+    return ""
