@@ -256,8 +256,8 @@ def test_thresholds_that_never_apply() -> None:
     talk = {"id": "a", "turns": [{"prompt": "x", "expected_tool": "get_weather"}]}
     suite = {"name": "s", "tools": [tool("get_weather")], "test_cases": [talk]}
     parsed = parse_suite(json.dumps({**suite, "thresholds": {"overall": 1, "tool_selection": 1}}))
-    (found,) = lint_suite(parsed)
-    assert "only in single-turn cases and multi-turn cases" in found.message
+    (problem,) = lint_suite(parsed)
+    assert "only in single-turn cases and multi-turn cases" in problem.message
 
 
 def test_further_calls_that_overall_counts() -> None:
