@@ -49,17 +49,29 @@ _INSTEAD: Mapping[Feature, str] = {
 
 
 class Hosted(NamedTuple):
-    """A provider's own tools that search for tools and run programs, by the prefixes of their types."""
+    """A provider's own tool that a feature needs, and how the types of such tools begin."""
 
-    search: Tool
-    program: Tool
+    feature: Feature
+    types: str
+    tool: Tool
 
 
-HOSTED: Mapping[str, Hosted] = {
-    "openai": Hosted({"type": "tool_search"}, {"type": "programmatic_tool_calling"}),
-    "anthropic": Hosted(
-        {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
-        {"type": "code_execution_20260120", "name": "code_execution"},
+_HOSTED: Mapping[str, tuple[Hosted, ...]] = {
+    "openai": (
+        Hosted("defer_loading", "tool_search", {"type": "tool_search"}),
+        Hosted("allowed_callers", "programmatic_tool_calling", {"type": "programmatic_tool_calling"}),
+    ),
+    "anthropic": (
+        Hosted(
+            "defer_loading",
+            "tool_search_tool",
+            {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+        ),
+        Hosted(
+            "allowed_callers",
+            "code_execution",
+            {"type": "code_execution_20260120", "name": "code_execution"},
+        ),
     ),
 }
 
@@ -78,7 +90,7 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     known = _OF_PROTOCOL[protocol]
     if protocol == "openai" and needs_responses(spec.model):
         known |= _RESPONSES
-    can_search = protocol in HOSTED and not others and searches_tools(spec.model)
+    can_search = protocol in _HOSTED and not others and searches_tools(spec.model)
     return known | (_CALLERS if can_search else frozenset())
 
 
@@ -91,10 +103,10 @@ class Fitted(NamedTuple):
 
 def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
     """The request with tools that the model can take, and the provider's tools that these need."""
-    features = features_of(spec)
     wanted = _wanted(request)
     if not wanted:
         return Fitted(request, {})
+    features = features_of(spec)
     lacking = [feature for feature in _INSTEAD if feature in wanted - features]
     tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
     choice = request.tool_choice
@@ -103,19 +115,15 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
         names = {name_of(tool) for tool in allowed["tools"]}
         tools = [tool for tool in tools if name_of(tool) in names]
         choice = allowed["mode"]
-    hosted = HOSTED.get(spec.protocol or "")
-    if hosted is not None:
-        kinds = [tool["type"] for tool in tools]
-        for feature, own in (("defer_loading", hosted.search), ("allowed_callers", hosted.program)):
-            named = own["type"].partition("_20")[0].removesuffix("_bm25")
-            if feature in wanted & features and not any(kind.startswith(named) for kind in kinds):
-                tools.append(dict(own))
+    for feature, types, own in _HOSTED.get(spec.protocol or "", ()):
+        if feature in wanted & features and not any(tool["type"].startswith(types) for tool in tools):
+            tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
     return Fitted(structs.replace(request, tools=tools, tool_choice=choice), instead)
 
 
 def name_of(tool: Tool) -> str:
-    """The name of a function or a custom tool, with its namespace."""
+    """The name of a function or a custom tool."""
     inner = tool.get("function") or tool.get("custom") or tool
     return str(inner.get("name", ""))
 
@@ -163,9 +171,8 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
     made = {**tool, kind: inner}
     if "namespace" in lacking and "namespace" in tool:
         del made["namespace"]
-        own = inner["name"].rpartition(".")[2]
-        taken = sum(name_of(other).rpartition(".")[2] == own for other in others) > 1
-        inner["name"] = inner["name"].replace(".", "_") if taken else own
+        if sum(name_of(other) == inner["name"] for other in others) > 1:
+            inner["name"] = f"{tool['namespace']['name']}_{inner['name']}"
     return made
 
 

@@ -72,6 +72,7 @@ class _Call(Struct):
     function: _Function | None = None
     custom: _Custom | None = None
     caller: dict[str, Any] | None = None
+    namespace: str | None = None
 
 
 class _Item(Struct):
@@ -217,7 +218,9 @@ def chat_messages(values: list[Any]) -> list[Message]:
 
 def _extensions(item: _Item) -> Message:
     """What the chat API has no field for."""
-    calls = [_sent(call) | ({"caller": call.caller} if call.caller else {}) for call in item.calls]
+    about = ({"caller": call.caller, "namespace": call.namespace} for call in item.calls)
+    known = ({name: value for name, value in each.items() if value} for each in about)
+    calls = [_sent(call) | each for call, each in zip(item.calls, known, strict=True)]
     found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
     return {name: value for name, value in found.items() if value}
 

@@ -45,6 +45,12 @@ def described(schema: Mapping[str, Any]) -> list[str]:
     return _described(_in_place(schema))
 
 
+def taken(schema: Mapping[str, Any]) -> set[str] | None:
+    """The parameters that a tool with this schema takes; None if it takes any."""
+    parts = _in_place(schema)
+    return None if _is_open(parts) else set(_described(parts))
+
+
 def allows_others(schema: Mapping[str, Any]) -> bool:
     """Whether a schema says that there may be parameters that it does not declare."""
     return _is_open(_in_place(schema))

@@ -33,6 +33,8 @@ from .untrusted import objects_in
 # (thinking blocks, signatures), so that it can be sent back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
+# The field of an assistant's message with the searches for tools.
+SEARCHES = "tool_searches"
 # What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer
 # reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
@@ -272,13 +274,13 @@ def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Messag
 
 
 def searches_in(message: Message) -> tuple[ToolSearch, ...]:
-    """The searches for tools in a reply, which has them in `tool_searches`."""
+    """The searches for tools in a reply."""
     return tuple(
         ToolSearch(
             each.get("arguments"),
             None if each.get("tools") is None else tuple(map(as_text, as_list(each["tools"]))),
         )
-        for each in objects_in(message.get("tool_searches"))
+        for each in objects_in(message.get(SEARCHES))
     )
 
 

@@ -24,6 +24,7 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...errors import os_reason
+from ...record.transcript import SEARCHES
 from ...secrets import scrub_json
 from ...secrets import secret_values
 from ...text import counted
@@ -35,7 +36,6 @@ from ..models.modules import changed
 from ..models.modules import name_of
 from ..models.spec import ModelSpec
 from ..protocols.builder import PROGRAMS
-from ..protocols.builder import SEARCHES
 from .appending import Appender
 from .appending import try_appending
 from .claims import Claims

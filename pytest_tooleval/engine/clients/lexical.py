@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...record.calls import ToolCall
+from ...record.transcript import SEARCHES
 from ...record.transcript import text_of
-from ..protocols.builder import SEARCHES
 from ..tool_features import functions_of
 from ..tool_features import name_of
 from .base import ChatAnswer

@@ -77,8 +77,7 @@ def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
         if name not in spaces:
             spaces[name] = {"type": "namespace", **space, "tools": []}
             made.append(spaces[name])
-        inner = _tool(tool)
-        spaces[name]["tools"].append({**inner, "name": inner["name"].removeprefix(f"{name}.")})
+        spaces[name]["tools"].append(_tool(tool))
     return made
 
 
@@ -103,13 +102,7 @@ def _choice(choice: object) -> object:
     inner = choice[kind]
     if kind == "allowed_tools":
         return {"type": kind, "mode": inner["mode"], "tools": [_choice(tool) for tool in inner["tools"]]}
-    return {"type": kind, **_named(inner["name"])}
-
-
-def _named(name: object) -> dict[str, object]:
-    """The name of a tool, without its namespace, and the namespace."""
-    space, _, own = str(name).rpartition(".")
-    return {"name": own, "namespace": space} if space else {"name": name}
+    return {"type": kind, "name": inner["name"]}
 
 
 def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
@@ -165,11 +158,12 @@ def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
     for call in message.get("tool_calls") or ():
         custom, function = call.get("custom"), call.get("function") or {}
         if custom:
-            made = {"type": "custom_tool_call", **_named(custom["name"]), "input": custom.get("input")}
+            made = {"type": "custom_tool_call", "name": custom["name"], "input": custom.get("input")}
         else:
-            named = _named(function.get("name"))
-            made = {"type": "function_call", **named, "arguments": function.get("arguments")}
-        yield {**made, "call_id": call.get("id")}
+            named = {"name": function.get("name"), "arguments": function.get("arguments")}
+            made = {"type": "function_call", **named}
+        space = {"namespace": call["namespace"]} if "namespace" in call else {}
+        yield {**made, **space, "call_id": call.get("id")}
 
 
 def _parts(content: object, text: str) -> object:

@@ -46,8 +46,8 @@ def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     chat.add({"role": "assistant"})
     for block in objects_in(rest):
         _read(chat, block)
-    # Its fields say how it ended.
-    last = chat.reply() or chat.messages[-1]
+    # Its fields say how it ended, also before the answer of a tool that the provider runs.
+    last = next(each for each in reversed(chat.messages) if each.get("role") == "assistant")
     last |= {key: value for key, value in message.items() if key not in ("role", "content")}
 
 
@@ -83,10 +83,9 @@ def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
     elif tool == _PROGRAM:
         chat.result(id, as_mapping(content).get("stdout", content))
     else:
-        error = (
-            as_text(as_mapping(content).get("type")).endswith("_error") or block.get("is_error") is True
-        )
-        chat.answer(id, _content(content), is_error=error or None)
+        failed = as_text(as_mapping(content).get("type")).endswith("_error")
+        is_error = failed or block.get("is_error") is True
+        chat.answer(id, _content(content), is_error=is_error or None)
 
 
 def _references(blocks: object) -> Sequence[str]:

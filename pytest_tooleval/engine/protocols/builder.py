@@ -6,7 +6,8 @@ A reply may have three fields that the chat API lacks:
 - `programs`: `[{"id", "code", "result"}]`, code that the provider ran, and that may have made calls;
 - `unread`: items of types that are not known here, as they came.
 
-A call that a program made keeps its `caller` as the provider wrote it.
+A call keeps the `caller` that made it and the `namespace` of its tool, as the provider wrote them.
+Suites have no namespaces, so a call is known by its tool's own name.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.transcript import SEARCHES
 from ...record.untrusted import as_text
 
 Message = dict[str, Any]
 
-SEARCHES = "tool_searches"
 PROGRAMS = "programs"
 UNREAD = "unread"
 EXTENSIONS = (SEARCHES, PROGRAMS, UNREAD)
@@ -40,7 +41,7 @@ class ChatBuilder:
         if last is not None and _role(message) == "assistant" and _only_runs(last):
             last |= {key: value for key, value in message.items() if value is not None}
         else:
-            self.messages.append(dict(message) if isinstance(message, Mapping) else message)
+            self.messages.append(_copied(message))
 
     def say(self, text: str) -> None:
         """Add text to the current reply."""
@@ -58,24 +59,15 @@ class ChatBuilder:
         custom: bool = False,
     ) -> None:
         """Add a call to the current reply; `arguments` of a custom tool are its text."""
-        whole = f"{namespace}.{as_text(name)}" if namespace else as_text(name)
-        if custom:
-            call: dict[str, Any] = {
-                "id": id,
-                "type": "custom",
-                "custom": {"name": whole, "input": arguments},
-            }
-        else:
-            text = (
-                json.dumps(arguments, ensure_ascii=False)
-                if isinstance(arguments, Mapping)
-                else arguments
-            )
-            call = {"id": id, "type": "function", "function": {"name": whole, "arguments": text}}
+        if isinstance(arguments, Mapping):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        kind, field = ("custom", "input") if custom else ("function", "arguments")
+        call: dict[str, Any] = {"id": id, "type": kind, kind: {"name": as_text(name), field: arguments}}
+        if namespace:
+            call["namespace"] = namespace
         if isinstance(caller, Mapping) and caller.get("type") != "direct":
             call["caller"] = dict(caller)
-        reply = self._current()
-        reply["tool_calls"] = [*(reply.get("tool_calls") or ()), call]
+        _append(self._current(), "tool_calls", call)
 
     def answer(self, id: object, content: object, **fields: object) -> Message:
         """Add a tool's answer to a call, with the `fields` that say what became of it."""
@@ -88,7 +80,7 @@ class ChatBuilder:
         """Add a search for tools."""
         search = {"id": id, "arguments": arguments, "tools": None}
         self._searches[id] = search
-        self._extend(SEARCHES, search)
+        _append(self._current(), SEARCHES, search)
 
     def found(self, id: object, names: Sequence[str]) -> None:
         """Say which tools a search found; without its id, the last search."""
@@ -102,7 +94,7 @@ class ChatBuilder:
         """Add code that the provider runs."""
         program = {"id": id, "code": code, "result": None}
         self._programs[id] = program
-        self._extend(PROGRAMS, program)
+        _append(self._current(), PROGRAMS, program)
 
     def result(self, id: object, result: object) -> None:
         """Say what a program returned."""
@@ -112,16 +104,8 @@ class ChatBuilder:
 
     def keep(self, item: Mapping[str, Any]) -> None:
         """Keep an item of an unknown type with the last message."""
-        last = (
-            self.messages[-1]
-            if self.messages and isinstance(self.messages[-1], dict)
-            else self._current()
-        )
-        last[UNREAD] = [*last.get(UNREAD, ()), item]
-
-    def _extend(self, field: str, entry: dict[str, Any]) -> None:
-        reply = self._current()
-        reply[field] = [*reply.get(field, ()), entry]
+        last = self.messages[-1] if self.messages else None
+        _append(last if isinstance(last, dict) else self._current(), UNREAD, item)
 
     def reply(self) -> Message | None:
         """The last message, if it is a reply."""
@@ -140,6 +124,24 @@ class ChatBuilder:
 def kind_of(item: Mapping[str, Any]) -> str:
     """The type of an item; of a part of Gemini's, which has none, its field."""
     return str(item.get("type") or next(iter(item), ""))
+
+
+def _copied(message: Any) -> Any:
+    """The message, whose lists may grow without changing those of whoever gave it."""
+    if not isinstance(message, Mapping):
+        return message
+    grow = ("tool_calls", *EXTENSIONS)
+    return {
+        key: [*value] if key in grow and isinstance(value, list) else value
+        for key, value in message.items()
+    }
+
+
+def _append(message: Message, field: str, entry: Mapping[str, Any]) -> None:
+    held = message.get(field)
+    if not isinstance(held, list):
+        held = message[field] = [] if held is None else [held]
+    held.append(entry)
 
 
 def _role(message: object) -> object:

@@ -12,9 +12,7 @@ from ...record.untrusted import objects_in
 from .builder import ChatBuilder
 
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
-_ABOUT = frozenset(
-    ("thought", "thought_signature", "part_metadata", "media_resolution", "video_metadata")
-)
+_ABOUT = frozenset("thought thought_signature part_metadata media_resolution video_metadata".split())
 _FILES = ("inline_data", "file_data")
 
 

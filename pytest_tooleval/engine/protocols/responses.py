@@ -17,14 +17,7 @@ Item = Mapping[str, Any]
 _CALL, _OUTPUT = "_call", "_call_output"
 # Items that hold neither a call nor an answer.
 _SILENT = frozenset(
-    (
-        "reasoning",
-        "compaction",
-        "compaction_trigger",
-        "item_reference",
-        "mcp_list_tools",
-        "additional_tools",
-    )
+    "reasoning compaction compaction_trigger item_reference mcp_list_tools additional_tools".split()
 )
 # Fields of a call that are not its arguments.
 _ABOUT = frozenset(

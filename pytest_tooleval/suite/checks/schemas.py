@@ -16,8 +16,8 @@ from ...explain import show
 from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
-from ...jsonschemas.parameters import allows_others
 from ...jsonschemas.parameters import described
+from ...jsonschemas.parameters import taken
 from ...jsonschemas.providers import troubles
 from ...jsonschemas.subschemas import references
 from ...jsonschemas.validation import parameter_problem
@@ -55,9 +55,9 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
                 yield Finding((*place, *where), message)
-        taken = _taken(tool)
+        takes = taken(parameters)
         for name in parameters.get("required", ()):
-            if taken is not None and name not in taken:
+            if takes is not None and name not in takes:
                 closed = parameters.get("additionalProperties") is False
                 effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
@@ -145,9 +145,9 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
         if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
     ]
     known = {parameter: None for tool in acceptable for parameter in described(_parameters(tool))}
-    takes = [(tool, _taken(tool)) for tool in acceptable]
+    takes = [(tool, taken(_parameters(tool))) for tool in acceptable]
     for name, expected in params.items() if acceptable else ():
-        taking = [tool for tool, taken in takes if taken is None or name in taken]
+        taking = [tool for tool, own in takes if own is None or name in own]
         if not taking:
             yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
             continue
@@ -165,11 +165,6 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
         return parameter_problem(_parameters(tool), name, value)
     except CannotCompare:
         return None
-
-
-def _taken(tool: Tool) -> set[str] | None:
-    """The parameters that a tool takes; None if it takes any."""
-    return None if allows_others(_parameters(tool)) else set(described(_parameters(tool)))
 
 
 def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:

@@ -161,7 +161,8 @@ def test_the_best_reason_why_a_parameter_cannot_have_a_value(
 def test_schemas_that_cannot_be_used(
     schema: Any, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
+    if words == "ran longer than":  # the others must not depend on how quick the machine is
+        monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
     with pytest.raises(CannotCompare) as raised:
         is_valid(schema, value)
 

@@ -33,7 +33,7 @@ USER = {"role": "user", "content": "Find Ana, and pay her 5."}
 FIND: Document = {
     "type": "function",
     "function": {
-        "name": "crm.find",
+        "name": "find",
         "description": "Find a customer.",
         "parameters": CITY,
         "defer_loading": True,
@@ -120,7 +120,7 @@ def test_a_model_that_cannot_search_gets_the_whole_list_and_says_so(model: str) 
 
 
 def test_names_without_their_namespace_stay_apart() -> None:
-    other = {**FIND, "function": {**FIND["function"], "name": "erp.find"}, "namespace": {"name": "erp"}}
+    other = {**FIND, "function": {**FIND["function"], "name": "find"}, "namespace": {"name": "erp"}}
     chat, _ = request_to("groq/x", tools=[FIND, other])
     assert [tool["function"]["name"] for tool in chat["tools"]] == ["crm_find", "erp_find"]
 
@@ -222,7 +222,7 @@ def test_a_program_goes_on_over_two_rounds_of_anthropic() -> None:
     messages: list[Document] = [USER]
     for blocks in CLAUDE_ROUNDS:
         document = {"model": "m", "content": blocks, "stop_reason": "tool_use", "container": {"id": "k"}}
-        chat = anthropic_messages.chat_document(document, {"crm.find": "find"})
+        chat = anthropic_messages.chat_document(document, {"find": "find"})
         messages += told(chat["choices"][0]["message"])
     body = to_claude(*messages)
     assert body["container"] == "k"
@@ -252,8 +252,8 @@ def test_the_baseline_searches() -> None:
         [{"role": "user", "content": "Find the customer Ana."}], [stamp, FIND, PAY], "required"
     )
     (search,) = message["tool_searches"]
-    assert search["tools"] == ["crm.find"]
-    assert message["tool_calls"][0]["function"]["name"] == "crm.find"
+    assert search["tools"] == ["find"]
+    assert message["tool_calls"][0]["function"]["name"] == "find"
     (call,) = lexical_message([{"role": "user", "content": "Run this SQL"}], [SQL], "auto")["tool_calls"]
     assert call["custom"] == {"name": "sql", "input": "Run this SQL"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from typing import get_args
 
@@ -10,10 +11,14 @@ from anthropic.types import ContentBlock
 from google.genai import types as gemini
 from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter
+from steps import growth
 
 from pytest_tooleval.engine.protocols.reading import read_messages
+from pytest_tooleval.imports.chats import chat_messages
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.suite.load import parse_suite
 
 Item = dict[str, Any]
 
@@ -55,7 +60,7 @@ ITEMS: dict[str, Item] = {
 }  # fmt: skip
 CALLS: dict[str, tuple[str, object]] = {
     "function": ("pay", {"sum": 5}),
-    "in a namespace": ("crm.find", {}),
+    "in a namespace": ("find", {}),
     "from a program": ("pay", {}),
     "custom": ("sql", {"input": "SELECT 1"}),
     "MCP": ("pay", {}),
@@ -272,6 +277,36 @@ def test_no_block_of_anthropic_is_unknown(kind: str) -> None:
     # A known one beside it, as plain text alone needs no reading.
     message = {"role": "assistant", "content": [{"type": kind, "id": "x"}, {"type": "thinking"}]}
     assert all("unread" not in each for each in read_messages([message]).messages)
+
+
+def test_a_forbidden_call_in_a_namespace_is_forbidden() -> None:
+    suite = parse_suite(
+        json.dumps(
+            {
+                "name": "s",
+                "tools": [{"type": "function", "function": {"name": "find"}}],
+                "test_cases": [{"prompt": "Hi", "expected_tool": None, "forbidden_calls": ["find"]}],
+            }
+        )
+    )
+    messages = chat_messages([{"role": "user", "content": "Hi"}, ITEMS["in a namespace"]])
+    assert messages[1]["tool_calls"][0]["namespace"] == "crm"
+    result = score_calls(suite, suite.test_cases[0], Transcript.from_messages(messages).calls)
+    assert result.failure == "forbidden_call"
+
+
+def test_an_answer_that_is_cut_off_after_a_tool_of_the_provider_says_so() -> None:
+    use = {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "x"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "w", "content": []}
+    reply, *_ = replies({**said(use, result), "stop_reason": "max_tokens"})
+    assert reply.finish_reason == "max_tokens"
+
+
+def test_many_calls_of_one_answer_take_no_longer_each() -> None:
+    def read(size: int) -> None:
+        read_messages([{**ITEMS["function"], "call_id": str(number)} for number in range(size)])
+
+    assert growth(read) < 2.5
 
 
 RIDDLE = {"type": "riddle", "x": 1}
