@@ -173,7 +173,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/options.md", "options"): options,
     ("docs/concepts/verdicts.md", "presets"): presets,
     ("docs/reference/results.md", "document"): document,
-    ("docs/reference/models.md", "clients"): clients,
+    ("docs/reference/providers/index.md", "clients"): clients,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
 }

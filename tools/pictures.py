@@ -1,14 +1,12 @@
 """The pictures of the docs, from real runs: `python tools/pictures.py [NAME...]` makes them anew.
 
-`tox -e pictures` has what it needs: a Chromium, rich and termtosvg. Diagrams need nothing.
+They need a Chromium; diagrams need nothing.
 """
 
 from __future__ import annotations
 
-import io
-import json
+import base64
 import os
-import pty
 import re
 import shutil
 import signal
@@ -21,25 +19,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "docs/assets"
-CASE = "parallel.tooleval.json -k lock --tooleval-model=needle-3,qwen2.5-coder-1.5b"
-# (what is said before it, the command, seconds to read what it prints)
-RECORDED = (
-    ("A suite is a JSON file: tools, and cases with the call that you expect.", "", 2),
-    ("The recorded answers of two small models are replayed.", "", 2),
-    ("", "pytest weather.tooleval.json --tooleval-model=needle-3 -v", 9),
-    ("Cases are pytest items: choose them as you choose tests.", f"pytest {CASE}", 16),
-    (
-        "A gate asks for a share of the cases, and tolerates single failures.",
-        "pytest routing.tooleval.json --tooleval-model=needle-3 -q --tb=no --tooleval-fail-under=0.5",
-        12,
-    ),
-    (
-        "Every run is kept. Which tool was called instead of which?",
-        "tooleval show latest --confusion",
-        14,
-    ),
-    ("Would the suite notice a wrong answer?", "tooleval mutate weather.tooleval.json", 12),
-)
+CARD = """
+<style>
+body { margin: 0; background: #1f5a50; color: #fff; font: 34px/1.35 system-ui, sans-serif }
+div { position: absolute; left: 60px; top: 150px; width: 480px }
+b { font-size: 54px }
+code { font-size: 26px }
+img { position: absolute; left: 570px; top: 60px; border-radius: 10px }
+</style>
+<div><b>pytest-tooleval</b><p>Does your LLM call the right tool with the right arguments?</p>
+<code>pip install pytest-tooleval</code></div>
+<img src="data:image/png;base64,PICTURE">
+"""
 
 
 def project(folder: Path) -> Path:
@@ -70,98 +61,6 @@ def run(command: str, cwd: Path, columns: int = 100) -> str:
         check=False,
     )
     return done.stdout + done.stderr
-
-
-# ------------------------------------------------------------------------------------------ terminal
-
-
-def terminal(folder: Path) -> None:
-    from rich.console import Console
-    from rich.terminal_theme import TerminalTheme
-    from rich.text import Text
-
-    colours = {
-        "light": "000000 be282d 14783c 966400 1e5ab4 8c3c96 007882",
-        "dark": "282d32 e65a5a 5abe78 dcb45a 6ea0f0 d28cdc 5ac8cd",
-    }
-    ansi, bright = (
-        [(r, g, b) for r, g, b in map(bytes.fromhex, each.split())] for each in colours.values()
-    )
-    themes = {
-        "light": TerminalTheme(
-            (250, 250, 248), (30, 35, 40), [*ansi, (90, 95, 100)], [*ansi, (60, 65, 70)]
-        ),
-        "dark": TerminalTheme(
-            (26, 30, 35), (220, 224, 228), [*bright, (200, 205, 210)], [*bright, (235, 238, 240)]
-        ),
-    }
-    width = 134
-    output = run(f"pytest {CASE}", project(folder), width)
-    # The first lines are about this machine.
-    shown = output[output.index("parallel.tooleval.json ") :].splitlines()
-    shown = [line for line in shown if "saved as" not in line]
-    for name, theme in themes.items():
-        console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-        console.print(Text(f"$ pytest {CASE}\n"))
-        console.print(Text.from_ansi("\n".join(shown)))
-        svg = console.export_svg(title="", theme=theme, unique_id=f"t{name}")
-        # No fonts from another host.
-        svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-        svg = svg.replace("Fira Code", "ui-monospace, Menlo, Consolas")
-        (ASSETS / f"terminal-{name}.svg").write_text(re.sub(r"\s*\n\s*", "\n", svg), encoding="utf-8")
-
-
-def recording(folder: Path) -> None:
-    cwd = project(folder)
-    width, height = 134, 30
-    events: list[tuple[float, str, str]] = []
-    now = 0.0
-
-    def say(text: str, pause: float) -> None:
-        nonlocal now
-        events.append((now, "o", text))
-        now += pause
-
-    for said, command, pause in RECORDED:
-        if said:
-            say(f"\x1b[36m# {said}\x1b[0m\r\n", pause if not command else 2.0)
-        if not command:
-            continue
-        say("\x1b[32m$\x1b[0m ", 0.6)
-        for word in re.findall(r"\S+\s*", command):
-            say(word, 0.25)
-        say("\r\n", 0.4)
-        printed = through_pty(command, cwd, width)
-        if "pytest" in command:
-            header, _, rest = printed.partition("collected")
-            printed = "collected" + rest if rest else header
-        for line in printed.splitlines(keepends=True):
-            say(line, 0.05)
-        say("\r\n", pause)
-    head = json.dumps({"version": 2, "width": width, "height": height})
-    cast = folder / "tooleval.cast"
-    cast.write_text("\n".join([head, *map(json.dumps, events)]) + "\n", encoding="utf-8")
-    target = ASSETS / "recording.svg"
-    subprocess.run([sys.executable, "-m", "termtosvg", "render", cast, target, "-m", "100"], check=True)
-
-
-def through_pty(command: str, cwd: Path, columns: int) -> str:
-    """What it prints in a terminal."""
-    pid, terminal = pty.fork()
-    if not pid:
-        os.chdir(cwd)
-        os.execvpe("/bin/sh", ["sh", "-c", f"stty cols {columns}; {command}"], environment(columns))
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    os.waitpid(pid, 0)
-    return b"".join(chunks).decode()
 
 
 # ------------------------------------------------------------------------------------------- browser
@@ -195,6 +94,29 @@ def report(folder: Path) -> None:
         page.get_by_role("button", name="0.50 qwen2.5-coder-1.5b").click()
         page.wait_for_timeout(500)
         page.screenshot(path=ASSETS / f"failure-{scheme}.png")
+
+    screenshots(shoot)
+
+
+def home(folder: Path) -> None:
+    """The failure on the home page, in its report; and the card of links to the site."""
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    suite = re.findall(r"^```json.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
+    (folder / "weather.tooleval.json").write_text(suite, encoding="utf-8")
+    run("pytest --tooleval-model=builtin/lexical --tooleval-report=report.html", folder)
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.set_viewport_size({"width": 640, "height": 560})
+        page.goto((folder / "report.html").as_uri() + "#q=capital")
+        page.locator(".matrix tbody button, .matrix tbody a").first.click()
+        page.wait_for_timeout(500)
+        page.screenshot(path=ASSETS / f"home-{scheme}.png")
+        if scheme == "light":
+            picture = base64.b64encode((ASSETS / "home-light.png").read_bytes()).decode()
+            page.set_viewport_size({"width": 1200, "height": 630})
+            page.goto("about:blank")
+            page.set_content(CARD.replace("PICTURE", picture))
+            page.screenshot(path=ASSETS / "card.png")
 
     screenshots(shoot)
 
@@ -366,7 +288,7 @@ def diagrams(folder: Path) -> None:
             (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
 
 
-PICTURES = {one.__name__: one for one in (diagrams, terminal, recording, report, page)}
+PICTURES = {one.__name__: one for one in (diagrams, home, report, page)}
 
 
 def main() -> None:

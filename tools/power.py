@@ -1,4 +1,4 @@
-"""How often the baseline gate sees a drop, by simulation: the table in docs/concepts/statistics.md."""
+"""How often the baseline gate sees a drop, by simulation: the table in docs/reference/methods.md."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode. Where
 it cannot, as with PYTHONDONTWRITEBYTECODE, it compiles all of them in each run. Without this module, a
-short run takes 1.5 times as long there, and 1.1 times elsewhere (docs/reference/benchmarks.md). None of
+short run takes 1.5 times as long there, and 1.1 times elsewhere (docs/project/benchmarks.md). None of
 our assertions need rewriting.
 """
 

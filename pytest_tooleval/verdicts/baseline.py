@@ -1,7 +1,7 @@
 """The baseline gate: whether a run is worse than an earlier one by more than chance.
 
 Compares the cases of both runs pair by pair, all judged by the thresholds and the pass rule of the new
-run. docs/concepts/statistics.md explains how, and how often it raises a false alarm or misses a drop.
+run. docs/reference/methods.md explains how, and how often it raises a false alarm or misses a drop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The metrics of two runs, case by case: means, their difference, and how sure it is.
 
-docs/concepts/statistics.md explains the tests.
+docs/reference/methods.md explains the tests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Statistics over trials and cases: pass@k, pass^k, intervals, paired tests.
 
-Pure functions of numbers. docs/concepts/statistics.md explains them to readers of a report, and
+Pure functions of numbers. docs/reference/methods.md explains them to readers of a report, and
 `tests/benchmarks/bench_calibration.py` measures how well they hold.
 """
 

@@ -1,9 +1,10 @@
-"""The matrix of docs/reference/models.md: `PYTHONPATH=tests python -m contracts.table` writes it anew."""
+"""The tables of docs/reference/providers: `PYTHONPATH=tests python -m contracts.table` writes them anew."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from generated import ROOT
 from generated import part
@@ -18,8 +19,9 @@ from .contract import Target
 from .contract import script
 from .server import StandIns
 
-DOCS = ROOT / "docs/reference/models.md"
-PART = "providers"
+PART = "models"
+# The page of each prefix.
+_PAGES = {"gemini": "google", "ollama_chat": "self-hosted"}
 # A column, and the checks that must be met for a yes in it.
 COLUMNS = {
     "one call": ["single", "max_tokens"],
@@ -42,18 +44,27 @@ COLUMNS = {
 }
 
 
-def made_from(contract: Contract, targets: Sequence[Target] = TARGETS) -> str:
+def page_of(target: Target) -> Path:
+    prefix = target.model.partition("/")[0]
+    return ROOT / f"docs/reference/providers/{_PAGES.get(prefix, prefix)}.md"
+
+
+def on_page(page: Path) -> list[Target]:
+    return [target for target in TARGETS if page_of(target) == page]
+
+
+def made_from(contract: Contract, targets: Sequence[Target]) -> str:
     """Model by check; a parameter is named where another one was sent."""
     rows = []
     for target in targets:
         cells = [_cell(contract, target, checks) for checks in COLUMNS.values()]
         rows.append((f"`{target.model}`", _library(target), *cells, _left_out(contract, target)))
-    return table(("model", "asked by", *COLUMNS, "left out"), rows)
+    return table(("model", "client", *COLUMNS, "left out"), rows)
 
 
 def _library(target: Target) -> str:
     return (
-        "our client"
+        "built-in"
         if ModelSpec("m", model=target.model, api=target.api, **target.table).protocol
         else "litellm"
     )
@@ -92,11 +103,11 @@ def main() -> None:
     with StandIns(script()) as standins:
         os.environ.update(standins.environment())
         contract = Contract(standins)
-        text = DOCS.read_text(encoding="utf-8")
-        found = part(text, PART)
-        DOCS.write_text(
-            text[: found.start()] + made_from(contract) + text[found.end() :], encoding="utf-8"
-        )
+        for page in sorted({page_of(target) for target in TARGETS}):
+            text = page.read_text(encoding="utf-8")
+            found = part(text, PART)
+            made = made_from(contract, on_page(page))
+            page.write_text(text[: found.start()] + made + text[found.end() :], encoding="utf-8")
         contract.close()
 
 

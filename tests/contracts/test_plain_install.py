@@ -12,7 +12,7 @@ import pytest
 from .server import StandIns
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-SUITE = re.findall(r"^```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
+SUITE = re.findall(r"^```json.*?\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
 PAGE = (Path(__file__).parents[2] / "docs/get-started/real-model.md").read_text(encoding="utf-8")
 [CONFIG] = re.findall(r"^```toml.*?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 # Of each provider one that is asked as it stands, and one that reasons or refuses something.
