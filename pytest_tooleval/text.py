@@ -99,6 +99,14 @@ def score_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
+    """A difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`."""
+    value, begin, end = (
+        f"{100 * (each or 0.0) + 0.0:.1f}".removesuffix(".0") for each in (share, low, high)
+    )
+    return f"{'+' if share > 0 else ''}{value} points ({begin} to {end}{more})"
+
+
 def local_time(iso: str) -> str:
     """A time in ISO 8601 as local time, to the minute."""
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

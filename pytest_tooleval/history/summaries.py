@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec import structs
 
 from ..record.results import CaseRow
+from ..record.results import unchanged
 from ..record.run import Run
 from ..record.run import RunSummary
 from ..record.run import Status
@@ -49,7 +50,7 @@ Place = tuple[str, str]  # and the model; empty: all
 
 def sums_by_place(rows: Iterable[CaseRow]) -> dict[Place, Sums]:
     groups: dict[Place, list[CaseRow]] = {}
-    for row in rows:
+    for row in unchanged(rows):
         for place in dict.fromkeys(("", row.suite, row.file)):
             for model in ("", row.model):
                 groups.setdefault((place, model), []).append(row)

@@ -133,7 +133,8 @@ def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
         row.nodeid,
         row.file,
         row.suite,
-        row.case,
+        # An id has no brackets, so nothing takes it for the unchanged case.
+        f"{row.case}[{row.variant}]" if row.variant else row.case,
         row.model,
         row.outcome,
         row.scores.get("overall") if row.outcome in SCORED else None,

@@ -192,17 +192,19 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers collect the same cases; the controller of xdist collects none."""
     from .no_model import missing_model
     from .nodeids import is_case
+    from .nodeids import split_nodeid
 
-    selected = sum(map(is_case, ids))
-    if selected:
+    cases = list(filter(is_case, ids))
+    selected = sum(not split_nodeid(nodeid).variant for nodeid in cases)
+    if cases:
         session = eval_session(node.config)
         is_first, session.state.selected = not session.state.selected, selected
         problem = missing_model(node.config, session.state.settings)
         if problem:
             raise pytest.UsageError(problem)
         if is_first:
-            session.foresee(list(filter(is_case, ids)))
-        if selected == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
+            session.foresee(cases)
+        if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
             session.state.asking.require_some_key()
 
 

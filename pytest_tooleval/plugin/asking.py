@@ -207,7 +207,7 @@ class Asking:
         return Trial(
             item.case,
             item.spec,
-            number,
+            item.case.first_trial + number,
             self._asked,
             self.cassette_for(item.path),
             fresh,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,10 +31,15 @@ from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
 from .no_model import no_model
+from .nodeids import VARIANT
 from .settings import Settings
 from .state import RunState
+from .suites import collected
 from .suites import load
 from .suites import worker_user
+
+if TYPE_CHECKING:
+    from ..variants.variant import Variant
 
 
 class Cases:
@@ -67,6 +74,7 @@ class Cases:
             models = [spec for spec in state.settings.models if spec.label in told]
         state.suites[file.nodeid] = suite
         origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
+        variants = self._variants()
         asks = state.transcripts is None and state.settings.models
         for position, case in enumerate(suite.test_cases):
             try:
@@ -80,6 +88,37 @@ class Cases:
                     of_case = runs.get(resolved.id, ())
                     item.transcripts = [run for run in of_case if spec and run.model == spec.label]
                 yield item
+                for varied in self._varied(variants, origin, resolved) if spec else ():
+                    yield self._item(origin, position, varied, spec, user, resolved)
+
+    def _variants(self) -> list[Variant]:
+        """The variants of the command line, by the names that hooks give them."""
+        names = self._state.settings.variants
+        if not names:
+            return []
+        from ..variants.builtin import add_built_in
+        from ..variants.variant import Variants
+
+        known = Variants()
+        try:
+            add_built_in(known.register)
+            self._file.ihook.pytest_tooleval_variants(register=known.register)
+            found = [variant for name in names for variant in known.named(name)]
+        except ConfigError as error:
+            raise pytest.UsageError(f"--tooleval-variant: {error}") from None
+        return list({variant.label: variant for variant in found}.values())
+
+    def _varied(
+        self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
+    ) -> Iterator[ResolvedCase]:
+        config = self._file.config
+        for variant in variants:
+            try:
+                varied = variant.of(case, origin.suite, config.rootpath, partial(collected, config))
+            except ConfigError as error:
+                raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
+            if varied is not None:
+                yield varied
 
     def _item(
         self,
@@ -88,9 +127,11 @@ class Cases:
         resolved: ResolvedCase,
         spec: ModelSpec | None,
         user: ModelSpec | None,
+        unchanged: ResolvedCase | None = None,
     ) -> CaseItem:
         case, config = resolved.case, self._file.config
-        name = f"{case.id}[{spec.label}]" if spec else str(case.id)
+        variant = f"{VARIANT}{resolved.arm.variant}" if unchanged else ""
+        name = f"{case.id}[{spec.label}{variant}]" if spec else str(case.id)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
         item: CaseItem = CaseItem.from_parent(
@@ -103,6 +144,7 @@ class Cases:
             origin=origin,
             position=position,
             asks=self._state.asking,
+            unchanged=unchanged,
         )
         model = spec.label if spec else None
         item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))
@@ -161,6 +203,7 @@ def _planned(item: CaseItem) -> CaseRow:
         suite=item.origin.suite.name,
         case=item.case.id,
         model=item.spec.label if item.spec else "",
+        variant=item.case.arm.variant,
         outcome="skipped",
         tags=tuple(item.case.case.tags),
     )

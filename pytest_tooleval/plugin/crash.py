@@ -13,7 +13,7 @@ from .nodeids import split_nodeid
 
 def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
     """An error instead of the missing result."""
-    file, case, model = split_nodeid(nodeid)
+    file, case, model, variant = split_nodeid(nodeid)
     try:
         # Only workers know the metrics of scorers.
         suite: Suite | None = load_suite(config.rootpath / file, metrics=None)
@@ -25,6 +25,8 @@ def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
         suite=suite.name if suite else file,
         case=case,
         model=model,
+        variant=variant,
+        tolerated=bool(variant),
         outcome="error",
         reason=(
             "the worker process died while it ran this case and requested others ahead; any of "

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..scoring.registry import Scorer
+    from ..variants.variant import Register
 
 
 def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None:
@@ -32,4 +33,29 @@ def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None
     `@pytest.hookimpl(optionalhook=True)`.
 
     :param register: call it with a scorer; see `pytest_tooleval.Scorer`.
+    """
+
+
+def pytest_tooleval_variants(register: Register) -> None:
+    """Add variants for `--tooleval-variant`, as the built-in ones are added.
+
+    Called once for each suite file. A variant is a function from a case to the same case under another
+    condition, or to None if it does not apply to it::
+
+        from msgspec.structs import replace
+
+        def polite(case, condition):
+            *before, last = case.messages
+            if not isinstance(last["content"], str):
+                return None
+            return replace(case, messages=(*before, {**last, "content": last["content"] + " Please."}))
+
+        def pytest_tooleval_variants(register):
+            register("polite", polite)
+
+    `condition.argument` is the text behind the name and a colon, `condition.random(case)` a source of
+    chance that is the same in each run.
+
+    :param register: call it with a name and a function; with `control=` and another function, the cases
+        are compared with those of that one, and not with the unchanged ones.
     """

@@ -87,6 +87,7 @@ class CaseItem(pytest.Item):
         origin: Origin,
         position: int,
         asks: Asks,
+        unchanged: ResolvedCase | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -95,6 +96,8 @@ class CaseItem(pytest.Item):
         self.user = user
         self.origin = origin
         self._position = position
+        # Of a variant, the case that it changes.
+        self._unchanged = unchanged
         self._asks = asks
         self.runs = 0
         # Those to judge in place of answers, if nothing is asked.
@@ -131,6 +134,10 @@ class CaseItem(pytest.Item):
         # Explanations are built only where somebody looks: in a failure and in the document.
         explain = self._asks.settings.explains
         result = self._evaluated(answers, explain=explain)
+        if self._unchanged is not None:
+            from ..variants.changes import changes_of
+
+            result = structs.replace(result, changes=changes_of(self._unchanged, self.case))
         self._result = result
         if self._asks.settings.properties:
             self.user_properties += properties(result)

@@ -1,4 +1,4 @@
-"""Parsing node ids of cases, `FILE::CASE[MODEL]`."""
+"""Parsing node ids of cases, `FILE::CASE[MODEL]` or `FILE::CASE[MODEL, VARIANT]`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import pytest
 from ..suite.discovery import SUITE_ENDING
 
 _CASE = f"{SUITE_ENDING}::"
+# What is between the model and the variant; labels have no spaces behind a comma.
+VARIANT = ", "
 
 
 class CaseId(NamedTuple):
-    """The parts of a node id; `model` may be empty."""
+    """The parts of a node id; `model` and `variant` may be empty."""
 
     file: str
     case: str
     model: str
+    variant: str = ""
 
 
 def is_case(nodeid: str) -> bool:
@@ -29,8 +32,9 @@ def is_case(nodeid: str) -> bool:
 
 def split_nodeid(nodeid: str) -> CaseId:
     file, _, name = nodeid.partition("::")
-    case, _, model = name.removesuffix("]").partition("[")
-    return CaseId(file, case, model)
+    case, _, condition = name.removesuffix("]").partition("[")
+    model, _, variant = condition.partition(VARIANT)
+    return CaseId(file, case, model, variant)
 
 
 def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
@@ -41,7 +45,7 @@ def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
     found = list(map(split_nodeid, nodeids))
     models = dict.fromkeys(each.model for each in found)
     for argument in config.args:
-        file, case, model = split_nodeid(argument)
+        file, case, model, _ = split_nodeid(argument)
         is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
         if is_here and model not in ("", *models) and any(case == each.case for each in found):
             asked = ", ".join(filter(None, models)) or "no model"

@@ -46,7 +46,7 @@ def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any
         )
 
     try:
-        rows = list(map(row, nodeids))
+        rows = [row(nodeid) for nodeid in nodeids if not split_nodeid(nodeid).variant]
     except (KeyError, ToolevalError):
         return []
     return [row for row in rows if row.outcome != "skipped"]

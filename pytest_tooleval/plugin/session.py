@@ -103,7 +103,7 @@ class EvalSession:
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
         state, cases = self.state, [item for item in session.items if isinstance(item, CaseItem)]
-        state.selected = state.selected or len(cases)
+        state.selected = state.selected or sum(not item.case.arm.variant for item in cases)
         problem = missing_model(self._config, self._settings)
         if problem and state.selected and will_run(session):
             raise pytest.UsageError(problem)
@@ -113,7 +113,7 @@ class EvalSession:
                 self.foresee([item.nodeid for item in cases if not is_skipped(item)])
                 self._ask_ahead(session.items)
             # Other tests may leave garbage of what is there now, of which pytest tells at the end.
-            if state.selected == len(session.items):
+            if len(cases) == len(session.items):
                 leave_out_what_is_there()
             yield
         finally:

@@ -67,6 +67,7 @@ class Settings:
     concurrency: int
     timeout_s: float
     most_trials: int | None
+    variants: tuple[str, ...]
     gates: Gates
     baseline: Baseline | None
     strict: bool
@@ -166,6 +167,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
         concurrency=int(given["concurrency"]),
         timeout_s=given["timeout"],
         most_trials=most_trials,
+        variants=tuple(dict.fromkeys(given["variant"])),
         gates=gates,
         baseline=baseline,
         strict=given["fail_inconclusive"],

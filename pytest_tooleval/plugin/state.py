@@ -174,8 +174,8 @@ class RunState:
 
     @property
     def tolerated(self) -> list[KeptCase]:
-        """What did not pass and does not fail the run, other than by xfail."""
-        chosen = (kept for kept in self.cases.values() if kept.row.tolerated)
+        """What did not pass and does not fail the run, other than by xfail or under a variant."""
+        chosen = (kept for kept in self.cases.values() if kept.row.tolerated and not kept.row.variant)
         return self._in_order(kept for kept in chosen if not kept.row.was_expected)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
 import warnings
@@ -16,7 +17,10 @@ from ..engine.models.spec import ModelSpec
 from ..engine.tools.live import Live
 from ..engine.users import user_of
 from ..errors import Problem
+from ..errors import SuiteError
 from ..mcp.suite_tools import SuiteTools
+from ..suite.discovery import SUITE_ENDING
+from ..suite.discovery import is_searched
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -98,3 +102,17 @@ def load(
     if shared:
         _warn(path, shared)
     return suite, tools.live
+
+
+def collected(config: pytest.Config) -> list[Suite]:
+    """The suites that the command line names, by their files; those that cannot be read are left out."""
+    found: dict[Path, Suite] = {}
+    for argument in config.args:
+        place = Path(config.invocation_params.dir, argument.partition("::")[0])
+        files = sorted(place.rglob(f"*{SUITE_ENDING}")) if place.is_dir() else [place]
+        for file in files:
+            is_hidden = any(not is_searched(part) for part in file.relative_to(place).parts[:-1])
+            if file.name.endswith(SUITE_ENDING) and not is_hidden and file not in found:
+                with contextlib.suppress(SuiteError):
+                    found[file] = load_suite(file, metrics=None)
+    return list(found.values())

@@ -29,6 +29,7 @@ from ..text import printable
 from ..verdicts.words import COUNTED
 from ..verdicts.words import NOT_JUDGED
 from ..verdicts.words import TOLERATED
+from ..verdicts.words import VARIED
 from ..verdicts.words import tolerated_word
 from .items import CaseItem
 from .no_model import no_model
@@ -70,7 +71,7 @@ class Terminal(Observer):
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
         if row.outcome == "error" and allowed and not hasattr(report, "wasxfail"):
-            return f"error ({self._tolerated})", "E", ("ERROR", {"yellow": True})
+            return f"error ({self._word(row)})", "E", ("ERROR", {"yellow": True})
         if getattr(report, "when", None) != "call":
             return status
         category, letter, word = status
@@ -78,7 +79,7 @@ class Terminal(Observer):
         self._last_sign = time.monotonic()
         if report.skipped and not hasattr(report, "wasxfail"):
             score = "" if overall is None else f" {overall:.2f}"
-            return f"failed ({self._tolerated})", "F", (f"FAILED{score}", {"yellow": True})
+            return f"failed ({self._word(row)})", "F", (f"FAILED{score}", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
         return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
@@ -88,6 +89,9 @@ class Terminal(Observer):
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport | None:
         return item.report_unanswered(call) if isinstance(item, CaseItem) else None
+
+    def _word(self, row: CaseRow) -> str:
+        return VARIED if row.variant else self._tolerated
 
     def waited(self, seconds: float) -> None:
         """A line after a long wait, so that a slow model does not look like a hang."""
@@ -168,7 +172,7 @@ class Terminal(Observer):
     def pytest_unconfigure(self) -> None:
         """Move our categories to one that other plugins know, which count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
-        words = (self._tolerated, COUNTED)
+        words = (self._tolerated, COUNTED, VARIED)
         own = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
         own += [f"{gates} inconclusive" for gates in ("gate", "gates")]
         moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
@@ -213,7 +217,7 @@ def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
     _write(reporter, score_lines(document, whole=whole))
     for problem in (*state.problems, *state.unclaimed):
         reporter.write_line(printable(problem), yellow=True)
-    unnamed = sum(case.model == "" for case in document.cases)
+    unnamed = sum(case.model == "" for case in document.unchanged)
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reason = no_model(reporter.config)

@@ -21,20 +21,24 @@ from ..verdicts.run import Finding
 from ..verdicts.run import tolerates
 from ..verdicts.words import NOT_JUDGED
 from ..verdicts.words import TOLERATED
+from ..verdicts.words import VARIED
 from .settings import Settings
 
 
 def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
+    That of a variant is one always.
+
     pytest does the same with expected failures. The text of the failure is a section of the report.
     Returns whether it did.
     """
-    by_gate = tolerates(settings.gates, result) if settings.shard is None else bool(result.trials)
+    is_judged_later = settings.shard is not None and not result.variant
+    by_gate = bool(result.trials) if is_judged_later else tolerates(settings.gates, result)
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    word = TOLERATED if settings.shard is None else NOT_JUDGED
+    word = VARIED if result.variant else NOT_JUDGED if is_judged_later else TOLERATED
     report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
     if result.outcome == "failed":
         report.sections.append((word, render_case(result)))

@@ -14,9 +14,11 @@ from .fields import doc
 from .gates import Gate
 from .results import CaseResult
 from .results import CaseRow
+from .results import unchanged
 from .run import SummedRun
 from .summary import ModelSummary
 from .summary import SuiteSummary
+from .variants import ComparedVariant
 
 VERSION: Literal[5] = 5
 
@@ -39,6 +41,15 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     baseline: Annotated[
         Comparison | None, doc("The comparison with the baseline; null without one.")
     ] = None
+    variants: Annotated[
+        tuple[ComparedVariant, ...],
+        doc("Each variant on each model, compared with the unchanged cases."),
+    ] = ()
+
+    @property
+    def unchanged(self) -> Sequence[CaseRow]:
+        """The cases without those under a variant: all that sums, gates and the baseline know."""
+        return unchanged(self.cases) if self.variants else self.cases
 
 
 class Document(RowsDocument, frozen=True, kw_only=True, gc=False):

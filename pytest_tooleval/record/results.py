@@ -7,6 +7,7 @@ transcripts. The same JSON can be read as either.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Annotated
@@ -25,6 +26,7 @@ from .fields import doc
 from .transcript import Measures
 from .transcript import Transcript
 from .transcript import sum_if_known
+from .variants import Change
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 # docs/reference/metrics.md says what each means.
@@ -175,6 +177,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     suite: Annotated[str, doc("The name of the suite.")]
     case: Annotated[str, doc("The id of the case.")]
     model: Annotated[str, doc("The label of the model; empty when none was named.")]
+    variant: Annotated[str, doc("The variant of the case; empty: the unchanged case.")] = ""
+    against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged case.")] = ""
+    is_same: Annotated[bool, doc("Whether the variant leaves the case as it is.")] = False
     outcome: Annotated[Outcome, doc("The outcome.")]
     tolerated: Annotated[
         bool,
@@ -242,10 +247,16 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return self.tolerated and self.reason.startswith(EXPECTED_FAILURE)
 
 
+def unchanged(cases: Iterable[CaseRow]) -> list[CaseRow]:
+    """The cases without those under a variant."""
+    return [case for case in cases if not case.variant]
+
+
 class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
     """A case on a model, with the scores and transcripts of its trials."""
 
     offered: Annotated[tuple[str, ...], doc("The tools that the model was offered, by name.")] = ()
+    changes: Annotated[tuple[Change, ...], doc("What the variant changed in the case.")] = ()
     trials: Annotated[tuple[TrialResult, ...], doc("The trials of the case.")] = ()
 
     def row(self) -> CaseRow:

@@ -17,14 +17,18 @@ from msgspec import Struct
 from msgspec import structs
 
 from ..record.metrics import ordered_metrics
+from ..text import points_text
 from ..text import score_text
 from ..text import shown
 from .aligned import aligned
 from .run_text import cases_text
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
-# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; tools.
-Place = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "tools"]
+# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants;
+# tools.
+Place = Literal[
+    "scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "variants", "tools"
+]
 Format = Literal[
     "name",
     "verdict",
@@ -33,6 +37,8 @@ Format = Literal[
     "interval",
     "score",
     "p",
+    "points",
+    "length",
     "count",
     "scored",
     "selected",
@@ -114,7 +120,19 @@ COLUMNS = (
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
     Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
-    Column(("model",), "model", "name", ("comparison",)),
+    Column(("variant",), "variant", "name", ("variants",)),
+    Column(("model",), "model", "name", ("comparison", "variants")),
+    Column(("cases",), "cases", "count", ("variants",)),
+    Column(("old",), "unchanged", "score", ("variants",), about="share of passed trials"),
+    Column(("new",), "changed", "score", ("variants",), about="share of passed trials"),
+    Column(("difference",), "difference", "points", ("variants",), about="with the 95% interval"),
+    Column(("p_adjusted",), "p", "p", ("variants",), about="adjusted by Holm over all variants"),
+    Column(("better",), "better", "length", ("variants",), about="cases that got better"),
+    Column(("worse",), "worse", "length", ("variants",), about="cases that got worse"),
+    Column(("same",), "same", "count", ("variants",), about="left as they are", seldom=True),
+    Column(("left_out",), "left out", "length", ("variants",), about="it does not apply", seldom=True),
+    Column(("errors",), "errors", "count", ("variants",), tone="error", seldom=True),
+    Column(("verdict",), "", "verdict", ("variants",)),
     Column(("title",), "metric", "name", ("comparison",)),
     Column(("n",), "cases", "count", ("comparison",)),
     Column(("old",), "old", "score", ("comparison",)),
@@ -229,6 +247,8 @@ _TEXTS: dict[Format, Callable[[Any, Record], str]] = {
     "interval": _interval,
     "score": lambda value, _: score_text(value),
     "p": lambda value, _: f"{value:.3f}" if value >= 0.001 else "<0.001",
+    "points": lambda value, record: points_text(value, record["low"], record["high"]),
+    "length": lambda value, _: f"{len(value):,}",
     "count": lambda value, _: f"{value:,}",
     "scored": lambda value, record: f"{value}/{value + record['failed']}",
     "selected": lambda value, record: f"{value}/{cases_text(record['cases'], record['selected'])}",

@@ -141,7 +141,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     yield from _case_sections(document)
     unplayed = [
         f"- {_code(case.case)} on {_code(case.model)}: {_code(line, _LINE)}\n"
-        for case in document.cases
+        for case in document.unchanged
         for trial in case.trials
         for line in trial.not_played
     ]
@@ -204,7 +204,7 @@ def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     groups: dict[str, list[tuple[CaseRow, CaseItem | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
-    for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
+    for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
         word, move = moved.get(case_key(case), ("", None))
         if word in ("", "better") and case.outcome in ("failed", "error"):
             word = _title(case.outcome, tolerated_word(case, document) if case.tolerated else "")

@@ -65,7 +65,7 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
     models = [row for row in document.models if row.model and row.cases > row.skipped]
     joint = [gate for gate in document.gates if gate.model is None]
     for row in models:
-        cases = [case for case in document.cases if case.model == row.model]
+        cases = [case for case in document.unchanged if case.model == row.model]
         gates = [gate for gate in document.gates if gate.model == row.model]
         gates += joint if len(models) == 1 else ()
         reasons = list(map(_gate, gates))

@@ -31,7 +31,7 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
     Without `whole`, nothing about columns that only the whole table has.
     """
     first_errors: dict[str, str] = {}
-    for case in document.cases:
+    for case in document.unchanged:
         if case.outcome == "error":
             first_errors.setdefault(case.model, case.reason)
     lines = [
@@ -56,7 +56,7 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
 def _money(document: RowsDocument) -> list[str]:
     """The cost of this run, including answers of unfinished cases."""
     shown: dict[str, float] = {}
-    for case in document.cases:
+    for case in document.unchanged:
         new = (trial.cost_usd or 0.0 for trial in case.trials if not trial.cached)
         shown[case.model] = shown.get(case.model, 0.0) + sum(new)
     spent = document.run.spent
@@ -84,7 +84,7 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
     warm = {asked.model for asked in document.run.models if wants_warmth(asked.calls)}
     cold = {
         case.model: trial.temperature
-        for case in document.cases
+        for case in document.unchanged
         if case.model in warm
         for trial in case.trials
         if trial.temperature is not None and trial.temperature < 1
@@ -99,7 +99,7 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
 def _not_played(document: RowsDocument) -> Iterator[str]:
     found = [
         f"{printable(case.case)}: {printable(line)}"
-        for case in document.cases
+        for case in document.unchanged
         for trial in case.trials
         for line in trial.not_played
     ]

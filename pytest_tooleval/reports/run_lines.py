@@ -26,6 +26,7 @@ from .model_lines import model_lines
 from .notes import notes
 from .run_text import VERDICTS
 from .tables import score_tables
+from .variants import variant_lines
 
 _RANKS = ("forbidden", "newly broken", "worse", "failed", "error", "better")
 _COLOURS = {"forbidden": "red", "newly broken": "red", "better": "green"}
@@ -72,8 +73,12 @@ def verdict_lines(
         if whole:
             lines = [*table_lines(metrics_table(found)), *list_lines(case_lists(found))]
             yield from map(Line, lines)
-    rows = [row for row in document.cases if model in (None, row.model)]
+    rows = [row for row in document.unchanged if model in (None, row.model)]
     yield from _cases(document, rows, whole=whole, listed=listed)
+    variants = [each for each in document.variants if model in (None, each.model)]
+    if variants:
+        head, *lines = variant_lines(variants, whole=whole)
+        yield from [Line(""), Line(head, bold=True), *map(Line, lines)]
 
 
 def _verdict(line: ModelLine) -> Iterator[Line]:

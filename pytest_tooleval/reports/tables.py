@@ -97,7 +97,7 @@ def _deciding(document: RowsDocument) -> set[str]:
         return score is not None and score < needed - TOLERANCE
 
     found = {"overall", *(gate.metric or "" for gate in document.gates if gate.kind == "fail_under")}
-    for case in document.cases:
+    for case in document.unchanged:
         limits = case.thresholds.items()
         found |= {metric for metric, needed in limits if DEFAULT_THRESHOLDS.get(metric) != needed}
         missed = {metric for metric, needed in limits if is_below(case.scores.get(metric), needed)}

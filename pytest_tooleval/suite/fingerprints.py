@@ -83,7 +83,7 @@ class ToolsContent:
 
     def of(self, case: ResolvedCase) -> str:
         """16 hex digits for the names and schemas of the tools, in any order, and the world's code."""
-        own = case.case.tools
+        own = case.tools if case.arm.variant else case.case.tools
         tools = self._of_suite if own is None else _content_of_tools(own)
         if case.world is None:
             return tools

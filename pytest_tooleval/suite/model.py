@@ -37,6 +37,8 @@ from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.metrics import ROWS
 from ..record.names import meant
+from ..record.variants import UNCHANGED
+from ..record.variants import Arm
 from ..worlds.world import WorldSpec
 from .fields import Expects
 from .fields import Part
@@ -714,7 +716,8 @@ class ResolvedCase(Struct, frozen=True):
     them. `pass_rule` is `mean`, `all`, `any` or `K/N`
     with N trials. `live_tools` are the tools to call for real, if the command line allows them.
     `messages` come before the first reply. `set_by` says which parameters the user has set, and where;
-    `public` what stands in the suite.
+    `public` what stands in the suite. `arm` is the variant of the case that this is; its trials are
+    numbered from `first_trial`, so that others of the same question are other answers.
     """
 
     case: TestCase
@@ -738,6 +741,8 @@ class ResolvedCase(Struct, frozen=True):
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
     public: PublicTexts | None = None
+    arm: Arm = UNCHANGED
+    first_trial: int = 0
 
     @property
     def max_rounds(self) -> int:

@@ -24,7 +24,6 @@ from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
 from ..record.comparison import Incomparable
-from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.gates import Verdict
 from ..record.metrics import BUILT_IN
@@ -43,10 +42,12 @@ from .baseline_text import verdict_text
 from .case import Standard
 from .case import judge_again
 from .options import strict_text
+from .paired import ALPHA
 from .paired import Limits
 from .paired import PairedCase
 from .paired import PairedMetric
 from .paired import metrics_of
+from .paired import moved
 from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
@@ -55,13 +56,10 @@ from .sides import Rescored
 from .sides import Side
 from .statistics import clusters_of
 from .statistics import holm
-from .statistics import is_newly_broken
 from .statistics import newly_broken_test
 from .summary import SCORED
 
 _WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")
-# The chance of a false alarm.
-ALPHA = 0.05
 # The drop that must be ruled out to pass, without --tooleval-max-drop.
 MARGIN = 0.10
 
@@ -158,10 +156,10 @@ def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
-    """Rows by model, without those that were skipped as there is no model."""
+    """Rows of unchanged cases by model, without those that were skipped as there is no model."""
     models: dict[str, list[CaseRow]] = {}
     for row in side.cases:
-        if row.model:
+        if row.model and not row.variant:
             models.setdefault(row.model, []).append(row)
     return models
 
@@ -278,7 +276,7 @@ def _result(
         )
         for each, p in zip(model.metrics, adjusted, strict=True)
     )
-    worse, better = _moved(model.cases)
+    worse, better = moved(model.cases)
     broke = any(case.newly_broken for case in worse)
     broken_failed = broke and broken_p is not None and broken_p < limits.alpha
     verdict = metrics[0].verdict if metrics else empty
@@ -310,30 +308,6 @@ def _result(
         worse=worse,
         better=better,
     )
-
-
-def _moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
-    """Worse and better cases, by overall score, then by passes; newly broken ones first."""
-    moved = []
-    for case in cases:
-        n, c, m, d = case.counts
-        old, new = case.values("overall") or (None, None)
-        row = Moved(
-            case.new.suite,
-            case.new.case,
-            old=old,
-            new=new,
-            old_passes=f"{c}/{n}",
-            new_passes=f"{d}/{m}",
-            newly_broken=is_newly_broken(case.counts),
-        )
-        change = 0.0 if old is None or new is None else round(old - new, 12)
-        moved.append(((row.newly_broken, change, c / n - d / m), row))
-    moved.sort(key=lambda entry: entry[0], reverse=True)
-    same = False, 0.0, 0.0
-    worse = tuple(row for change, row in moved if change > same)
-    better = tuple(row for change, row in reversed(moved) if change < same)
-    return worse, better
 
 
 def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:

@@ -310,6 +310,15 @@ _ASKING = (
         kept=True,
     ),
     Option(
+        "variant",
+        "also ask each case under a condition, such as again or distractors:50; repeatable",
+        "NAME[:ARGS]",
+        read=filled("the name of a variant"),
+        many=True,
+        excludes=_NO_MODEL,
+        form=True,
+    ),
+    Option(
         "concurrency",
         "requests at a time, over all models (default: 32)",
         "N",

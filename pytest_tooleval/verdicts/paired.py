@@ -11,17 +11,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..record.comparison import ComparedMetric
+from ..record.comparison import Moved
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from .statistics import dealt_tail
 from .statistics import dealt_variance
+from .statistics import is_newly_broken
 from .statistics import largest_drop
 from .statistics import permutation_test
 from .statistics import summed
 
 PASS = "pass"
+# The chance of a false alarm.
+ALPHA = 0.05
 
 
 class Limits(NamedTuple):
@@ -177,3 +181,27 @@ def _step(cases: Sequence[PairedCase]) -> float:
         fewest[case.cluster] = min(case.new.scored, fewest.get(case.cluster, case.new.scored))
     weights = summed([case.new.weight for case in cases], clusters)
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
+
+
+def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+    """Worse and better cases, by overall score, then by passes; newly broken ones first."""
+    found = []
+    for case in cases:
+        n, c, m, d = case.counts
+        old, new = case.values("overall") or (None, None)
+        row = Moved(
+            case.new.suite,
+            case.new.case,
+            old=old,
+            new=new,
+            old_passes=f"{c}/{n}",
+            new_passes=f"{d}/{m}",
+            newly_broken=is_newly_broken(case.counts),
+        )
+        change = 0.0 if old is None or new is None else round(old - new, 12)
+        found.append(((row.newly_broken, change, c / n - d / m), row))
+    found.sort(key=lambda entry: entry[0], reverse=True)
+    same = False, 0.0, 0.0
+    worse = tuple(row for change, row in found if change > same)
+    better = tuple(row for change, row in reversed(found) if change < same)
+    return worse, better

@@ -16,6 +16,8 @@ from ..record.results import CaseRow
 from ..text import near
 from ..text import read_number
 
+_Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
+
 
 class Scope(NamedTuple):
     """What a gate judges one by one.
@@ -25,17 +27,23 @@ class Scope(NamedTuple):
     """
 
     name: str
-    keys: Callable[[CaseRow], Iterable[tuple[str, str | None]]]
+    keys: _Keys
     whole: bool = True
 
 
-MODEL = Scope("model", lambda case: [(case.model, None)])
+def _unchanged(keys: _Keys) -> _Keys:
+    """Only gates of the variant itself judge its cases."""
+    return lambda case: () if case.variant else keys(case)
+
+
+MODEL = Scope("model", _unchanged(lambda case: [(case.model, None)]))
 SCOPES = {
     scope.name: scope
     for scope in (
         MODEL,
-        Scope("suite", lambda case: [(case.suite, case.file)]),
-        Scope("tag", lambda case: [(tag, None) for tag in case.tags], whole=False),
+        Scope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
+        Scope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), whole=False),
+        Scope("variant", lambda case: [(case.variant, None)] if case.variant else (), whole=False),
     )
 }
 
@@ -55,11 +63,11 @@ _OVER = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a gate needs over the cases of each model, or each suite or tag of it.
+    """What a gate needs over the cases of each model, or each suite, tag or variant of it.
 
-    `name` restricts it to one model, suite or tag. The mean of `metric` must reach `needed`: a scored
-    metric, `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, one of
-    `AMOUNTS` or `errors` must not exceed it; `share` means a share of the cases.
+    `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
+    `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, one of `AMOUNTS` or
+    `errors` must not exceed it; `share` means a share of the cases.
     """
 
     metric: str

@@ -11,6 +11,7 @@ from ..errors import ToolevalError
 from ..record.comparison import Comparison
 from ..record.gates import Gate
 from ..record.results import CaseRow
+from ..record.results import unchanged
 from ..record.run import Run
 from ..text import counted
 from .given import Baseline
@@ -100,8 +101,10 @@ def _findings(
 def tolerates(gates: Gates, case: CaseRow) -> bool:
     """Whether a failed case, or one without an answer, does not fail the run by itself.
 
-    A forbidden call is never tolerated.
+    A forbidden call is never tolerated, and a variant always: only its own gate can fail the run.
     """
+    if case.variant:
+        return True
     if not gates or case.called_forbidden:
         return False
     from .gates import tolerated
@@ -157,12 +160,12 @@ def compare_run(
     """
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
-    from .baseline import ALPHA
     from .baseline import compare
+    from .paired import ALPHA
     from .sides import RUN_WORD
     from .sides import Side
 
-    evaluated = [case for case in cases if case.model]
+    evaluated = [case for case in unchanged(cases) if case.model]
     old = baseline.run
     word = RUN_WORD.fullmatch(baseline.name)
     if word and word["word"] == "good":

@@ -18,6 +18,7 @@ from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..record.results import KeptCases
 from ..record.results import Outcome
+from ..record.results import unchanged
 from ..record.run import Run
 from ..record.run import SummedRun
 from ..record.summary import Fallback
@@ -26,6 +27,7 @@ from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..record.summary import Summary
 from ..record.summary import Tokens
+from ..record.variants import ComparedVariant
 from .confusion import confusion_of
 from .statistics import clusters_of
 from .statistics import mean_of
@@ -45,19 +47,21 @@ def rows_document(
     *,
     intervals: bool = False,
 ) -> RowsDocument:
-    """The document without explanations and transcripts.
+    """The document without explanations and transcripts. Sums are over unchanged cases.
 
     `intervals` adds the intervals of means, and confusion matrices.
     """
-    summed, models, suites = _sums(run, cases, intervals)
+    own = unchanged(cases)
+    summed, models, suites = _sums(run, own, intervals)
     return RowsDocument(
         run=summed,
         models=models,
         suites=suites,
         cases=list(cases),
         gates=tuple(gates),
-        confusion=_confusion(cases) if intervals else (),
+        confusion=_confusion(own) if intervals else (),
         baseline=baseline,
+        variants=_variants(cases) if len(own) < len(cases) else (),
     )
 
 
@@ -104,21 +108,27 @@ def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
     return tuple(each for each in found if each.cells)
 
 
+def _variants(cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]:
+    from .variants import compare_variants
+
+    return compare_variants(cases)
+
+
 def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:
     return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
-def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int]]:
-    """A key that sorts cases by file and position, then by the order of these models."""
+def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int, str]]:
+    """A key that sorts cases by file and position, then by these models, then by variant."""
     order = {model: place for place, model in enumerate(models)}
-    return lambda case: (case.file, case.position, order.get(case.model, len(order)))
+    return lambda case: (case.file, case.position, order.get(case.model, len(order)), case.variant)
 
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
     """Whether some case of a suite was not selected or did not run."""
     ran: dict[tuple[str, str], int] = {}
     whole: dict[tuple[str, str], int] = {}
-    for case in cases:
+    for case in unchanged(cases):
         key = case.file, case.model
         ran[key] = ran.get(key, 0) + 1
         whole[key] = case.suite_cases

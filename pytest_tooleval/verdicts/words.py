@@ -18,6 +18,7 @@ from .rules import judged_by
 _EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
 TOLERATED, COUNTED, NOT_JUDGED = "tolerated", "counted by a failed gate", "not judged yet"
+VARIED = "under a variant"
 OTHER_TEST = "another test in the run failed"
 _EMPTY = "Nothing was evaluated"
 _NOTHING_COLLECTED = 5
@@ -40,7 +41,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
     tolerated = (f"{count} {word}" for word, count in tolerated_words(document).items())
     is_answered = total.passed + total.failed > 0 and (False in failures or not total.errors)
     is_whole = not ending(run.status, run.exitstatus) and not run.partial
-    none_failed = not any(case.outcome == "failed" and not case.tolerated for case in document.cases)
+    none_failed = not any(case.outcome == "failed" and not case.tolerated for case in document.unchanged)
     return RunSummary(
         **sums_of(total),  # type: ignore[arg-type]
         id=run.id,
@@ -124,6 +125,8 @@ def ending(status: Status, exitstatus: int | None) -> str:
 
 def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
     """The word for a failure that a gate judges; `tooleval merge` judges those of shards."""
+    if case.variant:
+        return VARIED
     if document.run.shard is not None:
         return NOT_JUDGED
     failed = any(gate.failed and judged_by(case, gate) for gate in document.gates)
@@ -132,4 +135,4 @@ def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
 
 def tolerated_words(document: RowsDocument) -> Counter[str]:
     """How many cases have which word."""
-    return Counter(tolerated_word(case, document) for case in document.cases if case.tolerated)
+    return Counter(tolerated_word(case, document) for case in document.unchanged if case.tolerated)

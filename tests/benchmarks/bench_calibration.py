@@ -39,10 +39,10 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
-from pytest_tooleval.verdicts.baseline import ALPHA
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import judge_gates
 from pytest_tooleval.verdicts.options import DEFAULT_MOST
+from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
 

@@ -27,7 +27,7 @@ LAYERS = (
     ("suite",),
     ("scoring",),
     ("engine",),
-    ("verdicts", "reports", "history", "imports", "mcp", "mutation"),
+    ("verdicts", "reports", "history", "imports", "mcp", "mutation", "variants"),
     ("plugin", "web", "cli"),
 )
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}

@@ -40,7 +40,7 @@ WRONG_UNDER = {
     "-0.1": _UNDER,
     "101%": _UNDER,
     "suite=:0.9": _UNDER,
-    "case:0.9": "scopes are model, suite, tag, with a name or without",
+    "case:0.9": "scopes are model, suite, tag, variant, with a name or without",
     "suit:0.9": "unknown scope suit, did you mean suite?",
     "pass@=0.9": "expected a number of trials after pass@",
     "pass^0=0.9": "expected a number of trials after pass^",

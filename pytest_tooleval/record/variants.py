@@ -1,0 +1,73 @@
+"""Variants: the same cases under another condition, compared with the unchanged ones case by case."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from typing import Literal
+
+from msgspec import Struct
+
+from .comparison import ComparedCase
+from .comparison import Moved
+from .fields import doc
+
+Effect = Literal["worse", "better", "inconclusive", "not judged"]
+
+
+class Change(Struct, frozen=True, gc=False):
+    """What a variant changed in a case."""
+
+    what: Annotated[str, doc("What was changed, such as the description of a tool.")]
+    old: Annotated[str, doc("How it is in the unchanged case; empty: nothing.")]
+    new: Annotated[str, doc("How the variant has it; empty: nothing.")]
+
+
+class Arm(Struct, frozen=True, gc=False):
+    """The condition under which a case is asked; the unchanged arm has no name.
+
+    `against` is the variant that this one is compared with, empty for the unchanged arm. If it
+    `is_same`, the variant left the case as it is.
+    """
+
+    variant: str = ""
+    against: str = ""
+    is_same: bool = False
+
+
+UNCHANGED = Arm()
+
+
+class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
+    """A variant on a model, compared with the unchanged cases pair by pair."""
+
+    variant: Annotated[str, doc("The name of the variant.")]
+    model: Annotated[str, doc("The label of the model.")]
+    against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged cases.")]
+    cases: Annotated[int, doc("Cases that have an answer in both arms.", ge=0)]
+    same: Annotated[int, doc("Those of them that the variant leaves as they are.", ge=0)]
+    errors: Annotated[int, doc("Cases without an answer in one of the arms.", ge=0)] = 0
+    left_out: Annotated[
+        tuple[ComparedCase, ...],
+        doc("Cases that the variant does not apply to, or that were not selected in both arms."),
+    ] = ()
+    old: Annotated[float | None, doc("The share of passed trials in the other arm.")] = None
+    new: Annotated[float | None, doc("The share of passed trials in this arm.")] = None
+    difference: Annotated[float | None, doc("new - old, the mean over the pairs.")] = None
+    low: Annotated[float | None, doc("The lower end of the 95% interval of the difference.")] = None
+    high: Annotated[float | None, doc("The upper end of the 95% interval of the difference.")] = None
+    p: Annotated[
+        float | None, doc("The two-sided p value of the paired permutation test (McNemar's if exact).")
+    ] = None
+    p_adjusted: Annotated[
+        float | None, doc("The same after Holm's correction over all variants and models.")
+    ] = None
+    verdict: Annotated[
+        Effect,
+        doc(
+            "worse or better by more than chance; inconclusive; not judged, if one arm was recorded "
+            "and the other was asked in this run."
+        ),
+    ]
+    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, the worst first.")] = ()
+    better: Annotated[tuple[Moved, ...], doc("Cases that got better, the best first.")] = ()
+    message: Annotated[str, doc("The comparison in one line.")] = ""

@@ -1,0 +1,42 @@
+"""The variants of a run: a table, the cases that changed most, and curves of series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from ..record.comparison import Moved
+from ..record.variants import ComparedVariant
+from ..text import printable
+from ..text import score_text
+from .columns import Table
+from .columns import table_lines
+from .columns import table_of
+
+_FEW = 5
+
+
+def variants_table(variants: Sequence[ComparedVariant]) -> Table:
+    return table_of("variants", variants)
+
+
+def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
+    """The table, and the worst cases of each variant, for a terminal."""
+    yield from table_lines(variants_table(variants))
+    for each in variants:
+        moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
+        for case in moved:
+            yield printable(f"{each.variant}: {case.case} {moved_text(case)}")
+        if not whole and len(each.worse) > _FEW:
+            yield printable(f"{each.variant}: {len(each.worse) - _FEW} more got worse (-v shows them)")
+        if each.left_out:
+            names = ", ".join(case.case for case in (each.left_out if whole else each.left_out[:_FEW]))
+            more = "" if whole or len(each.left_out) <= _FEW else ", ..."
+            yield printable(f"{each.variant}: left out, as it does not apply: {names}{more}")
+
+
+def moved_text(case: Moved) -> str:
+    """The passes before and now; where they are the same, the overall scores."""
+    if case.old_passes == case.new_passes:
+        return f"{score_text(case.old)} -> {score_text(case.new)}"
+    return f"{case.old_passes} -> {case.new_passes}"

@@ -1,0 +1,1 @@
+"""Variants: pure functions from a case to the same case under another condition."""

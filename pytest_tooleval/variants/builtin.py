@@ -1,0 +1,25 @@
+"""The built-in variants."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from ..suite.model import MAX_TRIALS
+from ..suite.model import ResolvedCase
+from .tools import bare
+from .tools import rename
+from .tools import shuffle
+from .variant import Condition
+from .variant import Register
+
+
+def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
+    """The unchanged case, asked anew: how much two runs differ by chance."""
+    return structs.replace(case, first_trial=MAX_TRIALS)
+
+
+def add_built_in(register: Register) -> None:
+    register("again", again)
+    register("shuffle", shuffle)
+    register("rename", rename)
+    register("bare", bare)

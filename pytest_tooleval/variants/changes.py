@@ -1,0 +1,49 @@
+"""What a variant changed in a case, for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..record.transcript import text_of
+from ..record.variants import Change
+from ..suite.model import ResolvedCase
+
+# Of a list of a hundred tools, nobody reads more.
+_MOST = 20
+
+
+def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
+    """The changed messages and tools, at most 20 and a line on the rest."""
+    found = list(_changes(old, new))
+    if len(found) <= _MOST:
+        return tuple(found)
+    return (*found[:_MOST], Change(f"{len(found) - _MOST} more changes", "", ""))
+
+
+def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
+    if old.messages != new.messages:
+        for before, now in zip(old.messages, new.messages, strict=False):
+            if before != now:
+                yield Change(f"message of the {now.get('role')}", text_of(before), text_of(now))
+    before_tools = {tool.name: tool for tool in old.tools}
+    now_tools = {tool.name: tool for tool in new.tools}
+    if len(before_tools) == len(now_tools) and before_tools.keys().isdisjoint(now_tools):
+        for each, tool in zip(old.tools, new.tools, strict=True):
+            yield Change("tool", each.name, tool.name)
+        return
+    for name, tool in now_tools.items():
+        was = before_tools.get(name)
+        if was is None:
+            yield Change("tool", "", name)
+        elif was is not tool and was.wire != tool.wire:
+            yield Change(f"tool {name}", _text(was.wire), _text(tool.wire))
+    for name in before_tools.keys() - now_tools.keys():
+        yield Change("tool", name, "")
+    if list(before_tools) != list(now_tools) and before_tools.keys() == now_tools.keys():
+        yield Change("order of tools", ", ".join(before_tools), ", ".join(now_tools))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,0 +1,128 @@
+"""Cases with other tools: in another order, under other names, without descriptions, among others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import structs
+
+from ..record.names import meant
+from ..suite.model import ExpectedCall
+from ..suite.model import ResolvedCase
+from ..suite.model import TestCase
+from ..suite.model import Tool
+from .variant import Condition
+
+# Where a JSON Schema has schemas by name, and where it has data.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_DATA = ("enum", "const", "default", "examples", "required", "dependentRequired")
+
+
+def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """The tools in another order."""
+    if len(case.tools) < 2:
+        return None
+    names = [tool.name for tool in case.tools]
+    condition.random(case).shuffle(names)
+    if names == [tool.name for tool in case.tools]:
+        names.append(names.pop(0))
+    return with_tools(case, lambda tools: sorted(tools, key=lambda tool: names.index(tool.name)))
+
+
+def bare(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
+    """Tools and parameters without descriptions."""
+    return with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
+
+
+def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
+    """Tools by names without meaning. It does not apply where a name is more than a name.
+
+    A world's or a server's tools are its methods, and a prompt may name them.
+    """
+    if not case.tools or case.world is not None or case.live_tools:
+        return None
+    names = {tool.name: f"tool_{number}" for number, tool in enumerate(case.tools, 1)}
+
+    def renamed(tool: Tool) -> Tool:
+        return _edited(tool, lambda function: {**function, "name": names[tool.name]})
+
+    changed = with_tools(case, lambda tools: list(map(renamed, tools)))
+    turns = tuple(structs.replace(each, turn=_with_names(each.turn, names)) for each in changed.turns)
+    return structs.replace(
+        changed,
+        case=_with_names(case.case, names),
+        turns=turns,
+        forbidden_calls=tuple(_call(each, names) for each in case.forbidden_calls),
+    )
+
+
+def with_tools(case: ResolvedCase, change: Callable[[Sequence[Tool]], Sequence[Tool]]) -> ResolvedCase:
+    """The case with other tools, in each turn too."""
+    turns = tuple(structs.replace(turn, tools=tuple(change(turn.tools))) for turn in case.turns)
+    return structs.replace(case, tools=tuple(change(case.tools)), turns=turns)
+
+
+def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Tool:
+    # Validated anew: a copy would keep what the tool has cached.
+    return Tool.model_validate({**tool.wire, "function": edit(tool.wire["function"])})
+
+
+def _undescribed(function: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in function.items() if name != "description"}
+    if isinstance(kept.get("parameters"), dict):
+        kept["parameters"] = _without_descriptions(kept["parameters"])
+    return kept
+
+
+def _without_descriptions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_descriptions(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {}
+    for key, value in schema.items():
+        if key in ("description", "title") and isinstance(value, str):
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            found[key] = {name: _without_descriptions(each) for name, each in value.items()}
+        else:
+            found[key] = value if key in _DATA else _without_descriptions(value)
+    return found
+
+
+def _with_names(part: Any, names: Mapping[str, str]) -> Any:
+    """A case or turn whose expectations name the tools by their new names."""
+    update: dict[str, Any] = {}
+    if part.expected_tool is not None:
+        update["expected_tool"] = _names(part.expected_tool, names)
+    if part.expected_calls is not None:
+        update["expected_calls"] = [_call(each, names) for each in part.expected_calls]
+    if isinstance(part.forbidden_calls, list):
+        update["forbidden_calls"] = [_call(each, names) for each in part.forbidden_calls]
+    if isinstance(part, TestCase):
+        update["valid_prerequisites"] = [_name(each, names) for each in part.valid_prerequisites]
+        for field in ("mock_responses", "approvals"):
+            of_tools = getattr(part, field).items()
+            update[field] = {_name(each, names): value for each, value in of_tools}
+        if part.turns is not None:
+            update["turns"] = [_with_names(turn, names) for turn in part.turns]
+    else:
+        update["new_tools"] = [_name(each, names) for each in part.new_tools]
+    return part.model_copy(update=update)
+
+
+def _call(call: str | ExpectedCall, names: Mapping[str, str]) -> Any:
+    if isinstance(call, str):
+        return _name(call, names)
+    return call.model_copy(update={"tool": _names(call.tool, names)})
+
+
+def _names(tools: str | list[str], names: Mapping[str, str]) -> str | list[str]:
+    return _name(tools, names) if isinstance(tools, str) else [_name(each, names) for each in tools]
+
+
+def _name(tool: str, names: Mapping[str, str]) -> str:
+    return names.get(meant(tool, list(names)) or "", tool)

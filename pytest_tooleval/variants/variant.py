@@ -1,0 +1,112 @@
+"""Variants by name: `NAME[:ARGUMENT]`, as the command line and node ids have them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from typing import Protocol
+
+from msgspec import structs
+
+from ..errors import ConfigError
+from ..record.variants import Arm
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..text import near
+
+# Loads suites, once they are needed.
+Collected = Callable[[], Sequence[Suite]]
+
+
+class Condition(NamedTuple):
+    """What a variant knows besides the case.
+
+    `argument` is the text behind its name and the colon, `root` pytest's root folder. `collected` loads
+    the suites that the command line names.
+    """
+
+    name: str
+    argument: str
+    suite: Suite
+    root: Path
+    collected: Collected
+
+    def random(self, case: ResolvedCase) -> random.Random:
+        """Chance that is the same in each run, for a case and all arguments of a variant."""
+        return random.Random(f"{self.name}\n{case.suite}\n{case.id}")
+
+
+# Returns the case under the condition, or None if it does not apply. Raises ConfigError for an argument
+# that it cannot use.
+Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
+
+
+class Variant(NamedTuple):
+    """A condition under which cases are asked; `label` is how node ids call it.
+
+    It is compared with the variant `against`, or with the unchanged cases.
+    """
+
+    label: str
+    name: str
+    argument: str
+    change: Change
+    against: str = ""
+
+    def of(
+        self, case: ResolvedCase, suite: Suite, root: Path, collected: Collected
+    ) -> ResolvedCase | None:
+        """The case under this condition; None if it does not apply."""
+        changed = self.change(case, Condition(self.name, self.argument, suite, root, collected))
+        if changed is None:
+            return None
+        arm = Arm(self.label, self.against, is_same=changed is case or changed == case)
+        return structs.replace(changed, arm=arm)
+
+
+class Register(Protocol):
+    """Adds a variant."""
+
+    def __call__(self, name: str, change: Change, *, control: Change | None = None) -> None: ...
+
+
+class Variants:
+    """The known variants."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Change, Change | None]] = {}
+
+    def register(self, name: str, change: Change, *, control: Change | None = None) -> None:
+        """Add a variant. It is compared with the cases under its `control`, or unchanged ones.
+
+        Raises ConfigError if the name is taken or cannot be part of a node id.
+        """
+        if not name.replace("-", "_").isidentifier():
+            raise ConfigError(f"variant {name!r}: expected a name of letters, digits and hyphens")
+        if name in self._known:
+            raise ConfigError(f"variant {name!r}: there is one of this name already")
+        self._known[name] = (change, control)
+
+    def named(self, text: str) -> list[Variant]:
+        """The variants of `NAME[:ARGUMENT]`; commas in the first part of the argument make several.
+
+        Raises ConfigError for an unknown name.
+        """
+        name, colon, given = text.partition(":")
+        if name not in self._known:
+            hint = near(name, self._known) or f"; expected one of {', '.join(sorted(self._known))}"
+            raise ConfigError(f"unknown variant {name}{hint}")
+        change, control = self._known[name]
+        first, more, rest = given.partition(":")
+        found = []
+        for each in first.split(","):
+            argument = each.strip() + more + rest
+            label, against = name + colon + argument, ""
+            if control is not None:
+                against = f"{name}-control{colon}{argument}"
+                found.append(Variant(against, name, argument, control))
+            found.append(Variant(label, name, argument, change, against))
+        return found

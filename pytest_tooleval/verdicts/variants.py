@@ -1,0 +1,166 @@
+"""Each variant compared with the unchanged cases, pair by pair.
+
+docs/concepts/statistics.md explains the test and the interval.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ..record.comparison import ComparedCase
+from ..record.results import CaseRow
+from ..record.variants import ComparedVariant
+from ..record.variants import Effect
+from ..text import counted
+from ..text import points_text
+from .paired import ALPHA
+from .paired import PASS
+from .paired import PairedCase
+from .paired import moved
+from .statistics import clusters_of
+from .statistics import holm
+from .statistics import permutation_test
+from .statistics import summed
+
+# What is within so many standard errors: 95% of the normal distribution.
+_ERRORS = 1.959964
+_Key = tuple[str, str]  # a model and a variant
+_Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
+
+
+def compare_variants(cases: Iterable[CaseRow]) -> tuple[ComparedVariant, ...]:
+    """The comparison of each variant on each model; series in the order of their numbers."""
+    arms: dict[_Key, dict[tuple[str, str], CaseRow]] = {}
+    for case in cases:
+        if case.model and case.outcome != "skipped":
+            arms.setdefault((case.model, case.variant), {})[case.file, case.case] = case
+    keys = sorted((key for key in arms if key[1]), key=_by_number)
+    found = [_compared(key, arms[key], arms) for key in keys]
+    tested = [each for each in found if each.p is not None]
+    adjusted = holm([each.p for each in tested if each.p is not None])
+    p_of = {id(each): p for each, p in zip(tested, adjusted, strict=True)}
+    return tuple(_judged(each, p_of.get(id(each))) for each in found)
+
+
+def _by_number(key: _Key) -> list[str | int]:
+    # Odd places hold the numbers, in all names alike.
+    parts = re.split(r"([0-9]+)", key[1])
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+class _Difference(NamedTuple):
+    old: float
+    new: float
+    low: float
+    high: float
+    p: float
+
+
+def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVariant:
+    model, variant = key
+    against = next(iter(rows.values())).against
+    other = arms.get((model, against), {})
+    both = [(other[place], row) for place, row in rows.items() if place in other]
+    answered = [(old, new) for old, new in both if old.scored and new.scored]
+    clusters = clusters_of(new for _, new in answered)
+    pairs = [PairedCase(*pair, cluster) for pair, cluster in zip(answered, clusters, strict=True)]
+    left = [row for place, row in other.items() if place not in rows]
+    found = ComparedVariant(
+        variant=variant,
+        model=model,
+        against=against,
+        cases=len(pairs),
+        same=sum(pair.new.is_same for pair in pairs),
+        errors=len(both) - len(pairs),
+        left_out=tuple(ComparedCase(row.suite, row.case) for row in left),
+        verdict="inconclusive",
+    )
+    if not pairs:
+        return found
+    worse, better = moved(pairs)
+    difference = _difference(pairs)
+    return structs.replace(
+        found,
+        old=difference.old,
+        new=difference.new,
+        difference=difference.new - difference.old,
+        low=difference.low,
+        high=difference.high,
+        p=None if _asked_apart(pairs) else difference.p,
+        worse=worse,
+        better=better,
+        verdict="not judged" if _asked_apart(pairs) else "inconclusive",
+    )
+
+
+def _difference(pairs: Sequence[PairedCase]) -> _Difference:
+    """The weighted means of both arms, the interval of their difference, and its p.
+
+    The interval is mean ± 1.96 SE, with the standard error of the pairs' differences over clusters
+    (Miller 2024), and at least ± 3.84 / n: no difference in n cases does not rule one out (the rule of
+    three). p is two-sided, of all ways to swap the two arms of each pair (Fisher 1935); with single
+    trials this is McNemar's exact test.
+    """
+    clusters = [pair.cluster for pair in pairs]
+    weights = [pair.new.weight for pair in pairs]
+    total = math.fsum(weights)
+    values = [pair.values(PASS) or (0.0, 0.0) for pair in pairs]
+    old, new = (
+        math.fsum(w * each[side] for w, each in zip(weights, values, strict=True)) / total
+        for side in (0, 1)
+    )
+    gains = [round(b - a, 12) for a, b in values]
+    mean = new - old
+    spread = summed([w * (gain - mean) for w, gain in zip(weights, gains, strict=True)], clusters)
+    error = _ERRORS * math.sqrt(math.fsum(each * each for each in spread)) / total
+    shares = summed([weight / total for weight in weights], clusters)
+    error = max(error, _ERRORS**2 * math.fsum(share * share for share in shares))
+    sums = summed([w * gain for w, gain in zip(weights, gains, strict=True)], clusters)
+    p = min(1.0, 2 * min(permutation_test(sums), permutation_test([-each for each in sums])))
+    return _Difference(old, new, max(-1.0, mean - error), min(1.0, mean + error), p)
+
+
+def _asked_apart(pairs: Sequence[PairedCase]) -> bool:
+    """Whether one arm was recorded earlier and the other asked now: chance chose the recorded one."""
+    return any(
+        _is_recorded(pair.old) != _is_recorded(pair.new) for pair in pairs if not pair.new.is_same
+    )
+
+
+def _is_recorded(row: CaseRow) -> bool:
+    return all(trial.cached for trial in row.trials if trial.error is None)
+
+
+def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:
+    verdict: Effect = found.verdict
+    if p is not None and p <= ALPHA and found.difference:
+        verdict = "worse" if found.difference < 0 else "better"
+    judged = structs.replace(found, p_adjusted=p, verdict=verdict)
+    return structs.replace(judged, message=_message(judged))
+
+
+def _message(found: ComparedVariant) -> str:
+    """`-5 points (-10.1 to 0.1, n = 100), inconclusive: 1 better, 6 worse; 3 unchanged`."""
+    if found.difference is None:
+        text = "no case has an answer in both arms"
+    else:
+        points = points_text(found.difference, found.low, found.high, f", n = {found.cases}")
+        moves = f"{len(found.better)} better, {len(found.worse)} worse"
+        text = f"{points}, {found.verdict}: {moves}"
+    notes = [
+        f"{found.same} unchanged" if found.same else "",
+        f"{counted(found.errors, 'case')} without an answer" if found.errors else "",
+        f"does not apply to {counted(len(found.left_out), 'case')}" if found.left_out else "",
+    ]
+    if found.verdict == "not judged":
+        notes.append(
+            "one arm was recorded before and the other asked now; --tooleval-record=all asks both"
+        )
+    return "; ".join([text, *filter(None, notes)])

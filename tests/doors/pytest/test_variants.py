@@ -1,0 +1,123 @@
+"""Cases under variants: items of their own, and no part of the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from .project import WEATHER_TOOL
+from .project import Project
+from .project import right
+from .project import wrong
+
+HOOK = """
+from msgspec.structs import replace
+
+
+def louder(case, condition):
+    if case.id == "c":
+        return None
+    prompt = case.messages[-1]["content"] + condition.argument
+    return replace(case, messages=({"role": "user", "content": prompt},))
+
+
+def same(case, condition):
+    return case
+
+
+def pytest_tooleval_variants(register):
+    register("louder", louder)
+    register("same", same)
+"""
+
+
+@pytest.fixture
+def varied(project: Project) -> Project:
+    """Three right cases, of which the agent gets `a` wrong when it is asked louder."""
+    project.write("conftest.py", HOOK)
+    project.suite(right("a"), right("b"), right("c"))
+    for id, each in (("a", wrong("a")), ("b", right("b"))):
+        project.script(f"What is the weather in Paris? ({id})!", **each["_script"])
+    return project
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_the_failure_of_a_variant_fails_no_run(varied: Project, workers: Sequence[str]) -> None:
+    result = varied.run("--tooleval-variant=louder:!", "--tooleval-variant=same", "-x", *workers)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "agent passed: 3 of 3 cases passed",
+            "variant *unchanged *changed *difference*",
+            "louder:! *2 *1.00 *0.50 *-50 points (-100 to 100) *1.000 *0 *1 *0 *1 *inconclusive",
+            "same *3 *1.00 *1.00 *0 points (-100 to 100) *1.000 *0 *0 *3 *0 *inconclusive",
+            "louder:!: a 1/1 -> 0/1",
+            "louder:!: left out, as it does not apply: c",
+            "*7 passed, 1 failed (under a variant)*",
+        ]
+    )
+    # The unchanged case was asked once.
+    asked = varied.calls
+    assert len(asked) == len(set(asked)) == 5
+
+
+def test_the_record_has_the_variant_and_what_it_changed(varied: Project) -> None:
+    varied.run("--tooleval-variant=louder:!", "--tooleval-report=out.json")
+    document = varied.document()
+    assert document["run"]["total"]["cases"] == document["run"]["selected"] == 3
+    row = next(each for each in document["cases"] if each["variant"] and each["case"] == "a")
+    assert row["nodeid"] == "weather.tooleval.json::a[agent, louder:!]"
+    assert row["changes"] == [
+        {
+            "what": "message of the user",
+            "old": "What is the weather in Paris? (a)",
+            "new": "What is the weather in Paris? (a)!",
+        }
+    ]
+    assert [(each["variant"], each["cases"]) for each in document["variants"]] == [("louder:!", 2)]
+    # By its node id alone.
+    result = varied.run("--tooleval-variant=louder:!", row["nodeid"])
+    result.stdout.fnmatch_lines(["*1 failed (under a variant)*"])
+
+
+def test_a_gate_names_a_variant(varied: Project) -> None:
+    options = ("--tooleval-variant=louder:!", "--tooleval-variant=same")
+    result = varied.run(*options, "--tooleval-fail-under=variant=louder:!:0.9")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["agent FAILED: 3 of 3 cases passed; pass_rate, variant louder:!: 0.50 < 0.90, over 2 cases"]
+    )
+    assert varied.run(*options, "--tooleval-fail-under=variant=same:0.9").ret == 0
+    # Gates without a variant see the unchanged cases alone.
+    assert varied.run(*options, "--tooleval-fail-under=0.9").ret == 0
+    result = varied.run(*options, "--tooleval-fail-under=variant=loud:0.9")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no case has this variant, did you mean louder:!?" in result.stderr.str()
+
+
+def test_asked_again_is_another_answer(project: Project) -> None:
+    project.suite(right("a"))
+    options = ("--tooleval-variant=again", "--tooleval-cassette=tapes")
+    assert project.run(*options).ret == 0
+    assert len(project.calls) == 2
+    # And replayed, both are compared.
+    result = project.run(
+        "--tooleval-variant=again", "--tooleval-cassette=tapes", "--tooleval-record=none"
+    )
+    result.stdout.fnmatch_lines(["again *inconclusive"])
+    assert len(project.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("shufle", "--tooleval-variant: unknown variant shufle, did you mean shuffle?"),
+        ("", "--tooleval-variant=: expected the name of a variant, got nothing"),
+    ],
+)
+def test_what_is_no_variant_is_a_usage_error(project: Project, name: str, message: str) -> None:
+    project.suite(right("a"), tools=[WEATHER_TOOL])
+    result = project.run(f"--tooleval-variant={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()

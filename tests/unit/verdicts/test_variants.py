@@ -1,0 +1,87 @@
+"""Variants against unchanged cases: points, interval, p, and when there is no verdict."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from builders import result_of
+
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.verdicts.variants import compare_variants
+
+
+def row(number: int, passed: bool, variant: str = "", **fields: object) -> CaseResult:
+    trial = TrialResult(passed=passed, cached=bool(fields.pop("cached", False)))
+    outcome = "passed" if passed else "failed"
+    return result_of(case=f"c{number}", variant=variant, outcome=outcome, trials=(trial,), **fields)
+
+
+def rows(won: int, lost: int, n: int) -> list[CaseResult]:
+    old = [row(i, not i < won) for i in range(n)]
+    return [*old, *(row(i, not won <= i < won + lost, "new") for i in range(n))]
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "n", "message"),
+    [
+        (6, 1, 100, "+5 points (-0.1 to 10.1, n = 100), inconclusive: 6 better, 1 worse"),
+        (0, 9, 40, "-22.5 points (-35.4 to -9.6, n = 40), worse: 0 better, 9 worse"),
+        (0, 0, 4, "0 points (-96 to 96, n = 4), inconclusive: 0 better, 0 worse"),
+    ],
+)
+def test_points_interval_and_verdict(won: int, lost: int, n: int, message: str) -> None:
+    (found,) = compare_variants(rows(won, lost, n))
+    assert found.message == message
+
+
+def test_p_is_mcnemars() -> None:
+    (found,) = compare_variants(rows(6, 1, 100))
+    assert found.p == found.p_adjusted == pytest.approx(0.125)
+
+
+def test_holm_covers_all_variants_and_models() -> None:
+    found = compare_variants(
+        [
+            *(row(i, True, model=model) for i in range(8) for model in "mn"),
+            *(row(i, i > 6, variant, model=m) for i in range(8) for variant in "ab" for m in "mn"),
+        ]
+    )
+    assert [each.p_adjusted for each in found] == pytest.approx([4 * 2 / 2**7] * 4)
+    assert {each.verdict for each in found} == {"inconclusive"}
+
+
+def test_cases_without_a_partner_or_an_answer_are_told_and_not_counted() -> None:
+    failed = TrialError("rate_limit", "slow down")
+    error = result_of(case="c1", variant="new", outcome="error", trials=(TrialResult(error=failed),))
+    (found,) = compare_variants([*(row(i, True) for i in range(3)), row(0, True, "new"), error])
+    assert (found.cases, found.errors, [case.case for case in found.left_out]) == (1, 1, ["c2"])
+    assert found.message.endswith("; 1 case without an answer; does not apply to 1 case")
+
+
+def test_a_recorded_arm_is_not_compared_with_one_that_was_asked() -> None:
+    old = [row(i, True, cached=True) for i in range(20)]
+    (found,) = compare_variants([*old, *(row(i, False, "new") for i in range(20))])
+    assert (found.verdict, found.p, found.difference) == ("not judged", None, -1.0)
+    assert "--tooleval-record=all asks both" in found.message
+    # Cases that the variant leaves as they are share their answers.
+    (found,) = compare_variants([*old, *(row(i, True, "new", is_same=True) for i in range(20))])
+    assert (found.verdict, found.same) == ("inconclusive", 20)
+
+
+def test_a_series_is_in_the_order_of_its_numbers() -> None:
+    cases = [row(0, True), *(row(0, True, f"distractors:{n}") for n in (100, 20, 3))]
+    names = [each.variant for each in compare_variants(cases)]
+    assert names == ["distractors:3", "distractors:20", "distractors:100"]
+
+
+def test_without_a_difference_at_most_5_in_100_are_alarms() -> None:
+    chance = random.Random(0)
+    alarms = 0
+    for _ in range(400):
+        rates = [chance.random() for _ in range(60)]
+        arms = [row(i, chance.random() < p, v) for v in ("", "new") for i, p in enumerate(rates)]
+        alarms += compare_variants(arms)[0].verdict in ("worse", "better")
+    assert alarms <= 400 * 0.05
