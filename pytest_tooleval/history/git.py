@@ -20,11 +20,11 @@ def git_state(folder: Path) -> Git | None:
     `branch` is None on a detached head, unless a CI service names it. `dirty` says whether tracked files
     differ from the commit, and is None when git takes too long.
     """
-    commit = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+    commit = git_output(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return None
-    branch = _git(folder, "symbolic-ref", "--short", "--quiet", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    branch = git_output(folder, "symbolic-ref", "--short", "--quiet", "HEAD")
+    changes = git_output(folder, "status", "--porcelain", "--untracked-files=no")
     return Git(commit, branch or _branch_in_ci(), None if changes is None else bool(changes))
 
 
@@ -36,7 +36,7 @@ def _branch_in_ci() -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
+def git_output(folder: Path, *arguments: str) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
     # pytest may change a variable in another thread meanwhile.
     names = [name for name in list(os.environ) if name not in _OF_HOOKS]

@@ -50,7 +50,7 @@ def as_functions(
     names = provider_names(distinct, known)
     tools = []
     for original, entry in distinct.items():
-        tool = _function(entry, names[original])
+        tool = function_of(entry, names[original])
         problem = _problem(tool)
         if problem is None:
             tools.append(tool)
@@ -61,7 +61,8 @@ def as_functions(
     return Functions(tuple(tools), originals, tuple(dict.fromkeys(left_out)))
 
 
-def _function(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
+def function_of(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A tool of a server in OpenAI's format, under this name."""
     function = {"name": name}
     if entry.get("description") is not None:
         function["description"] = entry["description"]

@@ -114,7 +114,9 @@ class Cases:
         config = self._file.config
         for variant in variants:
             try:
-                varied = variant.of(case, origin.suite, config.rootpath, partial(collected, config))
+                varied = variant.of(
+                    case, origin.suite, self._file.path, config.rootpath, partial(collected, config)
+                )
             except ConfigError as error:
                 raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
             if varied is not None:

@@ -180,6 +180,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     variant: Annotated[str, doc("The variant of the case; empty: the unchanged case.")] = ""
     against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged case.")] = ""
     is_same: Annotated[bool, doc("Whether the variant leaves the case as it is.")] = False
+    is_earlier: Annotated[bool, doc("Whether the variant is how the case was before.")] = False
+    added_called: Annotated[
+        tuple[str, ...], doc("Tools that the variant added, and that were called in any trial.")
+    ] = ()
     outcome: Annotated[Outcome, doc("The outcome.")]
     tolerated: Annotated[
         bool,

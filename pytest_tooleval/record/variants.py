@@ -26,12 +26,15 @@ class Arm(Struct, frozen=True, gc=False):
     """The condition under which a case is asked; the unchanged arm has no name.
 
     `against` is the variant that this one is compared with, empty for the unchanged arm. If it
-    `is_same`, the variant left the case as it is.
+    `is_same`, the variant left the case as it is. If it `is_earlier`, the case is as it was before.
+    `added` are names of tools that it offers besides those of the case.
     """
 
     variant: str = ""
     against: str = ""
     is_same: bool = False
+    is_earlier: bool = False
+    added: frozenset[str] = frozenset()
 
 
 UNCHANGED = Arm()
@@ -45,6 +48,9 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged cases.")]
     cases: Annotated[int, doc("Cases that have an answer in both arms.", ge=0)]
     same: Annotated[int, doc("Those of them that the variant leaves as they are.", ge=0)]
+    is_earlier: Annotated[
+        bool, doc("Whether the variant is how the cases were before: then it is old, and they are new.")
+    ] = False
     errors: Annotated[int, doc("Cases without an answer in one of the arms.", ge=0)] = 0
     left_out: Annotated[
         tuple[ComparedCase, ...],
@@ -70,4 +76,8 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     ]
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, the worst first.")] = ()
     better: Annotated[tuple[Moved, ...], doc("Cases that got better, the best first.")] = ()
+    added_called: Annotated[
+        dict[str, int],
+        doc("Tools that the variant added, to the cases that called them; some may be right."),
+    ] = {}
     message: Annotated[str, doc("The comparison in one line.")] = ""

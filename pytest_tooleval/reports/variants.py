@@ -29,6 +29,9 @@ def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -
             yield printable(f"{each.variant}: {case.case} {moved_text(case)}")
         if not whole and len(each.worse) > _FEW:
             yield printable(f"{each.variant}: {len(each.worse) - _FEW} more got worse (-v shows them)")
+        if each.added_called:
+            counts = (f"{name} ({cases})" for name, cases in each.added_called.items())
+            yield printable(f"{each.variant}: calls to added tools, in cases: {', '.join(counts)}")
         if each.left_out:
             names = ", ".join(case.case for case in (each.left_out if whole else each.left_out[:_FEW]))
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."

@@ -791,14 +791,14 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     awaits_call = case.kind != "conversation" and not case.expects_nothing
     default_choice: ToolChoice = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
-    turns = _turns(case, tools)
+    turns = turns_of(case, tools)
     return ResolvedCase(
         case=case,
         kind=case.kind,
         id=case.id or "",
         line=case.line,
         suite=suite.name,
-        messages=_messages(suite, case),
+        messages=messages_of(suite, case),
         tools=tools,
         turns=turns,
         world=world_of(suite, case),
@@ -826,7 +826,8 @@ def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     return WorldSpec(target, suite._folder, args or {})
 
 
-def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
+def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
+    """The turns of a case with these tools, each offered from its turn on."""
     if case.user is not None:
         return (ResolvedTurn(Turn(prompt=""), (), tools),)
     turns, names = case.turns or (), [tool.name for tool in tools]
@@ -879,7 +880,8 @@ def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
     return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
 
 
-def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
+def messages_of(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
+    """The messages before the first reply."""
     system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
     if case.user is not None:
         return tuple(system)

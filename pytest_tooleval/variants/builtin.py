@@ -6,6 +6,9 @@ from msgspec import structs
 
 from ..suite.model import MAX_TRIALS
 from ..suite.model import ResolvedCase
+from .distractors import distractors
+from .revisions import against
+from .revisions import undo
 from .tools import bare
 from .tools import rename
 from .tools import shuffle
@@ -23,3 +26,6 @@ def add_built_in(register: Register) -> None:
     register("shuffle", shuffle)
     register("rename", rename)
     register("bare", bare)
+    register("distractors", distractors)
+    register("against", against, is_earlier=True)
+    register("undo", undo, is_earlier=True)

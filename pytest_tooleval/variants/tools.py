@@ -126,3 +126,10 @@ def _names(tools: str | list[str], names: Mapping[str, str]) -> str | list[str]:
 
 def _name(tool: str, names: Mapping[str, str]) -> str:
     return names.get(meant(tool, list(names)) or "", tool)
+
+
+def expected_tools(case: ResolvedCase) -> list[str]:
+    """The names of the tools that the case expects, as it writes them; empty if it expects no call."""
+    parts = (case.case, *(each.turn for each in case.turns))
+    found = (tool for part in parts for call in part.calls or () for tool in call.tools)
+    return list(dict.fromkeys(found))

@@ -24,13 +24,14 @@ Collected = Callable[[], Sequence[Suite]]
 class Condition(NamedTuple):
     """What a variant knows besides the case.
 
-    `argument` is the text behind its name and the colon, `root` pytest's root folder. `collected` loads
-    the suites that the command line names.
+    `argument` is the text behind its name and the colon, `file` the file of the suite, `root` pytest's
+    root folder. `collected` loads the suites that the command line names.
     """
 
     name: str
     argument: str
     suite: Suite
+    file: Path
     root: Path
     collected: Collected
 
@@ -47,7 +48,8 @@ Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
 class Variant(NamedTuple):
     """A condition under which cases are asked; `label` is how node ids call it.
 
-    It is compared with the variant `against`, or with the unchanged cases.
+    It is compared with the variant `against`, or with the unchanged cases. If it `is_earlier`, it is how
+    the cases were before.
     """
 
     label: str
@@ -55,40 +57,58 @@ class Variant(NamedTuple):
     argument: str
     change: Change
     against: str = ""
+    is_earlier: bool = False
 
     def of(
-        self, case: ResolvedCase, suite: Suite, root: Path, collected: Collected
+        self, case: ResolvedCase, suite: Suite, file: Path, root: Path, collected: Collected
     ) -> ResolvedCase | None:
-        """The case under this condition; None if it does not apply."""
-        changed = self.change(case, Condition(self.name, self.argument, suite, root, collected))
+        """The case under this condition; None if it does not apply. Raises ConfigError."""
+        condition = Condition(self.name, self.argument, suite, file, root, collected)
+        changed = self.change(case, condition)
         if changed is None:
             return None
-        arm = Arm(self.label, self.against, is_same=changed is case or changed == case)
+        names = {tool.name for tool in case.tools}
+        added = frozenset(tool.name for tool in changed.tools) - names
+        is_same = changed is case or changed == case
+        # Under other names, they are the same tools.
+        is_renamed = len(added) == len(names) == len(changed.tools)
+        arm = Arm(
+            self.label,
+            self.against,
+            is_same,
+            self.is_earlier,
+            frozenset() if is_renamed or self.is_earlier else added,
+        )
         return structs.replace(changed, arm=arm)
 
 
 class Register(Protocol):
     """Adds a variant."""
 
-    def __call__(self, name: str, change: Change, *, control: Change | None = None) -> None: ...
+    def __call__(
+        self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
+    ) -> None: ...
 
 
 class Variants:
     """The known variants."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Change, Change | None]] = {}
+        self._known: dict[str, tuple[Change, Change | None, bool]] = {}
 
-    def register(self, name: str, change: Change, *, control: Change | None = None) -> None:
+    def register(
+        self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
+    ) -> None:
         """Add a variant. It is compared with the cases under its `control`, or unchanged ones.
 
+        If it `is_earlier`, it is how cases were before, and differences are from it to them.
         Raises ConfigError if the name is taken or cannot be part of a node id.
         """
         if not name.replace("-", "_").isidentifier():
             raise ConfigError(f"variant {name!r}: expected a name of letters, digits and hyphens")
         if name in self._known:
             raise ConfigError(f"variant {name!r}: there is one of this name already")
-        self._known[name] = (change, control)
+        self._known[name] = (change, control, is_earlier)
 
     def named(self, text: str) -> list[Variant]:
         """The variants of `NAME[:ARGUMENT]`; commas in the first part of the argument make several.
@@ -99,7 +119,7 @@ class Variants:
         if name not in self._known:
             hint = near(name, self._known) or f"; expected one of {', '.join(sorted(self._known))}"
             raise ConfigError(f"unknown variant {name}{hint}")
-        change, control = self._known[name]
+        change, control, is_earlier = self._known[name]
         first, more, rest = given.partition(":")
         found = []
         for each in first.split(","):
@@ -108,5 +128,5 @@ class Variants:
             if control is not None:
                 against = f"{name}-control{colon}{argument}"
                 found.append(Variant(against, name, argument, control))
-            found.append(Variant(label, name, argument, change, against))
+            found.append(Variant(label, name, argument, change, against, is_earlier))
         return found

@@ -101,6 +101,7 @@ def _result(
     said = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
     if case.case.user is not None:
         said = [case.case.user.goal]
+    called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))
     return CaseResult(
         nodeid=place.nodeid,
         suite=case.suite,
@@ -109,13 +110,15 @@ def _result(
         variant=case.arm.variant,
         against=case.arm.against,
         is_same=case.arm.is_same,
+        is_earlier=case.arm.is_earlier,
+        added_called=tuple(name for name in called if name in case.arm.added),
         outcome=outcome,
         scores=scores,
         thresholds=dict(case.thresholds),
         limits=dict(case.limits),
         asked=shorten(" ".join(said), _ASKED),
         offered=tuple(tool.name for tool in case.tools),
-        called=tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
+        called=called,
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),
         trials=trials,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -68,6 +69,9 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
     against = next(iter(rows.values())).against
     other = arms.get((model, against), {})
     both = [(other[place], row) for place, row in rows.items() if place in other]
+    is_earlier = any(row.is_earlier for row in rows.values())
+    if is_earlier:
+        both = [(row, now) for now, row in both]
     answered = [(old, new) for old, new in both if old.scored and new.scored]
     clusters = clusters_of(new for _, new in answered)
     pairs = [PairedCase(*pair, cluster) for pair, cluster in zip(answered, clusters, strict=True)]
@@ -77,7 +81,9 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
         model=model,
         against=against,
         cases=len(pairs),
-        same=sum(pair.new.is_same for pair in pairs),
+        same=sum(pair.new.is_same or pair.old.is_same for pair in pairs),
+        is_earlier=is_earlier,
+        added_called=dict(Counter(name for row in rows.values() for name in row.added_called)),
         errors=len(both) - len(pairs),
         left_out=tuple(ComparedCase(row.suite, row.case) for row in left),
         verdict="inconclusive",
@@ -130,7 +136,9 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
 def _asked_apart(pairs: Sequence[PairedCase]) -> bool:
     """Whether one arm was recorded earlier and the other asked now: chance chose the recorded one."""
     return any(
-        _is_recorded(pair.old) != _is_recorded(pair.new) for pair in pairs if not pair.new.is_same
+        _is_recorded(pair.old) != _is_recorded(pair.new)
+        for pair in pairs
+        if not (pair.old.is_same or pair.new.is_same)
     )
 
 

@@ -93,7 +93,7 @@ def lexical_message(
     return {**message, "tool_calls": [call]}
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """The words in lower case and the singular, without common ones."""
     words = map(str.lower, _WORD.findall(text))
     return [_singular(word) for word in words if word not in _COMMON]
@@ -105,7 +105,7 @@ def _singular(word: str) -> str:
 
 def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The functions that overlap with the prompt, the largest weighted overlap first."""
-    asked = sorted(set(_words(prompt)))  # in a fixed order, so that sums are rounded alike
+    asked = sorted(set(words_of(prompt)))  # in a fixed order, so that sums are rounded alike
     weights = list(map(_weights, functions))
 
     def score(own: Mapping[str, float]) -> float:
@@ -126,8 +126,8 @@ def _weights(function: Mapping[str, Any]) -> dict[str, float]:
     texts = [function.get("description") or ""]
     for name, schema in _properties(function.get("parameters") or {}).items():
         texts += [name, *map(str, schema.get("enum", ()))]
-    own = dict.fromkeys(_words(" ".join(texts)), 1.0)
-    return own | dict.fromkeys(_words(function["name"]), _NAME_WEIGHT)
+    own = dict.fromkeys(words_of(" ".join(texts)), 1.0)
+    return own | dict.fromkeys(words_of(function["name"]), _NAME_WEIGHT)
 
 
 def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -164,12 +164,12 @@ class _Found:
 
     def holds(self, text: str) -> bool:
         """Whether all words of a text are in the prompt."""
-        words, own = set(_words(text)), {word for _, word in self.words}
+        words, own = set(words_of(text)), {word for _, word in self.words}
         return bool(words) and words <= own
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
         """The value nearest to a word of the parameter's name; if required, else the first one left."""
-        wanted = {*_words(name), *name.lower().split("_")}
+        wanted = {*words_of(name), *name.lower().split("_")}
         places = [at for at, word in self.words if word in wanted]
         near = min(
             ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None

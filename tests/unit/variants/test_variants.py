@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,20 @@ import pytest
 from builders import tool
 
 from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.changes import changes_of
+from pytest_tooleval.variants.revisions import parts_of
+from pytest_tooleval.variants.revisions import suite_at
 from pytest_tooleval.variants.variant import Variants
 
 DESCRIBED = {
@@ -42,7 +50,7 @@ def known() -> Variants:
 def vary(text: str, suite: Suite, others: Sequence[Suite] = ()) -> ResolvedCase | None:
     """The first case under the last variant of a name."""
     variant = known().named(text)[-1]
-    return variant.of(resolve(suite, suite.test_cases[0]), suite, Path(), lambda: others)
+    return variant.of(resolve(suite, suite.test_cases[0]), suite, Path(), Path(), lambda: others)
 
 
 def names(case: ResolvedCase | None) -> list[str]:
@@ -71,13 +79,11 @@ def test_renamed_tools_are_expected_by_their_new_names() -> None:
         "id": "chain",
         "prompt": "Weather?",
         "multi_turn": True,
-        "expected_calls": [{"tool": ["Get_Weather", "note"], "params": {"city": "Paris"}}],
+        "expected_tool": "Get_Weather",
         "valid_prerequisites": ["get_time"],
         "mock_responses": {"get_time": "12:00"},
         "forbidden_calls": ["note"],
     }
-    case = {**case, "expected_tool": "Get_Weather", "expected_calls": None}
-    del case["expected_calls"]
     suite = suite_of(case)
     renamed = vary("rename", suite)
     assert renamed is not None
@@ -115,7 +121,7 @@ def test_a_control_is_asked_as_well() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("shufle", "did you mean"), ("x", "expected one of again, bare")],
+    [("shufle", "did you mean"), ("x", "expected one of again")],
 )
 def test_an_unknown_variant(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=f"unknown variant {name}.*{message}"):
@@ -133,11 +139,133 @@ def test_a_variant_judges_by_what_it_changed() -> None:
     suite = suite_of(CASE)
     renamed = vary("rename", suite)
     assert renamed is not None
-    from pytest_tooleval.record.calls import ToolCall
-    from pytest_tooleval.record.transcript import Reply
-    from pytest_tooleval.record.transcript import Transcript
-    from pytest_tooleval.scoring import score_transcript
-
     reply = Reply(message={}, prompt=(), calls=(ToolCall("tool_1", {}),))
     assert score_transcript(renamed, Transcript((), (reply,))).passed
     assert score_calls(suite, suite.test_cases[0], [{"name": "tool_1", "arguments": {}}]).passed is False
+
+
+POOL = [tool(f"tool_{n}", description=f"Does thing {n}.") for n in range(30)]
+NEAR = tool("get_weather_forecast", description="Get the weather of a city for days.")
+
+
+def test_fewer_distractors_are_among_more_and_the_cases_own_keep_their_order(tmp_path: Path) -> None:
+    suite = suite_of(CASE)
+    others = [suite, suite_of(tools=[*POOL, NEAR])]
+    found = {n: names(vary(f"distractors:{n}", suite, others)) for n in (0, 2, 10, 31)}
+    assert found[0] == ["get_weather", "get_time", "note"]
+    assert "get_weather_forecast" in found[2]
+    for few, many in ((0, 2), (2, 10), (10, 31)):
+        assert [name for name in found[many] if name in found[few]] == found[few]
+        assert len(found[many]) == many + 3
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"id": "none", "prompt": "Hello", "expected_tool": None},
+        {"id": "any", "prompt": "Hello", "expected_tool": "*"},
+    ],
+)
+def test_distractors_do_not_apply_where_nothing_or_anything_may_be_called(case: dict[str, Any]) -> None:
+    assert vary("distractors:1", suite_of(case), [suite_of(tools=POOL)]) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"tools": [{"name": "far", "inputSchema": {"type": "object"}}, TOOLS[0]]},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "far", "inputSchema": {}}]}},
+        [tool("far")],
+    ],
+)
+def test_distractors_come_from_a_suite_an_mcp_servers_list_or_a_list_of_tools(
+    content: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(content))
+    suite = suite_of(CASE)
+    assert "far" in names(vary(f"distractors:1:{file}", suite))
+    with pytest.raises(ConfigError, match="there are only 0 other tools in"):
+        vary(f"distractors:1:{file}:-far", suite)
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("x", "expected distractors:N"),
+        ("3", "there are only 0 other tools in the suites that this run collects"),
+        ("3:none.json", "none.json cannot be read"),
+    ],
+)
+def test_distractors_that_cannot_be(argument: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        vary(f"distractors:{argument}", suite_of(CASE))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A suite whose prompt and tools changed since `main~1`, and that did not exist at `main~2`."""
+    old = {"get_weather": "Weather in a city.", "get_time": "The time."}
+    new = {"get_weather": "Do not use.", "get_time": "The time.", "find": "New."}
+    file = tmp_path / "s.tooleval.json"
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    def write(texts: dict[str, str], prompt: str | None, *cases: dict[str, Any]) -> None:
+        tools = [tool(name, description=text) for name, text in texts.items()]
+        data = {"name": "s", "tools": tools, "test_cases": cases}
+        file.write_text(json.dumps({**data, **({"system_prompt": prompt} if prompt else {})}))
+
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "none")
+    write(old, None, CASE)
+    git("add", ".")
+    git("commit", "-q", "-m", "old")
+    write(new, "Be brief.", CASE, {"id": "find", "prompt": "Find", "expected_tool": "find"})
+    git("commit", "-qam", "new")
+    return file
+
+
+def at(file: Path, text: str, place: int = 0) -> ResolvedCase | None:
+    suite = load_suite(file)
+    variant = known().named(text)[-1]
+    return variant.of(resolve(suite, suite.test_cases[place]), suite, file, file.parent, lambda: ())
+
+
+def test_the_tools_and_the_prompt_of_a_revision(repository: Path) -> None:
+    earlier = at(repository, "against:main~1")
+    assert earlier is not None
+    assert names(earlier) == ["get_weather", "get_time"]
+    assert earlier.tools[0].function.description == "Weather in a city."
+    assert [message["role"] for message in earlier.messages] == ["user"]
+    assert earlier.arm.is_earlier
+    assert not earlier.arm.added
+    # Of a case whose tool it did not have, and of a suite that was not there, nothing is known.
+    assert at(repository, "against:main~1", 1) is None
+    assert at(repository, "against:main~2") is None
+    with pytest.raises(ConfigError, match="git knows no revision 'nowhere'"):
+        at(repository, "against:nowhere")
+
+
+def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
+    now, before = load_suite(repository), suite_at("main~1", repository)
+    assert before is not None
+    parts = list(parts_of(now, before))
+    assert parts == ["system_prompt", "get_weather.description", "find"]
+    described = at(repository, "undo:main~1:get_weather.description")
+    assert described is not None
+    assert [each.function.description for each in described.tools] == [
+        "Weather in a city.",
+        "The time.",
+        "New.",
+    ]
+    assert described.messages[0]["content"] == "Be brief."
+    undone = at(repository, f"undo:main~1:{'+'.join(parts)}")
+    earlier = at(repository, "against:main~1")
+    assert undone is not None
+    assert earlier is not None
+    assert (undone.tools, undone.messages) == (earlier.tools, earlier.messages)
+    with pytest.raises(ConfigError, match="expected undo:REV:PART"):
+        at(repository, "undo:main~1")

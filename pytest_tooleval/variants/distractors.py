@@ -1,0 +1,135 @@
+"""`distractors:N[:FILE][:-NAME,...]`: further tools, half of them like the expected one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..engine.clients.lexical import words_of
+from ..errors import ConfigError
+from ..errors import os_reason
+from ..mcp.tools import function_of
+from ..suite.model import ANY_TOOL
+from ..suite.model import ResolvedCase
+from ..suite.model import Tool
+from ..text import counted
+from ..text import folded
+from .tools import expected_tools
+from .tools import with_tools
+from .variant import Condition
+
+_EXPECTED = (
+    "expected distractors:N[:FILE][:-NAME,...], such as distractors:50 or distractors:20:tools.json"
+)
+
+
+def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """The case with N further tools; it does not apply where nothing, or anything, may be called.
+
+    Tools of smaller N are among those of larger, and the case's own keep their order.
+    """
+    number, file, excluded = _read(condition.argument)
+    expected = expected_tools(case)
+    if not expected or ANY_TOOL in expected:
+        return None
+    if not number:
+        return case
+    own = {folded(tool.name) for tool in case.tools} | set(map(folded, excluded))
+    pool = [tool for tool in _pool(file, condition) if folded(tool.name) not in own]
+    if len(pool) < number:
+        raise ConfigError(
+            f"there are only {counted(len(pool), 'other tool')} "
+            + (f"in {file}" if file else "in the suites that this run collects; name a file of tools")
+        )
+    ordered, chance = _ordered(case, pool, condition), condition.random(case)
+    # Each has a place that is the same for all N; the case's own are spread evenly.
+    places = {tool.name: chance.random() for tool in ordered}
+    places |= {tool.name: (place + 0.5) / len(case.tools) for place, tool in enumerate(case.tools)}
+    added = ordered[:number]
+    return with_tools(case, lambda tools: sorted([*tools, *added], key=lambda tool: places[tool.name]))
+
+
+def _read(argument: str) -> tuple[int, str, list[str]]:
+    """The number, the file or an empty text, and the excluded names."""
+    number, *rest = argument.split(":")
+    excluded = [name for part in rest if part.startswith("-") for name in part[1:].split(",")]
+    files = [part for part in rest if not part.startswith("-")]
+    if not number.isdecimal() or len(files) > 1 or "" in files:
+        raise ConfigError(_EXPECTED)
+    return int(number), "".join(files), [name.removeprefix("-") for name in excluded]
+
+
+def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: Condition) -> list[Tool]:
+    """By turns the next one like an expected tool, and one by chance."""
+    expected = set(map(folded, expected_tools(case)))
+    wanted = frozenset(
+        word for tool in case.tools if folded(tool.name) in expected for word in _words(tool)
+    )
+    near = sorted(pool, key=lambda tool: -_likeness(wanted, _words(tool)))
+    others = list(pool)
+    condition.random(case).shuffle(others)
+    by_turns = chain.from_iterable(zip(near, others, strict=True))
+    return list({tool.name: tool for tool in by_turns}.values())
+
+
+def _words(tool: Tool) -> frozenset[str]:
+    return _words_of(tool.name, tool.function.description or "")
+
+
+@lru_cache(maxsize=4096)
+def _words_of(name: str, description: str) -> frozenset[str]:
+    return frozenset(words_of(f"{name} {description}"))
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of their words that they have in common (Jaccard 1901)."""
+    return len(one & other) / max(len(one | other), 1)
+
+
+def _pool(file: str, condition: Condition) -> Iterable[Tool]:
+    """The tools of a file, or of the other suites, each name once."""
+    if file:
+        found: Iterable[Tool] = _tools_in(condition.root / file)
+    else:
+        # The own suite is among them; its tools are left out by their names.
+        found = chain.from_iterable(suite.tools for suite in condition.collected())
+    return {folded(tool.name): tool for tool in found}.values()
+
+
+@lru_cache(maxsize=8)
+def _tools_in(path: Path) -> tuple[Tool, ...]:
+    """The tools of a suite, of the answer of an MCP server to tools/list, or of a list of tools."""
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: not JSON: {error}") from None
+    return tuple(_tools_of(data, path))
+
+
+def _tools_of(data: Any, path: Path) -> Iterator[Tool]:
+    from pydantic import ValidationError
+
+    if isinstance(data, dict) and isinstance(data.get("result"), dict):
+        data = data["result"]
+    tools = data.get("tools") if isinstance(data, dict) else data
+    if not isinstance(tools, list):
+        raise ConfigError(f"{path}: expected a suite, the answer to tools/list, or a list of tools")
+    for place, each in enumerate(tools):
+        try:
+            yield Tool.model_validate(_as_function(each))
+        except ValidationError as error:
+            raise ConfigError(f"{path}: tools[{place}]: {error.errors()[0]['msg']}") from None
+
+
+def _as_function(tool: Any) -> Any:
+    """A tool of an MCP server as one of OpenAI's; others as they are."""
+    is_mcp = isinstance(tool, dict) and "inputSchema" in tool and isinstance(tool.get("name"), str)
+    return function_of(tool, tool["name"]) if is_mcp else tool
