@@ -15,14 +15,14 @@ DOCS = ROOT / "docs/reference/neighbours.md"
 # What to know besides the outcomes.
 NOTES = {
     "allure-pytest": 'the model is a parameter of each case; errors are "broken"',
-    "pytest-evals": "`--run-eval` runs cases, too, as evals named after their suite",
+    "pytest-evals": "`--run-eval` also runs cases, as evals named after their suite",
     "pytest-flakefinder": "each repetition asks again",
-    "pytest-github-actions-annotate-failures": "annotates failures and gates; we annotate errors",
+    "pytest-github-actions-annotate-failures": "annotates failures and gates; pytest-tooleval annotates errors",
     "pytest-md-report": "tolerated failures count as skipped",
     "pytest-repeat": "repeats Python tests only; `--tooleval-trials` repeats cases",
     "pytest-rerunfailures": "a rerun asks again, and counts",
     "pytest-retry": "a retry asks again, and counts; errors are not retried",
-    "pytest-rich": "our table comes after its summary",
+    "pytest-rich": "pytest-tooleval's table follows its summary",
     "pytest-socket": "asyncio needs `--allow-unix-socket`, and models `--allow-hosts`",
 }
 
