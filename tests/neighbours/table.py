@@ -17,7 +17,7 @@ NOTES = {
     "allure-pytest": 'the model is a parameter of each case; errors are "broken"',
     "pytest-evals": "`--run-eval` also runs cases, as evals named after their suite",
     "pytest-flakefinder": "each repetition asks again",
-    "pytest-github-actions-annotate-failures": "annotates failures and gates; pytest-tooleval annotates errors",
+    "pytest-github-actions-annotate-failures": "annotates failures and gates; we annotate errors",
     "pytest-md-report": "tolerated failures count as skipped",
     "pytest-repeat": "repeats Python tests only; `--tooleval-trials` repeats cases",
     "pytest-rerunfailures": "a rerun asks again, and counts",
