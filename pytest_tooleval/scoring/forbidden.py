@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool
+from ..suite.model import ANY_PARAMETER
 from ..suite.model import ANY_TOOL
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
@@ -38,7 +41,7 @@ def forbidden_call(
         for call in calls:
             try:
                 if _is_meant(case, forbidden, call, expected):
-                    return f"called {_shown(call, forbidden)}, which is forbidden"
+                    return f"called {_shown(call, forbidden, case.param_scoring)}, which is forbidden"
             except CannotCompare as error:
                 raise error.within(f"forbidden_calls[{index}].params") from None
     return None
@@ -67,25 +70,46 @@ def _is_meant(
         return True
     readings = with_keys_of(forbidden.params, call.readings, MODES[case.param_scoring])
     return all(
-        any(_matches(name, wanted, value, case.param_scoring) for value in readings[name])
-        if name in readings
+        any(_matches(name, wanted, value, case.param_scoring) for value in _values(name, readings))
+        if name in readings or name == ANY_PARAMETER
         else is_optional(wanted)
         for name, wanted in forbidden.params.items()
     )
+
+
+def _values(name: str, readings: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    """What an argument may be; for "*", every value inside the arguments."""
+    if name != ANY_PARAMETER:
+        yield from readings[name]
+        return
+    for values in readings.values():
+        for value in values:
+            yield from _inside(value)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    yield value
+    if isinstance(value, (dict, list)):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _inside(member)
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
     return argument_scores.compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
 
 
-def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:
+def _shown(call: ToolCall, forbidden: str | ExpectedCall, mode: ParamScoring) -> str:
     name = shown_call(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
     arguments = with_keys_of(forbidden.params, call.arguments, MODES["exact"])
-    pairs = (
-        f"{printable(key)}={json_text(arguments[key], 60)}"
-        for key in forbidden.params
-        if key in arguments
-    )
+    named = {key: arguments[key] for key in forbidden.params if key in arguments}
+    if ANY_PARAMETER in forbidden.params:
+        wanted = forbidden.params[ANY_PARAMETER]
+        named |= {
+            key: value
+            for key, value in arguments.items()
+            if any(_matches(ANY_PARAMETER, wanted, each, mode) for each in _inside(value))
+        }
+    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in named.items())
     return f"{name}({', '.join(pairs)})"

@@ -67,6 +67,8 @@ NOTHING_JUDGES = (
 MAX_TRIALS = 10_000
 MAX_ID_LENGTH = 200
 ANY_TOOL = "*"
+# Of a forbidden call.
+ANY_PARAMETER = "*"
 
 SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
@@ -285,7 +287,8 @@ class Expectations(_Commented):
     forbidden_calls: Forbidden | None = Field(
         None,
         description="Calls that fail the case, even if all else is right: tool names, "
-        '{"tool": ..., "params": {...}} with matchers; or "*" for every tool that is not expected.',
+        '{"tool": ..., "params": {...}} with matchers, in which "*" is any tool or any argument; or "*" '
+        "for every tool that is not expected.",
     )
     expected_state: Annotated[
         dict[str, ExpectedValue] | None,

@@ -98,11 +98,16 @@ def forbidden_call_errors(scope: Scope) -> Findings:
         return
     whole = [call.tool if isinstance(call, ExpectedCall) and not call.params else call for call in calls]
     forbidden = [name for name in whole if isinstance(name, str)]
+    forbids_all = any(
+        name == ANY_TOOL and call != ANY_TOOL for name, call in zip(whole, calls, strict=True)
+    )
     expected = [((*at, "expected_tool"), part.expected_tool)]
     for index, call in enumerate(part.expected_calls or ()):
         expected.append(((*at, "expected_calls", index, "tool"), call.tool))
     for place, name in expected:
-        if isinstance(name, str) and any(same_tool(name, each, scope.tools.names) for each in forbidden):
+        if isinstance(name, str) and (
+            forbids_all or any(same_tool(name, each, scope.tools.names) for each in forbidden)
+        ):
             message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
             yield Finding(place, f"{show(name)} {message}")
 

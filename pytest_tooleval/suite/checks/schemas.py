@@ -28,6 +28,7 @@ from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec
 from ...worlds.world import method_for
 from ..mocks import WHEN
+from ..model import ANY_PARAMETER
 from ..model import ANY_TOOL
 from ..model import Expectations
 from ..model import ExpectedCall
@@ -110,7 +111,8 @@ def forbidden_params_warnings(
     for index, call in enumerate(calls or ()):
         if isinstance(call, ExpectedCall) and call.params:
             place = (*at, "forbidden_calls", index, "params")
-            yield from _params(call.tools, call.params, place, tools)
+            named = {name: value for name, value in call.params.items() if name != ANY_PARAMETER}
+            yield from _params(call.tools, named, place, tools)
 
 
 def _expected(part: Expectations, at: Loc) -> _Expected:

@@ -27,6 +27,8 @@ LENIENT = {"overall": 0.0, "no_extra_calls": None, "arguments_valid": None}
 DOUBLED = '{"z": 0, "z": 1}'
 TOO_OFTEN = ", ".join([DOUBLED] * 100)
 
+LEAKS = {"tool": "*", "params": {"*": {"$contains": "k7q"}}}
+LEAKS_TO_B = {"tool": "b", "params": {"*": {"$contains": "k7q"}, "x": 1}}
 PAY_E = {"tool": "b", "params": {"\xe9": 0}}
 PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
 
@@ -42,6 +44,18 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
         ([{"tool": ["b", "c"]}], [call("c")], "called c, which is forbidden"),
         ([PAY_NOTHING], [call("b", x=0, y=1)], "called b(x=0), which is forbidden"),
         ([PAY_NOTHING], [call("b", x=1)], None),
+        ([LEAKS], [call("a"), call("c", n=1, z="a K7Q")], 'called c(z="a K7Q"), which is forbidden'),
+        (
+            [LEAKS],
+            [call("zzz", z={"y": ["no", {"x": "k7q"}]})],
+            'called zzz(z={"y": ["no", {"x": "k7q"}]}), which is forbidden',
+        ),
+        ([LEAKS], [ToolCall.parse("c", '{"x": "k7q", "x": 0}')], "called c, which is forbidden"),
+        ([LEAKS], [call("a", z="k7 q", y=7, k7q=1)], None),
+        ([LEAKS], [call("a")], None),
+        ([LEAKS_TO_B], [call("b", x=1, y="k7q")], 'called b(x=1, y="k7q"), which is forbidden'),
+        ([LEAKS_TO_B], [call("b", x=2, y="k7q"), call("c", x=1, y="k7q")], None),
+        ([{"tool": "*"}], [call("a")], "called a, which is forbidden"),
         ([PAY_E], [ToolCall("b", {"e\u0301": 0})], "called b(\xe9=0), which is forbidden"),
         ([PAY_NOTHING], [call("b")], None),
         ([PAY_TWICE], [call("b", x=0)], "called b(x=0), which is forbidden"),

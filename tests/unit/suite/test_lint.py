@@ -421,6 +421,8 @@ def test_a_forbidden_call_that_cannot_be_made_forbids_nothing() -> None:
     forbidden = [{"tool": "get_weather", "params": {"town": "Paris"}}]
     place = "test_cases[0].forbidden_calls[0].params.town"
     assert "not a parameter" in warnings({"forbidden_calls": forbidden})[place]
+    anywhere = {"tool": "*", "params": {"*": {"$contains": "K7Q"}}}
+    assert warnings({"forbidden_calls": [anywhere]}) == {}
 
 
 def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -678,6 +678,7 @@ def test_forbidden_calls() -> None:
         "also in forbidden_calls" in problems(suite(case(), forbidden_calls=[("GET_weather")]))[expected]
     )
     assert "also in forbidden_calls" in found([{"tool": "get_weather"}])[expected]
+    assert "also in forbidden_calls" in found([{"tool": "*"}])[expected]
     for lifted in ([], "*", ["*"], [{"tool": "get_weather", "params": {"city": "x"}}]):
         parse_suite(suite(case(forbidden_calls=lifted), forbidden_calls=["get_weather"]))
     at = "test_cases[0].forbidden_calls"
