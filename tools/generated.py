@@ -128,7 +128,7 @@ def options() -> str:
             value = option.metavar or "|".join(option.choices)
             name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
             key = f"`tooleval_{option.key}`" if option.ini else ""
-            rows.append([text.replace("|", "\\|") for text in (name, option.help, key)])
+            rows.append([name, option.help.replace("|", "\\|"), key])
         parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning', 'ini key'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 

@@ -106,7 +106,7 @@ def home(folder: Path) -> None:
     run("pytest --tooleval-model=builtin/lexical --tooleval-report=report.html", folder)
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
-        page.set_viewport_size({"width": 640, "height": 560})
+        page.set_viewport_size({"width": 560, "height": 520})
         page.goto((folder / "report.html").as_uri() + "#q=capital")
         page.locator(".matrix tbody button, .matrix tbody a").first.click()
         page.wait_for_timeout(500)

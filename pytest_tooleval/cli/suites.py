@@ -55,7 +55,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     from ..suite.load import load_document
 
     files = suite_files(paths)
-    cases = problems = warnings = 0
+    suites = cases = problems = warnings = 0
     for file in files:
         try:
             suite, document = load_document(file, metrics=metrics)
@@ -64,6 +64,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             for problem in error.problems:
                 click.echo(printable(str(problem)))
             continue
+        suites += 1
+        cases += len(suite.test_cases)
         found = document.problems(rehearse(suite), limit=None)
         problems += len(found)
         for problem in found:
@@ -71,13 +73,14 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         if not file.name.endswith(SUITE_ENDING):
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
-        cases += len(suite.test_cases)
         found = lint_suite(suite, document)
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
-    counts = [counted(len(files), "suite"), *([counted(cases, "case")] if cases else [])]
-    click.echo(f"{', '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
+    counts = [f"{counted(suites, 'suite')}, {counted(cases, 'case')}"] if suites else []
+    if suites < len(files):
+        counts.append(f"{counted(len(files) - suites, 'file')} unusable")
+    click.echo(f"{'; '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)
 

@@ -131,7 +131,7 @@ class Asking:
         if item.spec is None or is_skipped(item):
             return None
         cassette = self.cassette_for(item.path)
-        if cassette is not None and not cassette.is_empty:
+        if cassette is not None and not (cassette.is_empty and cassette.may_ask):
             return None
         judge = self.settings.judge if item.case.rubrics else None
         asked = [item.spec, item.user] if item.transcripts is None else []

@@ -40,7 +40,7 @@ def checkout(tmp_path: Path) -> Path:
         ],
     }
     (folder / "evals" / "weather.tooleval.json").write_text(json.dumps(suite))
-    (folder / "tooleval.toml").write_text('[models.claude-3]\ncallable = "my_model:answer"\n')
+    (folder / "tooleval.toml").write_text('[models.claude]\ncallable = "my_model:answer"\n')
     (folder / "my_model.py").write_text(
         "def answer(messages, tools):\n"
         "    call = {'name': 'get_weather', 'arguments': '{\"city\": \"Paris\"}'}\n"

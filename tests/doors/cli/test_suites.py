@@ -102,7 +102,7 @@ def test_validate_a_folder(runner: CliRunner, tmp_path: Path) -> None:
     assert done.output.splitlines() == [
         f'{bad}:2:17: temperature: expected a number from 0 to 2, got the string "hot"',
         f"{warned}:1:30: warning: test_cases[0]: a call is expected, but there are no tools to call",
-        "2 suites, 1 case: 1 problem, 1 warning",
+        "1 suite, 1 case; 1 file unusable: 1 problem, 1 warning",
     ]
 
 
@@ -116,7 +116,7 @@ def test_metrics_of_third_parties(runner: CliRunner, tmp_path: Path) -> None:
     file = str(write(tmp_path, "a", GOOD.replace("null}", 'null, "thresholds": {"tone": 1}}')))
     output = runner.invoke(main, ["validate", file]).output
     assert "unknown metric" in output
-    assert output.endswith("1 suite: 1 problem, 0 warnings\n")
+    assert output.endswith("1 file unusable: 1 problem, 0 warnings\n")
     assert runner.invoke(main, ["validate", "--metric", "tone", file]).exit_code == 0
 
 
@@ -130,7 +130,7 @@ def test_nothing_to_check_is_an_error(runner: CliRunner, tmp_path: Path) -> None
 def test_a_file_that_is_not_there(runner: CliRunner, tmp_path: Path) -> None:
     done = runner.invoke(main, ["validate", str(tmp_path / "none.json")])
     assert done.exit_code == 1
-    assert ": there is no such file" in done.output
+    assert done.output.endswith(": there is no such file\n1 file unusable: 1 problem, 0 warnings\n")
 
 
 def test_output_holds_nothing_that_a_terminal_obeys(runner: CliRunner, tmp_path: Path) -> None:

@@ -216,6 +216,11 @@ def test_a_missing_key_says_which_variable(project: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(told)
     assert result.stderr.str().count("MY_TEAM_KEY") == 1
+    # A replay needs none.
+    result = project.run("--tooleval-cassette=tapes", "--tooleval-record=none", model="hosted")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["hosted: no recorded answer in *"])
+    assert "MY_TEAM_KEY" not in result.stdout.str()
     # Other tests run all the same.
     project.write("test_other.py", "def test_other(): pass")
     result = project.run(model="hosted")
