@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MARKS = {
-    "a predicate in front": r"^(?:(?:Not|Never|Also|Only) )?[A-Za-z]+ed (?:is|are|was|were) ",
+    "a predicate in front": r"^(?:(?:Not|Never|Also|Only) [a-z]+|[A-Z][a-z]+ed) (?:is|are|was|were) ",
     "a clause with 'what' in front": r"^What [^?]*\b(?:is|are|was|were|stays?|counts?|comes) [^?]*[.:]$",
     "'of' in front": r"^Of (?!\d)",
     "'too' at the end": r", too\b(?! \w)",
