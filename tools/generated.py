@@ -148,6 +148,17 @@ def document() -> str:
     return table(("part", "has"), [(f"`{name}`", part["description"]) for name, part in parts.items()])
 
 
+def fields(struct: str) -> Callable[[], str]:
+    """The fields of a type of the results."""
+
+    def made() -> str:
+        parts = results_schema()["$defs"][struct]["properties"]
+        rows = [(f"`{name}`", part["description"].replace("|", "\\|")) for name, part in parts.items()]
+        return table(("field", "meaning"), rows)
+
+    return made
+
+
 def gaps() -> str:
     return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
 
@@ -165,7 +176,8 @@ def destructive() -> str:
     return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
 
 
-# What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
+_RESULTS_IN_PYTHON = ("CaseResult", "TrialResult", "Score", "Check", "Transcript", "Reply", "ToolCall")
+# The text between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/metrics.md", "limits"): limits,
     ("docs/reference/suite-format.md", "modes"): modes,
@@ -176,6 +188,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/providers/index.md", "clients"): clients,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
+    **{("docs/reference/python.md", f"fields of {name}"): fields(name) for name in _RESULTS_IN_PYTHON},
 }
 
 

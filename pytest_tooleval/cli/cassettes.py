@@ -30,7 +30,7 @@ def cassette() -> None:
 @click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
 @click.option("--judge", help="As --tooleval-judge in the run.")
 @click.option("--user", help="As --tooleval-user in the run.")
-@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+@click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
 def explain(
     cassette_file: Path,
     suite_file: Path,

@@ -41,7 +41,7 @@ _MOST_ANSWERS = 2
     metavar="FILE",
     help="Write the results as JSON; - prints them.",
 )
-@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+@click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
 def mutate(
     paths: tuple[Path, ...],
     fail_under: float | None,
@@ -49,10 +49,10 @@ def mutate(
     out: Path | None,
     metrics: tuple[str, ...],
 ) -> None:
-    """Find wrong answers that your suites would not notice.
+    """Find wrong answers that your suites would let pass.
 
     PATHS are suite files or folders. Breaks the right answer of each case the way models do, and scores
-    the result, without asking a model. The mutation score is the share of wrong answers that fail. Those
+    the result, without a model. The mutation score is the share of wrong answers that fail. Those
     that pass are shown, with the line that would catch them.
     """
     from ..mcp.suite_tools import SuiteTools

@@ -41,10 +41,10 @@ def schema(out: Path) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+@click.option("--strict", is_flag=True, help="Also fail on warnings.")
+@click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
 def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) -> None:
-    """Check suite files or folders without asking a model.
+    """Check suite files or folders, without a model.
 
     Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. Plays the expected calls of cases with a
     world on that world, twice. The exit status is 1 for problems (with --strict, also warnings), and 2

@@ -41,7 +41,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     name: Annotated[str, doc("The tool.")]
     arguments: Annotated[dict[str, Any] | None, doc("The arguments; null when they are not an object.")]
     raw_arguments: Annotated[str | None, doc("The arguments as the model sent them, if as text.")] = None
-    id: Annotated[str | None, doc("The id of the call.")] = None
+    id: Annotated[str | None, doc("The call's id.")] = None
     caller: Annotated[
         dict[str, Any] | None, doc("The program that made the call, as the provider names it.")
     ] = None

@@ -15,10 +15,10 @@ from .run import Git
 class ComparedRun(Struct, frozen=True, gc=False):
     """One of the two runs."""
 
-    name: Annotated[str, doc("What the user called it.")]
-    id: Annotated[str, doc("The id of the run.")]
+    name: Annotated[str, doc("The user's name for it.")]
+    id: Annotated[str, doc("The run's id.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
-    git: Annotated[Git | None, doc("The state of the repository; null when unknown.")] = None
+    git: Annotated[Git | None, doc("The repository's state; null when unknown.")] = None
     scoring_version: Annotated[
         int, doc("The version of the scoring rules in its record; 0: unknown.", ge=0)
     ] = 0
@@ -57,8 +57,8 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
 class ComparedCase(Struct, frozen=True, gc=False):
     """A case by name."""
 
-    suite: Annotated[str, doc("The name of the suite.")]
-    case: Annotated[str, doc("The id of the case.")]
+    suite: Annotated[str, doc("The suite's name.")]
+    case: Annotated[str, doc("The case's id.")]
 
 
 class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
@@ -71,7 +71,7 @@ class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
 class Incomparable(ComparedCase, frozen=True, kw_only=True, gc=False):
     """A case that cannot be judged by the same rules in both runs."""
 
-    why: Annotated[str, doc("What one of the runs lacks for that.")]
+    why: Annotated[str, doc("The part that one of the runs lacks.")]
 
 
 class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
@@ -83,7 +83,7 @@ class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
         str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")
     ]
     new_passes: Annotated[str, doc("The same now.")]
-    newly_broken: Annotated[bool, doc("Whether it passed every trial before, and now none.")] = False
+    newly_broken: Annotated[bool, doc("Whether it passed every trial before, and none now.")] = False
 
 
 class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
@@ -163,7 +163,7 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     ]
     message: Annotated[str, doc("The comparison in one line.")]
     remarks: Annotated[
-        tuple[str, ...], doc("What was not compared and why, or was asked differently; in message, too.")
+        tuple[str, ...], doc("Cases not compared, and why; different requests. Also in message.")
     ] = ()
 
     @property

@@ -27,7 +27,7 @@ class Cell(Choice, frozen=True, kw_only=True, gc=False):
 class ToolFigures(Struct, frozen=True, kw_only=True, gc=False):
     """How well a model chooses one tool."""
 
-    tool: Annotated[str, doc("The name of the tool.")]
+    tool: Annotated[str, doc("The tool's name.")]
     expected: Annotated[int, doc("How often it should be called, over all trials.", ge=0)]
     called: Annotated[int, doc("How often it was called.", ge=0)]
     right: Annotated[int, doc("How often it was called where it should be.", ge=0)]
@@ -41,6 +41,6 @@ class ToolFigures(Struct, frozen=True, kw_only=True, gc=False):
 class Confusion(Struct, frozen=True, kw_only=True, gc=False):
     """The tools that a model should have called against those that it called."""
 
-    model: Annotated[str, doc("The label of the model; empty when none was named.")]
+    model: Annotated[str, doc("The model's label; empty when none was named.")]
     tools: Annotated[tuple[ToolFigures, ...], doc("Every tool that was expected or called, by name.")]
     cells: Annotated[tuple[Cell, ...], doc("The cells of the matrix that are not 0, the largest first.")]

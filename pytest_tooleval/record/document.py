@@ -33,7 +33,7 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     ]
     suites: Annotated[tuple[SuiteSummary, ...], doc("Sums over the cases of a suite on a model.")]
     cases: Annotated[Sequence[CaseRow], doc("Every case on every model, in the order of the files.")]
-    gates: Annotated[tuple[Gate, ...], doc("The gates of the run.")] = ()
+    gates: Annotated[tuple[Gate, ...], doc("The run's gates.")] = ()
     confusion: Annotated[
         tuple[Confusion, ...],
         doc("Expected against called tools, for each model that had a choice."),

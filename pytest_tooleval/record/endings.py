@@ -29,8 +29,8 @@ NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "e
 class NoAnswer(Struct, frozen=True, gc=False):
     """Why an answer cannot be used."""
 
-    category: Annotated[NoAnswerCategory, doc("The category of the failure.")]
-    reason: Annotated[str, doc("The finish reason and the message of the provider.")]
+    category: Annotated[NoAnswerCategory, doc("The failure category.")]
+    reason: Annotated[str, doc("The finish reason and the provider's message.")]
 
     def __str__(self) -> str:
         return f"{self.category.replace('_', ' ')}: {self.reason}"

@@ -37,7 +37,7 @@ class CollectionProblem(_Event, frozen=True, kw_only=True, tag="collection_probl
     """A file or folder that cannot be collected."""
 
     nodeid: Annotated[str, doc("pytest's node id, which is the path.")]
-    message: Annotated[str, doc("What pytest shows of it; may have several lines.")]
+    message: Annotated[str, doc("pytest's text about it; may have several lines.")]
 
 
 class Collected(_Event, frozen=True, kw_only=True, tag="collected"):
@@ -45,7 +45,7 @@ class Collected(_Event, frozen=True, kw_only=True, tag="collected"):
 
     files: Annotated[tuple[str, ...], doc("The suite files that have cases in the run.")]
     cases: Annotated[
-        dict[str, int], doc("A model to the number of its cases; the name is empty when none was set.")
+        dict[str, int], doc("The number of cases by model; the name is empty when none was set.")
     ]
 
 
@@ -77,7 +77,7 @@ class Progress(_Event, frozen=True, kw_only=True, tag="progress"):
 class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """All cases are over; gates and baseline are judged. Missing if the run was cut short."""
 
-    gates: Annotated[tuple[Gate, ...], doc("The gates of the run.")]
+    gates: Annotated[tuple[Gate, ...], doc("The run's gates.")]
     baseline: Annotated[Comparison | None, doc("The comparison with the baseline; null without one.")]
 
 
@@ -85,7 +85,7 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
     """The run is over. The last line, missing only if the process was killed."""
 
     run: Annotated[Run, doc("The run, with its exit status and duration.")]
-    reason: Annotated[str, doc("Why the run was cut short; empty when it was not.")]
+    reason: Annotated[str, doc("The reason if the run was cut short; else empty.")]
     reports: Annotated[tuple[str, ...], doc("The files of --tooleval-report.")]
     unwritten: Annotated[tuple[str, ...], doc("The files that could not be written, and why.")]
 

@@ -64,11 +64,11 @@ NOT_SAID = "was not said"
 class Check(Struct, frozen=True, gc=False):
     """One comparison behind a score: expected, actual, and why it counted or not."""
 
-    what: Annotated[str, doc("What was compared: an argument, a tool, a call.")]
-    expected: Annotated[str, doc("What was expected, as text; JSON for values.")]
-    actual: Annotated[str, doc("What the model did, as text.")]
+    what: Annotated[str, doc("The subject: an argument, a tool, a call.")]
+    expected: Annotated[str, doc("The expectation, as text; JSON for values.")]
+    actual: Annotated[str, doc("The model's answer to it, as text.")]
     value: Annotated[float, doc("The score of the check, from 0 to 1.")]
-    reason: Annotated[str, doc("Why it has this score.")]
+    reason: Annotated[str, doc("The reason for the score.")]
     place: Annotated[
         str, doc("The call or turn that it belongs to, such as call 2; empty: the answer.")
     ] = ""
@@ -89,15 +89,15 @@ class ScoreRow(Struct, frozen=True, gc=False):
 class Score(ScoreRow, frozen=True, gc=False):
     """A score with an explanation. Cases that passed have none unless something asks for them."""
 
-    explanation: Annotated[str, doc("Why it has this value; may be empty when the case passed.")] = ""
+    explanation: Annotated[str, doc("The reason for the value; may be empty when the case passed.")] = ""
     checks: Annotated[tuple[Check, ...], doc("The comparisons behind it; may also be empty then.")] = ()
 
 
 class TrialError(Struct, frozen=True, gc=False):
     """Why a trial has no answer to score."""
 
-    kind: Annotated[ErrorKind, doc("The kind of the error.")]
-    message: Annotated[str, doc("What went wrong.")]
+    kind: Annotated[ErrorKind, doc("The kind of error.")]
+    message: Annotated[str, doc("The message.")]
 
 
 class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
@@ -111,16 +111,16 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         tuple[Choice, ...],
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
-    wrong: Annotated[str, doc("What was wrong, in one line; empty when the trial passed.")] = ""
+    wrong: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
     not_played: Annotated[
         tuple[str, ...],
         doc("A line for each call that the run answers with an error, and the world would not."),
     ] = ()
     others_cost_usd: Annotated[
-        float | None, doc("What judge and simulated user cost in US dollars. Null: unknown, or none.")
+        float | None, doc("The cost of judge and simulated user in US dollars. Null: unknown, or none.")
     ] = None
-    error: Annotated[TrialError | None, doc("Why there is no answer; null when there is one.")] = None
-    scores: Annotated[Mapping[str, ScoreRow], doc("A metric to its score.")] = {}
+    error: Annotated[TrialError | None, doc("The error; null with an answer.")] = None
+    scores: Annotated[Mapping[str, ScoreRow], doc("Scores by metric.")] = {}
 
     @property
     def values(self) -> dict[str, float | None]:
@@ -141,7 +141,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
 class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
     """One trial of a case: its scores, or the error in their place."""
 
-    scores: Annotated[dict[str, Score], doc("A metric to its score.")] = {}  # noqa: RUF012
+    scores: Annotated[dict[str, Score], doc("Scores by metric.")] = {}  # noqa: RUF012
     transcript: Annotated[Transcript | None, doc("The conversation; null without an answer.")] = None
 
     @property
@@ -174,9 +174,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     """A case on a model: the outcome of all its trials together."""
 
     nodeid: Annotated[str, doc("pytest's node id.")]
-    suite: Annotated[str, doc("The name of the suite.")]
-    case: Annotated[str, doc("The id of the case.")]
-    model: Annotated[str, doc("The label of the model; empty when none was named.")]
+    suite: Annotated[str, doc("The suite's name.")]
+    case: Annotated[str, doc("The case's id.")]
+    model: Annotated[str, doc("The model's label; empty when none was named.")]
     variant: Annotated[str, doc("The variant of the case; empty: the unchanged case.")] = ""
     against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged case.")] = ""
     is_same: Annotated[bool, doc("Whether the variant leaves the case as it is.")] = False
@@ -194,38 +194,36 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     ] = False
     scores: Annotated[
         dict[str, float | None],
-        doc("A metric to its mean over the trials with an answer; null: none has it."),
+        doc("Means over the trials with an answer, by metric; null: no trial has it."),
     ] = {}
-    thresholds: Annotated[dict[str, float], doc("A metric to the lowest score that passes.")] = {}
-    limits: Annotated[
-        dict[str, float], doc("The most that a trial may use, by the name of the limit.")
-    ] = {}
+    thresholds: Annotated[dict[str, float], doc("Minimum scores by metric.")] = {}
+    limits: Annotated[dict[str, float], doc("Limits on a trial, by name.")] = {}
     reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
-    weight: Annotated[float, doc("The weight of the case in means.")] = 1.0
+    weight: Annotated[float, doc("The case's weight in means.")] = 1.0
     cluster: Annotated[
-        str, doc("Cases of a suite with the same cluster ask the same in other words; empty: none.")
+        str, doc("Cases of a suite with the same cluster are paraphrases; empty: none.")
     ] = ""
-    tags: Annotated[tuple[str, ...], doc("The tags of the case.")] = ()
-    tool_choice: Annotated[str, doc("The tool_choice that the case asks for.")] = ""
+    tags: Annotated[tuple[str, ...], doc("The case's tags.")] = ()
+    tool_choice: Annotated[str, doc("The case's tool_choice.")] = ""
     file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
     line: Annotated[int, doc("The line of the case in the file, from 1; 0 when unknown.", ge=0)] = 0
     position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
-    content: Annotated[str, doc("A fingerprint of what the case asks and expects; empty: unknown.")] = ""
+    content: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = ""
     suite_content: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
     suite_cases: Annotated[int, doc("The cases of the suite, selected or not.", ge=0)] = 0
     tools_content: Annotated[
         str,
         doc(
-            "A fingerprint of the offered tools and of the code of the world, on which scores depend, "
-            "too; empty: unknown."
+            "A fingerprint of the offered tools and the world's code, which also affect scores; empty: "
+            "unknown."
         ),
     ] = ""
-    pass_rule: Annotated[str, doc("How the trials make the verdict: mean, all, any or K/N.")] = "mean"
-    asked: Annotated[str, doc("The text of the user in the prompt, at most 2,000 characters.")] = ""
-    called: Annotated[tuple[str, ...], doc("The tools that were called in any trial, each once.")] = ()
+    pass_rule: Annotated[str, doc("The rule from trials to verdict: mean, all, any or K/N.")] = "mean"
+    asked: Annotated[str, doc("The user's text in the prompt, at most 2,000 characters.")] = ""
+    called: Annotated[tuple[str, ...], doc("Tools called in any trial, each once.")] = ()
     passes: Annotated[int, doc("Trials that passed.", ge=0)] = 0
     scored: Annotated[int, doc("Trials with an answer.", ge=0)] = 0
-    trials: Annotated[tuple[TrialRow, ...], doc("The trials of the case.")] = ()
+    trials: Annotated[tuple[TrialRow, ...], doc("The case's trials.")] = ()
 
     @property
     def passed(self) -> bool:
@@ -259,9 +257,9 @@ def unchanged(cases: Iterable[CaseRow]) -> list[CaseRow]:
 class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
     """A case on a model, with the scores and transcripts of its trials."""
 
-    offered: Annotated[tuple[str, ...], doc("The tools that the model was offered, by name.")] = ()
+    offered: Annotated[tuple[str, ...], doc("The names of the offered tools.")] = ()
     changes: Annotated[tuple[Change, ...], doc("What the variant changed in the case.")] = ()
-    trials: Annotated[tuple[TrialResult, ...], doc("The trials of the case.")] = ()
+    trials: Annotated[tuple[TrialResult, ...], doc("The case's trials.")] = ()
 
     def row(self) -> CaseRow:
         """The same without explanations and transcripts."""

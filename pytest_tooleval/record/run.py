@@ -40,7 +40,7 @@ def is_other(payer: str) -> bool:
 class Git(Struct, frozen=True, gc=False):
     """The state of a git repository."""
 
-    commit: Annotated[str, doc("The hash of the commit.")]
+    commit: Annotated[str, doc("The commit's hash.")]
     branch: Annotated[str | None, doc("The branch; null when none is checked out.")]
     dirty: Annotated[bool | None, doc("Whether files differed from the commit; null: unknown.")]
 
@@ -48,8 +48,8 @@ class Git(Struct, frozen=True, gc=False):
 class AskedModel(Struct, frozen=True, gc=False):
     """A model that was asked."""
 
-    model: Annotated[str, doc("The label of the model, as everywhere in the document.")]
-    calls: Annotated[str, doc("What is asked under that label, such as a litellm name.")]
+    model: Annotated[str, doc("The model's label, as everywhere in the document.")]
+    calls: Annotated[str, doc("The model behind that label, such as a litellm name.")]
 
 
 class Spent(Struct, frozen=True, gc=False):
@@ -87,13 +87,13 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     judging: Annotated[
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
-    misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a case that does not exist.")] = ()
+    misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a nonexistent case.")] = ()
 
 
 class Run(Struct, frozen=True, kw_only=True, gc=False):
     """The run as a whole."""
 
-    id: Annotated[str, doc("The name of the run, in the history too.")]
+    id: Annotated[str, doc("The run's name, also in the history.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, doc("How long it took, in seconds.", ge=0)] = 0.0
     status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")] = (
@@ -123,7 +123,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     options: Annotated[
         dict[str, Any], doc("The options of pytest-tooleval that were given, and their values.")
     ] = {}
-    git: Annotated[Git | None, doc("The state of the repository; null outside of one.")] = None
+    git: Annotated[Git | None, doc("The repository's state; null outside a repository.")] = None
     selected: Annotated[
         int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
     ] = 0
@@ -144,24 +144,24 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     that (and `selected` is 0), but the verdict, suites and gates are those of the whole run.
     """
 
-    id: Annotated[str, doc("The name of the run.")]
+    id: Annotated[str, doc("The run's name.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
-    duration_s: Annotated[float, doc("How long it took; if unfinished, until its last result.")]
+    duration_s: Annotated[float, doc("The duration; if unfinished, until the last result.")]
     status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")]
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")]
-    ending: Annotated[str, doc("Why it is incomplete; empty if it is complete.")]
+    ending: Annotated[str, doc("The reason if it is incomplete; else empty.")]
     outcome: Annotated[RunOutcome, doc("The outcome that marks the verdict.")]
     verdict: Annotated[str, doc("The verdict in words.")]
     details: Annotated[tuple[str, ...], doc("The reasons by cases, gates and baseline.")]
-    scoring_version: Annotated[int, doc("The version of the rules that made the scores; 0: unknown.")]
-    git: Annotated[Git | None, doc("The state of the repository; null outside of one.")]
+    scoring_version: Annotated[int, doc("The scoring rules' version; 0: unknown.")]
+    git: Annotated[Git | None, doc("The repository's state; null outside a repository.")]
     models: Annotated[tuple[str, ...], doc("The models with a case.")]
     suites: Annotated[tuple[str, ...], doc("The names of the suites.")]
     selected: Annotated[int, doc("The selected cases of the whole run; 0: unknown.", ge=0)]
     gates_passed: Annotated[int, doc("Gates that passed, and the baseline if it did.", ge=0)]
     gates_failed: Annotated[int, doc("Gates that failed, and the baseline if it did.", ge=0)]
     is_good: Annotated[bool, doc("Whether the run may be the baseline `good`.")]
-    tags: Annotated[tuple[str, ...], doc("The tags of the run.")] = ()
+    tags: Annotated[tuple[str, ...], doc("The run's tags.")] = ()
 
 
 def new_run_id(started: datetime) -> str:

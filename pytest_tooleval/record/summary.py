@@ -37,9 +37,9 @@ class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "p
 class Tokens(Struct, frozen=True, gc=False):
     """Numbers of tokens, null when unknown."""
 
-    prompt: Annotated[int | None, doc("Tokens of the prompts.")] = None
-    completion: Annotated[int | None, doc("Tokens of the answers.")] = None
-    reasoning: Annotated[int | None, doc("Tokens of the answers that went into reasoning.")] = None
+    prompt: Annotated[int | None, doc("Prompt tokens.")] = None
+    completion: Annotated[int | None, doc("Answer tokens.")] = None
+    reasoning: Annotated[int | None, doc("Reasoning tokens, part of the answer tokens.")] = None
 
     @property
     def total(self) -> int | None:
@@ -51,7 +51,7 @@ class Fallback(Struct, frozen=True, gc=False):
     """What was sent in place of a parameter that a model refuses."""
 
     parameter: Annotated[str, doc("The parameter.")]
-    sent: Annotated[str | None, doc("What was sent instead; null for nothing.")]
+    sent: Annotated[str | None, doc("The value sent instead; null for nothing.")]
     cases: Annotated[int, doc("The number of cases.", ge=0)]
 
 
@@ -68,17 +68,17 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     pass_rate: Annotated[
         Mean | None, doc("The share of the passed and failed cases that passed; null: none.")
     ]
-    metrics: Annotated[dict[str, Mean], doc("A metric to its mean over the passed and failed cases.")]
+    metrics: Annotated[dict[str, Mean], doc("Means over the passed and failed cases, by metric.")]
     reliability: Annotated[
         Reliability | None, doc("pass@k and pass^k; null when every case had one trial.")
     ]
     trials: Annotated[int, doc("Trials with an answer.", ge=0)]
     cached: Annotated[int, doc("Trials with cached answers.", ge=0)]
     recovered: Annotated[int, doc("Trials whose calls were written as text.", ge=0)]
-    fallbacks: Annotated[tuple[Fallback, ...], doc("What was sent in place of refused parameters.")]
+    fallbacks: Annotated[tuple[Fallback, ...], doc("Values sent instead of refused parameters.")]
     tokens: Annotated[Tokens, doc("Tokens of all trials.")]
     cost_usd: Annotated[
-        float | None, doc("What the answers cost, cached ones too, in US dollars. Null: unknown.")
+        float | None, doc("The answers' cost in US dollars, including cached ones. Null: unknown.")
     ]
     others_cost_usd: Annotated[
         float | None,
@@ -99,11 +99,11 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
 class ModelSummary(Summary, frozen=True, kw_only=True, gc=False):
     """Sums over all cases of a model."""
 
-    model: Annotated[str, doc("The label of the model; empty when none was named.")]
+    model: Annotated[str, doc("The model's label; empty when none was named.")]
 
 
 class SuiteSummary(ModelSummary, frozen=True, kw_only=True, gc=False):
     """Sums over the cases of a suite on a model."""
 
-    suite: Annotated[str, doc("The name of the suite.")]
+    suite: Annotated[str, doc("The suite's name.")]
     file: Annotated[str, doc("Its file, relative to pytest's root folder.")]

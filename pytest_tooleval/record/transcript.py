@@ -59,15 +59,15 @@ class Taken(Struct, frozen=True, kw_only=True, gc=False):
 
     fallbacks: Annotated[
         dict[str, str | None],
-        doc("A parameter that the model refuses, to what was sent instead; null: nothing."),
+        doc("Values sent instead of refused parameters, by parameter; null: nothing."),
     ] = {}
     latency_s: Annotated[
         float | None, doc("Seconds until the answer; for a cached one, as recorded. Null: unknown.")
     ] = None
-    prompt_tokens: Annotated[int | None, doc("Tokens of the prompt. Null: unknown.")] = None
-    completion_tokens: Annotated[int | None, doc("Tokens of the answer. Null: unknown.")] = None
+    prompt_tokens: Annotated[int | None, doc("Prompt tokens. Null: unknown.")] = None
+    completion_tokens: Annotated[int | None, doc("Answer tokens. Null: unknown.")] = None
     reasoning_tokens: Annotated[
-        int | None, doc("Tokens of the answer that went into reasoning. Null: unknown.")
+        int | None, doc("Reasoning tokens, part of the answer tokens. Null: unknown.")
     ] = None
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
     served_model: Annotated[
@@ -91,7 +91,7 @@ class Measures(Taken, frozen=True, kw_only=True, gc=False):
     temperature: Annotated[
         float | None, doc("The temperature that was sent; null: left to the model.")
     ] = None
-    cached: Annotated[bool, doc("Whether it came from a cassette, or from an earlier run.")] = False
+    cached: Annotated[bool, doc("Whether it came from a cassette or an earlier run.")] = False
 
 
 class ToolSearch(Struct, frozen=True, gc=False):
@@ -109,23 +109,21 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
     prompt: Annotated[
         tuple[Message, ...],
-        doc("What the user said before it, if it begins a later turn; else empty."),
+        doc("The user's message before it, if it starts a later turn; else empty."),
     ] = ()
-    message: Annotated[Message, doc("The message in the form of the chat API.")]
-    calls: Annotated[tuple[ToolCall, ...], doc("The calls in it.")] = ()
-    searches: Annotated[
-        tuple[ToolSearch, ...], doc("The searches for tools in it; they are no calls.")
-    ] = ()
+    message: Annotated[Message, doc("The message in the chat API's format.")]
+    calls: Annotated[tuple[ToolCall, ...], doc("Its calls.")] = ()
+    searches: Annotated[tuple[ToolSearch, ...], doc("Its tool searches, which are not calls.")] = ()
     answers: Annotated[
         tuple[Message, ...],
         doc("The answers to its calls, as chat messages; none where nothing follows."),
     ] = ()
     status: Annotated[
         tuple[CallStatus | None, ...],
-        doc("What became of each call; null: unknown. Empty: all unknown."),
+        doc("The status of each call; null: unknown. Empty: all unknown."),
     ] = ()
-    finish_reason: Annotated[str | None, doc("Why the answer ended.")] = None
-    no_answer: Annotated[NoAnswer | None, doc("Why the answer cannot be used; null when it can.")] = None
+    finish_reason: Annotated[str | None, doc("The finish reason.")] = None
+    no_answer: Annotated[NoAnswer | None, doc("Why it is unusable; null if it is usable.")] = None
 
     @property
     def text(self) -> str:
@@ -138,16 +136,16 @@ class Judged(Struct, frozen=True, gc=False):
 
     rubric: Annotated[str, doc("The rubric.")]
     turn: Annotated[int, doc("The turn that was judged, from 1; 0: the whole conversation.", ge=0)]
-    passed: Annotated[bool, doc("Whether what the assistant said meets it.")]
+    passed: Annotated[bool, doc("Whether the assistant's messages meet it.")]
     reason: Annotated[str, doc("The judge's reason.")] = ""
-    model: Annotated[str, doc("The label of the judge; empty: not a model.")] = ""
+    model: Annotated[str, doc("The judge's label; empty: not a model.")] = ""
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
 
 
 class PlayedUser(Struct, frozen=True, gc=False):
     """The model that played the user."""
 
-    model: Annotated[str, doc("The label of the model.")]
+    model: Annotated[str, doc("The model's label.")]
     ending: Annotated[
         str, doc("The message with which it ended the conversation; empty: something else ended it.")
     ] = ""
@@ -157,11 +155,11 @@ class PlayedUser(Struct, frozen=True, gc=False):
 class Transcript(Struct, frozen=True, gc=False):
     """A whole conversation: the messages that the case supplied, then the replies of the model."""
 
-    prompt: Annotated[tuple[Message, ...], doc("The messages that the case supplies.")] = ()
-    replies: Annotated[tuple[Reply, ...], doc("The replies of the model, in order.")] = ()
-    printed: Annotated[str, doc("What the code of the world printed.")] = ""
-    judged: Annotated[tuple[Judged, ...], doc("A judge's verdicts on the rubrics of the case.")] = ()
-    user: Annotated[PlayedUser | None, doc("Who played the user; null if the case says it all.")] = None
+    prompt: Annotated[tuple[Message, ...], doc("The case's messages.")] = ()
+    replies: Annotated[tuple[Reply, ...], doc("The model's replies, in order.")] = ()
+    printed: Annotated[str, doc("The world's printed output.")] = ""
+    judged: Annotated[tuple[Judged, ...], doc("A judge's verdicts on the case's rubrics.")] = ()
+    user: Annotated[PlayedUser | None, doc("The simulated user; null without one.")] = None
 
     @classmethod
     def from_calls(cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None) -> Transcript:

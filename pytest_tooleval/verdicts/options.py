@@ -198,7 +198,7 @@ JUDGING = (
     ),
     Option(
         "confidence",
-        "judge --tooleval-fail-under by the interval at this confidence, such as 0.95",
+        "apply --tooleval-fail-under to the interval at this confidence, such as 0.95",
         "C",
         read=number("a number from 0.5 to 0.9999", lambda value: 0.5 <= value <= 0.9999),
         needs="fail_under",
@@ -242,13 +242,13 @@ OUTPUTS = (
     ),
     Option(
         "github",
-        "annotations and summary of GitHub Actions (default: auto)",
+        "GitHub Actions annotations and summary (default: auto)",
         choices=("auto", "always", "never"),
         default="auto",
     ),
     HISTORY,
 )
-_NO_MODEL = {"transcripts": "transcripts are judged without asking a model"}
+_NO_MODEL = {"transcripts": "transcripts are scored without a model"}
 _MODELS = (
     Option(
         "model",
@@ -261,13 +261,13 @@ _MODELS = (
     ),
     Option(
         "transcripts",
-        "judge transcripts (chat messages, traces), and ask no model; repeatable",
+        "score transcripts (chat messages, traces) without a model; repeatable",
         "FILE|FOLDER",
         read=filled("the name of a file or folder"),
         many=True,
         ini=True,
     ),
-    Option("judge", "the model that judges by rubrics ($judge)", "NAME", filled("a model"), ini=True),
+    Option("judge", "the model that evaluates rubrics ($judge)", "NAME", filled("a model"), ini=True),
     Option("user", "the model that plays users", "NAME", filled("a model"), ini=True),
     Option(
         "allow-tools",
@@ -320,7 +320,7 @@ _ASKING = (
     ),
     Option(
         "concurrency",
-        "requests at a time, over all models (default: 32)",
+        "concurrent requests, over all models (default: 32)",
         "N",
         read=number("a whole number of at least 1", lambda count: count >= 1 and count.is_integer()),
         default="32",
@@ -356,7 +356,7 @@ _ANSWERS = (
     ),
     Option(
         "record",
-        "new (default) asks for what is missing, none only replays, all asks again",
+        "new (default) asks for missing answers, none only replays, all asks again",
         choices=("none", "new", "all"),
         default="new",
         ini=True,
@@ -365,7 +365,7 @@ _ANSWERS = (
     ),
     Option(
         "resume",
-        "reuse the answers of the last run, and ask for what is missing",
+        "reuse the last run's answers, and ask for missing ones",
         excludes=_NO_MODEL,
     ),
     Option(
@@ -375,7 +375,7 @@ _ANSWERS = (
         read=number("US dollars above 0", lambda usd: usd > 0),
         form=True,
     ),
-    Option("estimate", "print calls, tokens and a price range, and ask nothing", excludes=_NO_MODEL),
+    Option("estimate", "print calls, tokens and a price range, and send no request", excludes=_NO_MODEL),
 )
 # For programs that start pytest.
 _EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")

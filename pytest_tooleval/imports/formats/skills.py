@@ -27,7 +27,7 @@ from ..drafts import draft_case
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-HELP = """Create a suite from agent skills: which one is used?
+HELP = """Create a routing suite from agent skills.
 
 Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
 should use it and of one that should not. In an existing suite the tools are replaced and
