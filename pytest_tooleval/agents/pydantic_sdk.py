@@ -79,7 +79,7 @@ async def tools_of(agent: Any) -> list[Message]:
 
 
 class _Seen(Exception):
-    """The agent has asked its model."""
+    """Raised to stop at the first model request."""
 
 
 def _capability(suite: Suite) -> Any:

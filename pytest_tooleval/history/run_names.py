@@ -56,7 +56,7 @@ def find_run(
         "SELECT id, started, branch FROM runs ORDER BY started DESC, number DESC"
     ).fetchall()
     raise ToolevalError(
-        f"{place}: there is no run {printable(name) or '(no name)'}; expected latest, latest~N, "
+        f'{place}: run "{printable(name)}" not found; expected latest, latest~N, '
         f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(newest)}"
     )
 

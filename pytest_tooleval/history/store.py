@@ -254,7 +254,7 @@ class History:
             f"SELECT {columns} FROM runs WHERE id = ?", (id,)
         ).fetchone()
         if row is None:
-            raise ToolevalError(f"{self.path}: there is no run {printable(id)}")
+            raise ToolevalError(f'{self.path}: run "{printable(id)}" not found')
         return row
 
     def _dead(self) -> frozenset[str]:

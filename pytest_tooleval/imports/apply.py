@@ -155,7 +155,7 @@ def _with_answers(found: Found, name: str, existing: Mapping[str, Any] | None) -
         raise SuiteError(left_out)
     counts = [f"{counted(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
-    counts += [f"{cases.known} skipped, as the suite has their prompt"] if cases.known else []
+    counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
     unread = unread_text(kind for each in usable for kind in each.answer.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
     return Applied(cases.finished(), counts, [*remarks, *_pairs(cases.ambiguous())], left_out)

@@ -265,7 +265,7 @@ class Asking:
 
     @property
     def answered(self) -> int:
-        """Those of them whose answers have all come."""
+        """How many pending cases have all their answers."""
         return sum(run.is_done for run in self._pending.values())
 
     @property

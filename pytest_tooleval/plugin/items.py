@@ -107,7 +107,7 @@ class CaseItem(pytest.Item):
 
     @property
     def obj(self) -> Callable[[], None]:
-        """For hooks of others, too, as `function` is."""
+        """Exposed for third-party hooks, like `function`."""
         return self.runtest
 
     function = obj
@@ -203,7 +203,7 @@ class CaseItem(pytest.Item):
         return shown
 
     def report_unanswered(self, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
-        """The report of a case without an answer, of which pytest would draw a traceback for 50 ms."""
+        """The report of a case without an answer, without pytest's traceback, which takes 50 ms."""
         if call.excinfo is None or not isinstance(call.excinfo.value, CaseError):
             return None
         undrawn = copy.copy(call)

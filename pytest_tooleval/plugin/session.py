@@ -112,7 +112,7 @@ class EvalSession:
             if not self._is_worker and will_run(session):
                 self.foresee([item.nodeid for item in cases if not is_skipped(item)])
                 self._ask_ahead(session.items)
-            # Other tests may leave garbage of what is there now, of which pytest tells at the end.
+            # Other tests may turn existing objects into garbage, which pytest reports at the end.
             if len(cases) == len(session.items):
                 leave_out_what_is_there()
             yield
@@ -154,7 +154,7 @@ class EvalSession:
         if item.spec is not None and self._config.pluginmanager.hasplugin("allure_listener"):
             import allure
 
-            # By nothing else Allure would tell the models of a case apart, and show retries of one test.
+            # Without this, Allure shows other models as retries of one test.
             allure.dynamic.parameter("model", item.spec.label)
         # Only now, when there are answers to wait for.
         self._warnings.before(item.path, item.origin.suite, item.case.id)

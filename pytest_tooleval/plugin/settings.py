@@ -306,11 +306,13 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
         return trials, None
     option = "--tooleval-trials=auto"
     if not asks and typed:
-        raise ConfigError(f"{option}: --tooleval-transcripts has no more trials; leave one out")
+        raise ConfigError(
+            f"{option}: transcripts cannot be queried again; omit it or --tooleval-transcripts"
+        )
     decides = given.has("baseline") or bool(gates.fail_under and gates.confidence)
     if typed and not decides:
         raise ConfigError(
-            f"{option}: there is nothing to decide; add --tooleval-baseline, or a gate "
+            f"{option}: nothing determines when to stop; add --tooleval-baseline, or a gate "
             "(--tooleval-fail-under) and --tooleval-confidence"
         )
     if not (asks and decides):

@@ -119,7 +119,7 @@ class RunState:
         self.id = new_run_id(self._started)
 
     def add(self, case: KeptCase) -> None:
-        """Keep the result of a case. Only reports, and what tells of failures, read it whole again."""
+        """Keep the result of a case. Only reports and failure output read the whole result again."""
         is_read = self.is_reported or case.row.outcome != "passed"
         self.cases[case.row.nodeid] = case if is_read else KeptCase(case.row)
 

@@ -23,7 +23,7 @@ def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadS
         return None
 
     def active(workers: int) -> int:
-        # Only when there are cases: a run without them loads nothing that it does not need.
+        # Lazy import: only needed with cases.
         from .workers import active_workers
 
         return active_workers(settings, workers)

@@ -61,7 +61,7 @@ DEFAULT_MAX_TURNS = 20
 # Metrics that can show an answer to be wrong, but not to be right.
 NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
 NOTHING_JUDGES = (
-    'no threshold can tell a right answer from a wrong one; keep at least one, such as "overall": 0.8'
+    'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
 )
 # More is a typo: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
@@ -97,7 +97,7 @@ Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS), Expects(f"a whole number fro
 Threshold = Annotated[float, Field(ge=0.0), Expects("a number from 0 to 1, or null for no threshold")]
 Thresholds = Annotated[
     dict[str, Threshold | None],
-    Expects('an object of metrics and their lowest passing scores, such as {"overall": 0.8}'),
+    Expects('an object of metrics and their minimum scores, such as {"overall": 0.8}'),
     WithJsonSchema(
         {
             "type": "object",
@@ -430,9 +430,7 @@ class TestCase(Expectations):
     max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
     thresholds: Thresholds | None = Field(
         None,
-        description=(
-            "The lowest passing score by metric, and limits such as max_calls; null removes one."
-        ),
+        description=("Minimum scores by metric, and limits such as max_calls; null removes one."),
         examples=[_EXAMPLE_THRESHOLDS],
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
@@ -548,7 +546,7 @@ class McpSource(Part):
 
     stdio: Annotated[
         Name | Annotated[list[Annotated[Name, Expects("a string")]], Field(min_length=1)] | None,
-        Expects("a command as a string, or a list of its words"),
+        Expects("a command as a string, or as a list of arguments"),
     ] = Field(None, description='The command that starts the server, such as "uvx mcp-server-time".')
     http: Url | None = Field(None, description="The URL of a server over streamable HTTP.")
     sse: Url | None = Field(None, description="The URL of an older server over SSE.")

@@ -18,7 +18,7 @@ def other_format(tool: dict[str, Any]) -> str:
         if key in tool:
             return f"tools in Gemini's format; write each as {TOOL_EXAMPLE}"
     if "name" in tool:
-        return f"the function without its wrapper; write it as {_wrapped(tool, 'parameters')}"
+        return f"the unwrapped function; write it as {_wrapped(tool, 'parameters')}"
     return f"function is missing; expected {TOOL_EXAMPLE}"
 
 

@@ -168,6 +168,14 @@ def test_options_named_in_the_text_exist(page: Path, pytestconfig: pytest.Config
     assert keys <= set(pytestconfig._parser._inidict)
 
 
+def test_each_page_says_what_it_is_about() -> None:
+    """Search engines, social cards and llms.txt show the description."""
+    heads = {
+        page: page.read_text(encoding="utf-8").partition("\n---\n")[0] for page in DOCS.rglob("*.md")
+    }
+    assert [page.name for page, head in heads.items() if "\ndescription: " not in head] == []
+
+
 def test_a_command_that_is_not_in_a_block_is_not_run() -> None:
     """Four spaces would hide a command from these tests; only the README's first two are written so."""
     for page in PAGES:

@@ -15,7 +15,7 @@ from pathlib import Path
 if sys.platform == "win32":
     import msvcrt
 
-    # Far behind all that is ever written, since nobody can read what is locked.
+    # Far past the end of the file, because locked bytes cannot be read.
     _BEHIND = 1 << 40
 
     @contextlib.contextmanager

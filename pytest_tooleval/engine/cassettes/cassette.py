@@ -141,10 +141,10 @@ _DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "con
 class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
-    Modes: `none` replays and never asks; `new` replays what is there and records the rest; `all` asks
-    everything anew.
+    Modes: `none` replays and never asks; `new` replays recorded answers and records the rest; `all` asks
+    everything again.
 
-    Where one is `wanted`, nothing is asked that cannot be recorded. Any other answer is good without.
+    With `wanted`, nothing is asked that cannot be recorded. Otherwise, write errors are only reported.
     """
 
     def __init__(

@@ -100,7 +100,10 @@ def pass_rule_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Finding
     if needed is None:
         return
     if holder.pass_rule and needed[0] > needed[1]:
-        yield Finding((*at, "pass"), f"{needed[0]} of {needed[1]} trials can never pass")
+        yield Finding(
+            (*at, "pass"),
+            f'"{needed[0]}/{needed[1]}" needs more passes than trials; use K/N with K up to N',
+        )
     elif holder.pass_rule and needed[1] > MAX_TRIALS:
         yield Finding((*at, "pass"), f"expected at most {MAX_TRIALS} trials, got {needed[1]}")
     elif holder.trials is not None and holder.trials != needed[1]:

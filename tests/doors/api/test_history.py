@@ -83,7 +83,7 @@ def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, keep: Keep
             assert str(folder.parent) not in error["message"]
             assert error["problems"][0]["field"] in ("id", "old")
         keep()
-    assert error["message"].startswith("id: there is no run nope; expected latest, ")
+    assert error["message"].startswith('id: run "nope" not found; expected latest, ')
     (folder / ".tooleval" / "history.db").write_text("not a database, but long enough" * 50)
     message = client.get("/api/history").json()["error"]["message"]
     assert message.startswith(".tooleval/history.db: not a history")

@@ -84,7 +84,10 @@ def test_the_rule_of_the_file(
     ("fields", "message"),
     [
         ({"pass": "most"}, 'test_cases[[]0].pass: expected "mean", "all", "any", or "K/N"*'),
-        ({"pass": "3/2"}, "test_cases[[]0].pass: 3 of 2 trials can never pass"),
+        (
+            {"pass": "3/2"},
+            'test_cases[[]0].pass: "3/2" needs more passes than trials; use K/N with K up to N',
+        ),
         (
             {"pass": "2/3", "trials": 4},
             'test_cases[[]0].trials: "pass": "2/3" asks 3 times*remove trials',

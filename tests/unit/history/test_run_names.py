@@ -101,7 +101,7 @@ def test_no_such_run(history: History, keep: Keep, name: str) -> None:
     id = keep(1)
     with pytest.raises(ToolevalError) as caught:
         history.find(name)
-    assert "there is no run" in str(caught.value)
+    assert " not found" in str(caught.value)
     assert id in str(caught.value)
     assert str(caught.value).isprintable()
 

@@ -328,12 +328,12 @@ def test_an_existing_suite_gets_the_cases_that_it_does_not_have(tmp_path: Path) 
     existing = {"name": "mine", "tools": [tool(), tool("own")], "test_cases": [own]}
     values = [record("Paris?", called("Paris")), record("Rome?", called("Rome"))]
     made = imported(tmp_path, values, existing)
-    assert made.counts == ["1 case added", "1 skipped, as the suite has their prompt"]
+    assert made.counts == ["1 case added", "1 skipped: prompt already in suite"]
     assert made.suite["tools"] == existing["tools"]
     assert made.suite["test_cases"][0] == own
     assert made.suite["test_cases"][1]["tools"] == [tool()]
     again = imported(tmp_path, values, made.suite)
-    assert again.counts == ["0 cases added", "2 skipped, as the suite has their prompt"]
+    assert again.counts == ["0 cases added", "2 skipped: prompt already in suite"]
     assert again.suite == made.suite
 
 

@@ -512,7 +512,7 @@ TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"type": "function"}, "", "function is missing"),
     ({"name": "x", "input_schema": {}}, "", "a tool in Anthropic's format; write it as"),
     ({"name": "x", "inputSchema": {}}, "", "a tool in MCP's format; write it as"),
-    ({"type": "function", "name": "x", "parameters": {}}, "", "the function without its wrapper"),
+    ({"type": "function", "name": "x", "parameters": {}}, "", "the unwrapped function"),
     ({"functionDeclarations": []}, "", "Gemini's format"),
     ({"type": "fn", "function": {"name": "x"}}, ".type", 'expected "function", got the string "fn"'),
     ({"function": {"name": "x"}}, ".type", 'missing; expected "function"'),
@@ -662,7 +662,7 @@ def test_a_case_that_nothing_judges_is_a_problem() -> None:
     nothing = {"overall": None}  # a call of another tool breaks no other default threshold
     found = problems(suite(case(), case(prompt="B?", thresholds={**nothing, "max_calls": 3})))
     assert list(found) == ["test_cases[1].thresholds"]
-    assert "no threshold can tell" in found["test_cases[1].thresholds"]
+    assert "no active threshold" in found["test_cases[1].thresholds"]
     bfcl = case(param_scoring="bfcl", thresholds={"overall": None})
     assert list(problems(suite(bfcl))) == ["test_cases[0].thresholds"]
 
