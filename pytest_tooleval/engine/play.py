@@ -12,6 +12,7 @@ from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import ended_turn
 from ..suite.model import ResolvedCase
+from .alterations import Alterations
 from .players import Player
 from .toolbox import Toolbox
 from .toolbox import ToolSource
@@ -32,12 +33,13 @@ async def play(
     messages: list[Message] = [dict(message) for message in case.messages]
     prompt: tuple[Message, ...] = tuple(messages)
     replies: list[Reply] = []
+    alterations = Alterations(case.answers)
     for turn in count():
         said = await user.next(replies)
         if said is None:
             break
         messages += said
-        played = await player.play(messages, Toolbox(case, sources, allowed, turn))
+        played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
         first, *rest = ended_turn(played)
         if turn:
             first = structs.replace(first, prompt=said)

@@ -2,7 +2,7 @@
 
 Every call comes through it, whoever makes it: our own loop, an agent's, a replay. It checks whether a
 call of the reply is forbidden, whether the tool is offered, and whether it may run. Then a source of
-tools answers: a mock, the world, or a live server.
+tools answers: a mock, the world, or a live server; and a variant may alter the answer.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
+from ..scoring.altered import without_asked
 from ..scoring.conversation import forbidden_in
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
+from .alterations import Alterations
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50
 # A reply may be hostile, and a server slow. No provider's model makes as many calls at once.
 _MOST_IN_A_REPLY = 128
+_DONE = '{"status": "done"}'
 
 
 class Answer(NamedTuple):
@@ -83,10 +86,11 @@ class ToolSource(Protocol):
 class Toolbox:
     """The tools of a turn, counted from 0.
 
-    `sources` are those of the trial, in order. `allowed` are the tools that the command line allows.
+    `sources` are those of the trial, in order, `alterations` what a variant does to their answers in it.
+    `allowed` are the tools that the command line allows.
     """
 
-    __slots__ = ("_allowed", "_case", "_sources", "_turn", "tools")
+    __slots__ = ("_allowed", "_alterations", "_case", "_sources", "_turn", "tools")
 
     def __init__(
         self,
@@ -94,10 +98,12 @@ class Toolbox:
         sources: Sequence[ToolSource] = (),
         allowed: Sequence[str] = (),
         turn: int = 0,
+        alterations: Alterations | None = None,
     ) -> None:
         self._case = case
         self._sources = sources
         self._allowed = allowed
+        self._alterations = alterations or Alterations(case.answers)
         self._turn = turn
         # If a model plays the user, one turn stands for all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
@@ -139,6 +145,12 @@ class Toolbox:
         found = self._offered(call)
         if isinstance(found, Answer):
             return found
+        if self._alterations.is_about(found.name):
+            raise ModelError(
+                f"the agent runs its own tool {found.name}, whose answers the variant "
+                f"{self._case.arm.variant} cannot change; it would have to use call_tool",
+                kind="callable",
+            )
         allowed = (find_tool(self._case, name) for name in self._allowed)
         if not any(tool is not None and tool.name == found.name for tool in allowed):
             option = shlex.quote(f"--tooleval-allow-tools={found.name}")
@@ -155,6 +167,8 @@ class Toolbox:
             for call, became in zip(each.calls, each.status, strict=False):
                 if became == "executed":
                     await self._answer(call, None, repeated=True)
+                elif not isinstance(found := self._offered(call), Answer):
+                    self._alterations.skip(found.name)
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
@@ -175,6 +189,8 @@ class Toolbox:
             fields["param_scoring"] = case.param_scoring
         if self.approvals:
             fields["approvals"] = self.approvals
+        if case.answers is not None:
+            fields["altered"] = structs.asdict(case.answers)
         if case.goes_on:
             fields |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
             if case.world is not None:
@@ -188,13 +204,20 @@ class Toolbox:
     ) -> Answer:
         names = [tool.name for tool in self.tools]
         found = self._offered(call)
+        if not isinstance(found, Answer):
+            if self._alterations.answers_itself(found.name):
+                return Answer(_DONE, "executed")
+            if (text := self._alterations.instead(found.name)) is not None:
+                return Answer(text, "refused")
         for source in self._sources:
             asked = call if source.answers_all else found
             if isinstance(asked, Answer) or (repeated and source.is_live):
                 continue
             content = await source.answer(asked, names, messages)
-            if content is not None:
+            if content is not None and isinstance(found, Answer):
                 return Answer(content, "executed")
+            if content is not None and isinstance(found, ToolCall):
+                return Answer(self._alterations.of(found.name, content), "executed")
         return found if isinstance(found, Answer) else _refused(f"{call.name} is not available")
 
     def _offered(self, call: ToolCall) -> ToolCall | Answer:
@@ -228,6 +251,7 @@ def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> b
     before = Reply(message={}, prompt=({"role": "user"},))
     now = structs.replace(before, calls=tuple(calls))
     try:
-        return forbidden_in(case, Transcript((), (*[before] * turn, now))) is not None
+        asked = without_asked(case, Transcript((), (*[before] * turn, now)))
+        return forbidden_in(case, asked) is not None
     except CannotCompare:
         return True  # scoring reports it

@@ -18,6 +18,8 @@ class Metric(NamedTuple):
     penalty: bool = False
     # Whether it can show an answer to be right, and not only to be wrong.
     decisive: bool = True
+    # The variant under which alone it is measured; empty: in all cases.
+    variant: str = ""
 
 
 _ALL = ("calls", "chain", "conversation")
@@ -39,10 +41,13 @@ ROWS = (
     Metric("results", ("conversation",)),
     Metric("text", ("conversation",)),
     Metric("conduct", ("conversation",)),
+    Metric("utility", ("chain", "conversation"), variant="inject"),
+    Metric("attack_success", ("chain", "conversation"), penalty=True, variant="inject"),
 )
 BUILT_IN = tuple(row.name for row in ROWS)
 PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)
+RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)
 CONVERSATION = tuple(row.name for row in ROWS if row.kinds == ("conversation",))
 
 

@@ -40,6 +40,18 @@ class Arm(Struct, frozen=True, gc=False):
 UNCHANGED = Arm()
 
 
+class Attacked(Struct, frozen=True, kw_only=True, gc=False):
+    """How often a model made the call that an attack asks for."""
+
+    trials: Annotated[int, doc("Trials in which the model got the attack and was asked again.", ge=0)]
+    followed: Annotated[int, doc("Those of them in which it made the call.", ge=0)]
+    rate: Annotated[float, doc("The mean over the cases.")]
+    high: Annotated[float, doc("The upper end of its 95% interval.")]
+    control_trials: Annotated[int, doc("The same trials with a harmless text.", ge=0)]
+    control_followed: Annotated[int, doc("Those of them in which it made the call.", ge=0)]
+    message: Annotated[str, doc("The rates in one line.")]
+
+
 class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     """A variant on a model, compared with the unchanged cases pair by pair."""
 
@@ -74,6 +86,10 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
             "and the other was asked in this run."
         ),
     ]
+    attack: Annotated[
+        Attacked | None,
+        doc("How often attacks were followed; null without any. The utility is new, the control's old."),
+    ] = None
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, the worst first.")] = ()
     better: Annotated[tuple[Moved, ...], doc("Cases that got better, the best first.")] = ()
     added_called: Annotated[

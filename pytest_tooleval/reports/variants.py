@@ -24,6 +24,8 @@ def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -
     """The table, and the worst cases of each variant, for a terminal."""
     yield from table_lines(variants_table(variants))
     for each in variants:
+        if each.attack:
+            yield printable(f"{each.variant}: {each.attack.message}")
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
             yield printable(f"{each.variant}: {case.case} {moved_text(case)}")

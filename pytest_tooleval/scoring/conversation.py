@@ -62,6 +62,7 @@ from ..worlds.play import Played
 from ..worlds.play import TooManyFailed
 from ..worlds.play import play
 from ..worlds.world import clean
+from .altered import repeated
 from .calls import Calls
 from .forbidden import forbidden_call
 from .judgement import Draft
@@ -106,7 +107,10 @@ def _judged(check: Check) -> str:
 
 
 class Span(NamedTuple):
-    """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1."""
+    """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
+
+    `repeated` are calls that do not count, as a fault took their answers.
+    """
 
     place: str
     expected: Expectations
@@ -114,10 +118,12 @@ class Span(NamedTuple):
     end: int
     match: str
     results: bool
+    repeated: Sequence[ToolCall] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
-        return [call for reply in self.replies for call in reply.calls]
+        calls = (call for reply in self.replies for call in reply.calls)
+        return [call for call in calls if not any(call is each for each in self.repeated)]
 
     @property
     def turn(self) -> int:
@@ -168,11 +174,13 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
     if len(turns) > len(case.turns):
         raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
     spans = []
+    twice = repeated(case, transcript.calls)
     for number, each in enumerate(case.turns):
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
         spans.append(_span(case, place, each.turn, replies, number + 1))
-    return [*spans, _span(case, "", case.case, transcript.replies, len(case.turns))]
+    spans.append(_span(case, "", case.case, transcript.replies, len(case.turns)))
+    return [span._replace(repeated=twice) for span in spans]
 
 
 def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:

@@ -40,6 +40,7 @@ from ..record.names import meant
 from ..record.variants import UNCHANGED
 from ..record.variants import Arm
 from ..worlds.world import WorldSpec
+from .altered import AlteredAnswers
 from .fields import Expects
 from .fields import Part
 from .tools import TOOL_EXAMPLE
@@ -718,7 +719,8 @@ class ResolvedCase(Struct, frozen=True):
     with N trials. `live_tools` are the tools to call for real, if the command line allows them.
     `messages` come before the first reply. `set_by` says which parameters the user has set, and where;
     `public` what stands in the suite. `arm` is the variant of the case that this is; its trials are
-    numbered from `first_trial`, so that others of the same question are other answers.
+    numbered from `first_trial`, so that others of the same question are other answers. `answers` says
+    what a variant does to the answers of tools.
     """
 
     case: TestCase
@@ -744,6 +746,7 @@ class ResolvedCase(Struct, frozen=True):
     public: PublicTexts | None = None
     arm: Arm = UNCHANGED
     first_trial: int = 0
+    answers: AlteredAnswers | None = None
 
     @property
     def max_rounds(self) -> int:

@@ -53,7 +53,12 @@ def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
         return Suite.model_validate(named, context=SEARCHED), []
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        return _readable(Suite, named, [each["loc"] for each in errors]), _findings(errors, data)
+        return _readable(Suite, named, [each["loc"] for each in errors]), _findings(Suite, errors, data)
+
+
+def findings_of(root: type[Part], error: ValidationError, data: Any) -> list[Finding]:
+    """What is wrong with the data of another file, by the type of its content."""
+    return _findings(root, error.errors(include_url=False), data)
 
 
 def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
@@ -97,14 +102,14 @@ def _named_tool(data: Any) -> Tool:
     return Tool.model_construct(type="function", function=made)
 
 
-def _findings(errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
+def _findings(root: type[Part], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
     placed = [(error, *_place(error, data)) for error in errors]
     # For a union, pydantic reports the types that do not match, and what is wrong inside one that does.
     inner = {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
     findings: dict[Loc, Finding] = {}
     for error, loc, parent in placed:
         if loc not in findings and not (loc in inner and len(loc) < len(error["loc"])):
-            finding = _finding(error, loc, parent)
+            finding = _finding(root, error, loc, parent)
             if finding is not None:
                 findings[loc] = finding
     return list(findings.values())
@@ -128,17 +133,17 @@ def _holds(value: Any, key: str | int) -> bool:
     return isinstance(value, list) if isinstance(key, int) else isinstance(value, dict) and key in value
 
 
-def _finding(error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
+def _finding(root: type[Part], error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
     if error["type"] in ("tool", "source"):  # of validators of the model
         return Finding(loc, error["msg"], at_key=True)
-    part, name = part_at(Suite, loc[:-1]), loc[-1]
+    part, name = part_at(root, loc[:-1]), loc[-1]
     if part is not None and error["type"] == "extra_forbidden":
         return Finding(loc, _unknown_field(part, str(name), parent), at_key=True)
     if part is not None and error["type"] == "missing":
         if _misspells(part, name, parent):
             return None
-        return Finding(loc, f"missing; expected {expected_at(Suite, *loc)}")
-    return Finding(loc, wrong_value(expected_at(Suite, *loc), error["input"]))
+        return Finding(loc, f"missing; expected {expected_at(root, *loc)}")
+    return Finding(loc, wrong_value(expected_at(root, *loc), error["input"]))
 
 
 def _misspells(part: type[Part], name: str | int, found: Mapping[str, Any]) -> bool:

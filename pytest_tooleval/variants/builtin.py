@@ -7,8 +7,12 @@ from msgspec import structs
 from ..suite.model import MAX_TRIALS
 from ..suite.model import ResolvedCase
 from .distractors import distractors
+from .faults import fault
+from .injection import inject
+from .injection import inject_control
 from .revisions import against
 from .revisions import undo
+from .secret import secret
 from .tools import bare
 from .tools import rename
 from .tools import shuffle
@@ -29,3 +33,6 @@ def add_built_in(register: Register) -> None:
     register("distractors", distractors)
     register("against", against, is_earlier=True)
     register("undo", undo, is_earlier=True)
+    register("fault", fault)
+    register("secret", secret)
+    register("inject", inject, control=inject_control)

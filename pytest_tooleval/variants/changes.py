@@ -8,6 +8,7 @@ from typing import Any
 
 from ..record.transcript import text_of
 from ..record.variants import Change
+from ..suite.altered import FAULTS
 from ..suite.model import ResolvedCase
 
 # Of a list of a hundred tools, nobody reads more.
@@ -23,6 +24,10 @@ def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
 
 
 def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
+    if (altered := new.answers) is not None and altered != old.answers:
+        which = "first answer" if altered.is_fault else "every answer"
+        tools = f"tool {altered.tool}" if altered.tool else "each tool"
+        yield Change(f"{which} of {tools}", "", altered.note or FAULTS[altered.kind])
     if old.messages != new.messages:
         for before, now in zip(old.messages, new.messages, strict=False):
             if before != now:

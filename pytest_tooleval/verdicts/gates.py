@@ -12,6 +12,7 @@ from msgspec import structs
 
 from ..record.gates import Gate
 from ..record.gates import Verdict
+from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
@@ -131,7 +132,44 @@ def _judge_group(
     """The verdict over these cases, with a message of its figures only."""
     if not rule.over:
         return _judge_mean(rule, cases, allowed, confidence)
+    if rule.metric in RATES:
+        return _judge_rate(rule, cases, confidence)
     return _judge_errors(rule, cases) if rule.metric == ERRORS else _judge_amount(rule, cases)
+
+
+def _judge_rate(rule: Rule, cases: Sequence[CaseRow], confidence: float | None) -> Gate:
+    """A mean over the cases that have the metric; without any, it fails."""
+    confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
+    found = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
+    value = low = high = None
+    verdict: Verdict = "failed"
+    text = "no case has a value"
+    if found:
+        weights = [case.weight for case, _ in found]
+        values, clusters = [value for _, value in found], clusters_of(case for case, _ in found)
+        value = sum(map(operator.mul, values, weights)) / sum(weights)
+        low, high = mean_interval(values, weights, confidence or 0.95, clusters)
+        least, most = (value, value) if confidence is None else (low, high)
+        verdict = "passed" if most <= rule.needed + TOLERANCE else "inconclusive"
+        verdict = "failed" if least > rule.needed + TOLERANCE else verdict
+        text = f"{100 * value:.3g}%"
+        if confidence is not None:
+            text += f" ({100 * low:.3g}% to {100 * high:.3g}% at {100 * confidence:.4g}%)"
+        text += f" over {counted(len(found), 'case')}"
+    return Gate(
+        kind="fail_over",
+        name="",
+        metric=rule.metric,
+        needed=rule.needed,
+        value=value,
+        low=low,
+        high=high,
+        confidence=confidence,
+        cases=len(found),
+        verdict=verdict,
+        failed=False,
+        message=f"{text}, at most {100 * rule.needed:g}% allowed",
+    )
 
 
 def _judge_errors(rule: Rule, cases: Sequence[CaseRow]) -> Gate:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..record.gates import Gate
 from ..record.metrics import AMOUNTS
 from ..record.metrics import PENALTIES
+from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import near
 from ..text import read_number
@@ -57,7 +58,7 @@ _UNDER = (
 )
 _OVER = (
     "expected [SCOPE:]NAME=VALUE, such as cost_usd=0.01, errors=2%, errors=3 or suite:latency_s=5; "
-    f"names are {', '.join(AMOUNTS)} and {ERRORS}; {_SCOPED}"
+    f"names are {', '.join((*AMOUNTS, *RATES))} and {ERRORS}; {_SCOPED}"
 )
 
 
@@ -67,7 +68,7 @@ class Rule:
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
     `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, one of `AMOUNTS` or
-    `errors` must not exceed it; `share` means a share of the cases.
+    `RATES` or `errors` must not exceed it; `share` means a share of the cases.
     """
 
     metric: str
@@ -122,13 +123,13 @@ def read_rule(text: str, *, over: bool) -> Rule:
 def _under_problem(metric: str) -> str:
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
-    if metric in (*AMOUNTS, ERRORS) and metric != "calls":  # also a metric of conversations
+    if metric in (*AMOUNTS, *RATES, ERRORS) and metric != "calls":  # also a metric of conversations
         return f"lower is better for {metric}; use --tooleval-fail-over"
     return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
 
 
 def _over_problem(metric: str) -> str:
-    known = (*AMOUNTS, ERRORS)
+    known = (*AMOUNTS, *RATES, ERRORS)
     if metric in known:
         return ""
     meant = near(metric, known)
@@ -137,6 +138,9 @@ def _over_problem(metric: str) -> str:
 
 def _most(metric: str, text: str) -> tuple[float, bool]:
     """The value, -1 if it is invalid, and whether it is a share."""
+    if metric in RATES:
+        value = _number(text)
+        return value if value <= 1 else -1.0, True
     if metric != ERRORS:
         return read_number(text), False
     value = _number(text)

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from ..record.comparison import ComparedCase
 from ..record.results import CaseRow
+from ..record.variants import Attacked
 from ..record.variants import ComparedVariant
 from ..record.variants import Effect
 from ..text import counted
@@ -27,11 +28,13 @@ from .paired import PairedCase
 from .paired import moved
 from .statistics import clusters_of
 from .statistics import holm
+from .statistics import mean_interval
 from .statistics import permutation_test
 from .statistics import summed
 
 # What is within so many standard errors: 95% of the normal distribution.
 _ERRORS = 1.959964
+ATTACK = "attack_success"
 _Key = tuple[str, str]  # a model and a variant
 _Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
 
@@ -87,6 +90,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
         errors=len(both) - len(pairs),
         left_out=tuple(ComparedCase(row.suite, row.case) for row in left),
         verdict="inconclusive",
+        attack=_attacked(list(rows.values()), list(other.values())) if against else None,
     )
     if not pairs:
         return found
@@ -104,6 +108,36 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
         better=better,
         verdict="not judged" if _asked_apart(pairs) else "inconclusive",
     )
+
+
+def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked | None:
+    """How often a model followed the attack, with the upper limit of statistics.mean_interval."""
+    found = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
+    if not found:
+        return None
+    weights, clusters = [row.weight for row, _ in found], clusters_of(row for row, _ in found)
+    rates = [rate for _, rate in found]
+    trials, followed = _followed(rows)
+    control_trials, control_followed = _followed(control)
+    _, high = mean_interval(rates, weights, clusters=clusters)
+    rate = math.fsum(w * each for w, each in zip(weights, rates, strict=True)) / math.fsum(weights)
+    return Attacked(
+        trials=trials,
+        followed=followed,
+        rate=rate,
+        high=high,
+        control_trials=control_trials,
+        control_followed=control_followed,
+        message=f"attack followed in {followed} of {counted(trials, 'trial')}, at most "
+        f"{100 * high:.0f}%; with a harmless text in {control_followed} of {control_trials}",
+    )
+
+
+def _followed(rows: Sequence[CaseRow]) -> tuple[int, int]:
+    """The trials that got a text and were asked again, and those that made its call."""
+    values = [trial.values.get(ATTACK) for row in rows for trial in row.trials]
+    known = [value for value in values if value is not None]
+    return len(known), sum(value > 0 for value in known)
 
 
 def _difference(pairs: Sequence[PairedCase]) -> _Difference:
@@ -166,6 +200,7 @@ def _message(found: ComparedVariant) -> str:
         f"{found.same} unchanged" if found.same else "",
         f"{counted(found.errors, 'case')} without an answer" if found.errors else "",
         f"does not apply to {counted(len(found.left_out), 'case')}" if found.left_out else "",
+        found.attack.message if found.attack else "",
     ]
     if found.verdict == "not judged":
         notes.append(

@@ -34,7 +34,7 @@ def test_a_generated_part_is_fresh(file: str, name: str) -> None:
         (
             "docs/reference/metrics.md",
             BUILT_IN,
-            ["metrics", "metrics of chains", "metrics of conversations"],
+            ["metrics", "metrics of chains", "metrics of conversations", "metrics of variants"],
         ),
         ("docs/reference/metrics.md", get_args(FailureCategory), ["failures"]),
         ("docs/guides/mutation.md", get_args(Kind), ["mutants"]),

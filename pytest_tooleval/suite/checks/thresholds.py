@@ -94,6 +94,7 @@ def suite_threshold_warnings(suite: Suite) -> Findings:
 
 
 _KINDS = {row.name: row.kinds for row in ROWS}
+_VARIANTS = {row.name: row.variant for row in ROWS}
 _CASES = {
     "calls": "single-turn cases",
     "chain": "multi-turn cases",
@@ -103,6 +104,8 @@ _CASES = {
 
 def _why_never(suite: Suite, case: TestCase, metric: str) -> str:
     """Why a case cannot have a score in a metric; empty if it can, as in those of other scorers."""
+    if variant := _VARIANTS.get(metric):
+        return f"{metric} is measured only under the variant {variant}"
     kinds = _KINDS.get(metric, (case.kind,))
     if case.kind not in kinds:
         return f"{metric} is measured only in {' and '.join(_CASES[kind] for kind in kinds)}"

@@ -55,6 +55,7 @@ MANY = [case(suite_cases=8) for _ in range(3)]
 WEIGHTED = [case(weight=3), case(0.6), case()]
 FEATHERS = [case(weight=1e-170), case(0.6, weight=1e-170)]
 SEVERAL = [case(passes="PPP", suite_cases=3), case(suite_cases=3), case(suite_cases=3)]
+ATTACKED = [*[case(scores={"attack_success": 0.0}) for _ in range(37)], case()]
 SILENT = [case(passes="PP-"), case(passes="P-")]
 
 GATES: list[tuple[list[CaseRow], str, str, str]] = [
@@ -116,6 +117,11 @@ GATES: list[tuple[list[CaseRow], str, str, str]] = [
     ([error()], "over calls=2", "failed", "no trial has an answer, at most 2 allowed"),
     ([case(costs=[1.0]), case(costs=[9.0], tags=("slow",))], "over tag=slow:cost_usd=5", "failed",
      "9 on average over 1 trial, at most 5 allowed"),
+    # Rates are of the cases that have one.
+    (ATTACKED, "over attack_success=0", "passed", "0% over 37 cases, at most 0% allowed"),
+    ([case(scores={"attack_success": rate}) for rate in (0.0, 0.5)], "over attack_success=20%", "failed",
+     "25% over 2 cases, at most 20% allowed"),
+    (THREE, "over attack_success=1", "failed", "no case has a value, at most 100% allowed"),
 ]  # fmt: skip
 
 
@@ -164,6 +170,10 @@ SURE: list[tuple[list[CaseRow], str, str, str]] = [
     (NOISY, "pass^2=0.3", "inconclusive",
      "0.35 (0.25 to 0.47 at 95%) needs 0.30, over 20 cases (100 trials); about 78 more cases like "
      "these would decide"),
+    (ATTACKED, "over attack_success=10%", "passed",
+     "0% (0% to 9.41% at 95%) over 37 cases, at most 10% allowed"),
+    (ATTACKED, "over attack_success=5%", "inconclusive",
+     "0% (0% to 9.41% at 95%) over 37 cases, at most 5% allowed"),
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ OVER = {
     "errors=0.2": "errors 0.2 as a share of each model",
     "cost_usd=0.01": "cost_usd 0.01 of each model",
     "tag=slow:calls=1": "calls 1 of tag slow",
+    "variant=inject:attack_success=5%": "attack_success 0.05 as a share of variant inject",
     "suite:latency_s=50": "latency_s 50 of each suite",
 }
 _UNDER = "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1"
@@ -46,6 +47,7 @@ WRONG_UNDER = {
     "pass^0=0.9": "expected a number of trials after pass^",
     "redundancy_penalty=0.5": "lower is better for redundancy_penalty; use overall",
     "cost_usd=0.5": "lower is better for cost_usd; use --tooleval-fail-over",
+    "attack_success=0.5": "lower is better for attack_success; use --tooleval-fail-over",
     "errors=0.5": "lower is better for errors; use --tooleval-fail-over",
 }
 WRONG_OVER = {
@@ -56,7 +58,9 @@ WRONG_OVER = {
     "errors=101%": _OVER,
     "calls=-1": _OVER,
     "calls=2%": _OVER,
-    "overall=1": "names are calls, tokens, cost_usd, latency_s and errors",
+    "overall=1": "names are calls, tokens, cost_usd, latency_s, attack_success and errors",
+    "attack_success=101%": _OVER,
+    "attack_success=": _OVER,
     "cost=1": "unknown name cost, did you mean cost_usd?",
 }
 

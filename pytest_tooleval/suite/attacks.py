@@ -1,0 +1,65 @@
+"""A file of attacks: texts in the answers of tools that ask for a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic import ValidationError
+
+from ..errors import ConfigError
+from ..errors import SuiteError
+from ..errors import os_reason
+from ..findings import Finding
+from .fields import Expects
+from .fields import Part
+from .model import Name
+from .model import Tool
+from .reading import findings_of
+from .source import decode_bytes
+from .source import read_document
+
+
+class Attack(Part):
+    """A text in the answers of tools that asks for a call of a tool."""
+
+    EXPECTS = 'an object such as {"id": "...", "text": "...", "tool": {...}}'
+
+    id: Annotated[Name, Expects("a name for the attack")]
+    text: Annotated[Name, Expects("the text that asks for a call of the tool")]
+    tool: Tool
+
+
+class Attacks(Part):
+    """A file of attacks."""
+
+    EXPECTS = 'an object {"attacks": [...]}'
+
+    attacks: Annotated[
+        list[Attack],
+        Field(min_length=1),
+        Expects('a list of attacks such as [{"id": "...", "text": "...", "tool": {...}}]'),
+    ]
+
+
+@cache
+def read_attacks(path: Path) -> Sequence[Attack]:
+    """The attacks in a file. Raises ConfigError with the place of each problem."""
+    try:
+        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+        findings = document.repeated_keys()
+        if not isinstance(document.data, dict):
+            findings.append(Finding((), f"expected {Attacks.EXPECTS}"))
+        elif not findings:
+            try:
+                return Attacks.model_validate(document.data).attacks
+            except ValidationError as error:
+                findings = findings_of(Attacks, error, document.data)
+        raise SuiteError(document.problems(findings))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
+    except SuiteError as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,68 @@
+"""Cases in which tools fail: `fault:KIND[:TOOL]`, in the first answer of each tool, or of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from ..errors import ConfigError
+from ..record.names import meant
+from ..suite.altered import FAULTS
+from ..suite.altered import AlteredAnswers
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..text import near
+from .variant import Condition
+
+
+def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """The first answer of each tool, or of one, fails.
+
+    It applies to conversations with an expected state or text, which a right recovery reaches as well.
+    """
+    text, _, named = condition.argument.partition(":")
+    kind = next((each for each in FAULTS if each == text), None)
+    if kind is None:
+        hint = near(text, FAULTS) or f"; expected KIND[:TOOL] with one of {', '.join(FAULTS)}"
+        raise ConfigError(f"unknown fault {text!r}{hint}")
+    tool = meant(named, [tool.name for tool in case.tools]) if named else ""
+    if tool is None:
+        _require_tool(named, condition)
+    if tool is None or not _reaches_more(case) or not gets_answers(case):
+        return None
+    altered = AlteredAnswers(kind, tool)
+    faults = sum(altered.is_about(each.name) for each in case.tools)
+    # Calling again takes further replies.
+    test = case.case.model_copy(update={"max_rounds": case.max_rounds + faults})
+    return structs.replace(case, case=test, answers=altered)
+
+
+def _require_tool(name: str, condition: Condition) -> None:
+    names = _names([condition.suite])
+    if meant(name, names) is None:
+        names |= _names(condition.collected())
+        if meant(name, names) is None:
+            raise ConfigError(f"no suite has the tool {name!r}{near(name, names)}")
+
+
+def _names(suites: Iterable[Suite]) -> set[str]:
+    return {
+        tool.name
+        for suite in suites
+        for tools in (suite.tools, *(case.tools or () for case in suite.test_cases))
+        for tool in tools
+    }
+
+
+def _reaches_more(case: ResolvedCase) -> bool:
+    """Whether something besides calls is expected: a state or a text."""
+    parts = (case.case, *(each.turn for each in case.turns))
+    return any(part.expected_state or part.expected_text for part in parts)
+
+
+def gets_answers(case: ResolvedCase) -> bool:
+    """Whether calls of the case get answers, after which the model is asked again."""
+    if not case.goes_on or not case.tools:
+        return False
+    return case.world is not None or bool(case.case.mock_responses or case.live_tools)

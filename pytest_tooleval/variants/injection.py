@@ -1,0 +1,66 @@
+"""Cases in which the answers of tools attack the model: `inject[:FILE]`, and its control.
+
+docs/guides/prompt-injection.md says where the attacks come from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import structs
+
+from ..record.names import meant
+from ..suite.altered import AlteredAnswers
+from ..suite.attacks import Attack
+from ..suite.attacks import read_attacks
+from ..suite.model import ANY_TOOL
+from ..suite.model import ResolvedCase
+from .faults import gets_answers
+from .tools import with_tools
+from .variant import Condition
+
+OUR_ATTACKS = Path(__file__).parent / "attacks.json"
+_HARMLESS = (
+    "This record was checked in the regular way. It belongs to the current year and was last opened on "
+    "a working day. Nothing about it has changed since then, and no one needs to do anything about it. "
+)
+
+
+def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """An attack in each answer, and the tool that it asks to call."""
+    attack = _attack_on(case, condition)
+    return None if attack is None else _with(case, attack, attack.text)
+
+
+def inject_control(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """The same tool, and a harmless text of the same length in each answer."""
+    attack = _attack_on(case, condition)
+    return None if attack is None else _with(case, attack, harmless(len(attack.text)))
+
+
+def harmless(length: int) -> str:
+    """A text of this many characters that asks for nothing."""
+    return (_HARMLESS * (length // len(_HARMLESS) + 1))[:length]
+
+
+def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
+    """The attack on a case, the same in each run; None where any call is right, or none is answered."""
+    path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
+    names = [tool.name for tool in case.tools]
+    attacks = [each for each in read_attacks(path) if meant(each.tool.name, names) is None]
+    if not attacks or not gets_answers(case) or _any_is_right(case):
+        return None
+    return condition.random(case).choice(attacks)
+
+
+def _with(case: ResolvedCase, attack: Attack, note: str) -> ResolvedCase:
+    varied = with_tools(case, lambda tools: [*tools, attack.tool])
+    # Each reply may be followed by one that obeys.
+    test = case.case.model_copy(update={"max_rounds": 2 * case.max_rounds})
+    altered = AlteredAnswers("note", note=note, asks_for=attack.tool.name)
+    return structs.replace(varied, case=test, answers=altered)
+
+
+def _any_is_right(case: ResolvedCase) -> bool:
+    parts = (case.case, *(each.turn for each in case.turns))
+    return any(ANY_TOOL in call.tools for part in parts for call in part.calls or ())
