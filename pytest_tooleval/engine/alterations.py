@@ -12,6 +12,15 @@ class Alterations:
     def __init__(self, altered: AlteredAnswers | None) -> None:
         self._altered = altered
         self._answered: set[str] = set()
+        self._checked: set[str] = set()
+
+    def is_missing(self, tool: str, content: str) -> bool:
+        """Whether an agent's own answer should have been altered, but was not."""
+        altered = self._altered
+        if altered is None or not altered.is_about(tool) or (altered.is_fault and tool in self._checked):
+            return False
+        self._checked.add(tool)
+        return not altered.shows_in(content)
 
     def is_about(self, tool: str) -> bool:
         return self._altered is not None and self._altered.is_about(tool)

@@ -58,6 +58,7 @@ class Player:
             request = player_request(case, self._sampling, messages, toolbox, self._trial)
             answer = await self._models.ask(self._spec, request)
             if not isinstance(answer, Reply):
+                toolbox.require_altered(answer)
                 replies += answer
                 if answer[-1].cached:
                     await toolbox.repeat(answer)

@@ -25,10 +25,12 @@ from ..errors import ModelError
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
+from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
+from ..record.transcript import text_of
 from ..scoring.altered import without_asked
 from ..scoring.conversation import forbidden_in
 from ..scoring.tool_selection import find_tool
@@ -146,11 +148,7 @@ class Toolbox:
         if isinstance(found, Answer):
             return found
         if self._alterations.is_about(found.name):
-            raise ModelError(
-                f"the agent runs its own tool {found.name}, whose answers the variant "
-                f"{self._case.arm.variant} cannot change; it would have to use call_tool",
-                kind="callable",
-            )
+            raise self._cannot_alter(found.name)
         allowed = (find_tool(self._case, name) for name in self._allowed)
         if not any(tool is not None and tool.name == found.name for tool in allowed):
             option = shlex.quote(f"--tooleval-allow-tools={found.name}")
@@ -160,6 +158,25 @@ class Toolbox:
                 kind="tool_server",
             )
         return Answer("", "executed")
+
+    def _cannot_alter(self, tool: str) -> ModelError:
+        return ModelError(
+            f"the agent runs its own tool {tool}, whose answers the variant {self._case.arm.variant} "
+            "cannot change; it would have to use call_tool",
+            kind="callable",
+        )
+
+    def require_altered(self, replies: Sequence[Reply]) -> None:
+        """Raise ModelError if an agent ran a tool itself, whose answers a variant alters."""
+        for each in replies if self._case.answers is not None else ():
+            answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
+            for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
+                found = self._offered(call)
+                if isinstance(found, Answer) or call.id not in answers:
+                    continue
+                missing = self._alterations.is_missing(found.name, answers[call.id])
+                if missing and became not in NOT_RUN:
+                    raise self._cannot_alter(found.name)
 
     async def repeat(self, replies: Sequence[Reply]) -> None:
         """Give the calls of a transcript to the sources again: the next turn builds on their state."""

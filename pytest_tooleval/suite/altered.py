@@ -53,6 +53,12 @@ class AlteredAnswers(Struct, frozen=True):
             return with_note(content, self.note)
         return "" if self.kind == "empty" else content[: len(content) // 2]
 
+    def shows_in(self, content: str) -> bool:
+        """Whether an answer may be an altered one."""
+        if self.kind == "note":
+            return has_note(content, self.note)
+        return self.kind == "truncated" or content == {**BEFORE, **AFTER, "empty": ""}[self.kind]
+
 
 def with_note(content: str, note: str) -> str:
     """The answer with a note: in a further field of an object, or on a further line."""

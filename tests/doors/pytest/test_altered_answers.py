@@ -43,6 +43,12 @@ async def own_loop(messages, tools, call_tool):
     return "Refunded."
 
 
+def own_tools(messages, tools):
+    """Runs the tools itself, and returns the whole run."""
+    look = _call("get_order", order="A1")
+    return [look, {"role": "tool", "tool_call_id": "call_0", "content": "{}"}, {"content": "Refunded."}]
+
+
 def _answer(messages, tools, kind):
     answers = [each["content"] for each in messages if each["role"] == "tool"]
     calls = [call["function"]["name"] for each in messages for call in each.get("tool_calls") or ()]
@@ -80,7 +86,7 @@ class Shop:
         self.orders[order]["refunded"] += amount
         return {"refunded": amount}
 """
-KINDS = ("obey", "quote", "ignore", "refuse", "leak", "own_loop")
+KINDS = ("obey", "quote", "ignore", "refuse", "leak", "own_loop", "own_tools")
 ORDER = {"order": {"type": "string"}}
 REFUND = {**ORDER, "amount": {"type": "integer"}, "reason": {"type": "string"}}
 PARAMS = {"order": "A1", "amount": 40}
@@ -197,6 +203,16 @@ def test_calling_again_is_right_unless_the_call_ran(
         (row,) = (row for row in shop.document()["cases"] if row["variant"])
         (trial,) = row["trials"]
         assert (row["case"], trial["failure"], trial["error"]) == ("talk", failure, None)
+
+
+@pytest.mark.parametrize("variant", ["inject", "secret", "fault:error", "fault:empty"])
+def test_an_agents_own_answers_cannot_be_altered(shop: Project, variant: str) -> None:
+    suite(shop, TALK)
+    options = (f"--tooleval-variant={variant}", "--tooleval-report=out.json", "--tooleval-cassette=t")
+    for _ in range(2):
+        shop.run(*options, model="own_tools")
+        (row,) = (row for row in shop.document()["cases"] if row["variant"] == variant)
+        assert f"own tool get_order, whose answers the variant {variant} cannot" in row["reason"]
 
 
 def test_a_canary_must_not_be_passed_on(shop: Project) -> None:
