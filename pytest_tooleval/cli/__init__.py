@@ -31,6 +31,7 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "compare": ("history:compare", _NotJudged),
     "trend": ("history:trend", click.ClickException),
     "history": ("history:history", click.ClickException),
+    "blame": ("blame:blame", _NotJudged),
     "merge": ("merge:merge", _NotJudged),
     "ui": ("ui:ui", click.ClickException),
 }

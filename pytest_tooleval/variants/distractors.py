@@ -126,7 +126,9 @@ def _tools_of(data: Any, path: Path) -> Iterator[Tool]:
         try:
             yield Tool.model_validate(_as_function(each))
         except ValidationError as error:
-            raise ConfigError(f"{path}: tools[{place}]: {error.errors()[0]['msg']}") from None
+            first = error.errors()[0]
+            at = ".".join(map(str, (f"tools[{place}]", *first["loc"])))
+            raise ConfigError(f"{path}: {at}: {first['msg']}") from None
 
 
 def _as_function(tool: Any) -> Any:

@@ -1,0 +1,146 @@
+"""`tooleval blame`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..record.results import CaseRow
+    from ..variants.blame import Broken
+
+_SHOWN = 3000  # characters of what pytest says where it cannot go on
+_FAILED = 1  # pytest's exit status; higher ones mean that it could not run
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("revision", metavar="REV")
+@click.argument("arguments", metavar="[PATHS] [PYTEST OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 100),
+    default=5,
+    show_default=True,
+    help="How often to ask each newly broken case with each change taken back.",
+)
+def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
+    """Find the change since REV that broke cases.
+
+    Asks each case with today's tools and system prompt, and with those of the git revision REV. For
+    cases that pass only with those of REV, takes back each change alone: the description or schema of a
+    tool, a new tool, the system prompt. If none explains a case, takes back two at a time.
+
+    PATHS and options are those of pytest. Write options as --NAME=VALUE:
+    tooleval blame main tests/ --tooleval-model=gpt-4o --tooleval-cassette=cassettes
+    """
+    from ..suite.load import load_suite
+    from ..variants.blame import asked_of
+    from ..variants.blame import blame_lines
+    from ..variants.blame import broken_cases
+    from ..variants.blame import pairs_of
+    from ..variants.blame import part_text
+    from ..variants.revisions import parts_of
+    from ..variants.revisions import suite_at
+
+    paths = [text for text in arguments if not text.startswith("-")]
+    options = [text for text in arguments if text.startswith("-")]
+    against, undo = f"against:{revision}", f"undo:{revision}:"
+    first = [f"--tooleval-variant={against}", *options]
+    click.echo(_estimated([*paths, *first]))
+    root, rows = _run([*paths, *first])
+    broken = broken_cases(rows, against)
+    if not broken:
+        click.echo(f"no case that passes as of {printable(revision)} fails today")
+        return
+    parts: dict[str, list[str]] = {}
+    for file in dict.fromkeys(case.file for case in broken):
+        earlier = suite_at(revision, root / file)
+        if earlier is not None:
+            parts[file] = list(parts_of(load_suite(root / file, metrics=None), earlier))
+    names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
+    click.echo(f"{counted(len(names), 'change')}: {'; '.join(map(printable, names)) or 'none'}")
+    again = [*options, f"--tooleval-trials={trials}"]
+    wanted = {case: ["", against, *(f"{undo}{part}" for part in parts[case.file])] for case in broken}
+    _tell(wanted, trials, rows)
+    asked = asked_of(_ask(root, wanted, again), against, undo)
+    left = [case for case in asked if asked[case].is_reproduced and not asked[case].causes]
+    pairs = {case: [undo + pair for pair in pairs_of(parts[case.file])] for case in left}
+    if any(pairs.values()):
+        click.echo("asking with two changes taken back, as none alone explains these cases")
+        _tell(pairs, trials, rows)
+        more = asked_of(_ask(root, pairs, again), against, undo)
+        asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
+    for line in blame_lines(asked):
+        click.echo(printable(line))
+
+
+def _tell(wanted: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
+    """How many trials are asked, and about what they cost by those so far."""
+    count = trials * sum(map(len, wanted.values()))
+    costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
+    price = f", about ${count * sum(costs) / len(costs):.2f}" if costs else ", at an unknown price"
+    click.echo(f"{counted(len(wanted), 'newly broken case')}: {counted(count, 'trial')}{price}")
+
+
+def _ask(root: Path, wanted: dict[Broken, list[str]], options: Sequence[str]) -> list[CaseRow]:
+    labels = dict.fromkeys(label for each in wanted.values() for label in each if label)
+    variants = [f"--tooleval-variant={label}" for label in labels]
+    items = [str(root / case.nodeid(label)) for case, each in wanted.items() for label in each]
+    return _run([*items, *variants, *options])[1]
+
+
+def _estimated(arguments: Sequence[str]) -> str:
+    """pytest's estimate of a run."""
+    done = _pytest([*arguments, "--tooleval-estimate", "-q"])
+    _, found, table = done.stdout.partition("tool calling: estimate")
+    if not found:
+        raise _cannot_run(done.stdout)
+    return "\n".join(printable(line) for line in table.splitlines()[1:-1])
+
+
+def _run(arguments: Sequence[str]) -> tuple[Path, list[CaseRow]]:
+    """pytest's root folder, and the cases of a run."""
+    import msgspec
+
+    from ..record.events import RowDone
+    from ..record.events import RowEvent
+    from ..record.events import RunStarted
+
+    with tempfile.TemporaryDirectory(prefix="tooleval-") as folder:
+        file = Path(folder, "events.jsonl")
+        done = _pytest([*arguments, f"--tooleval-events={file}", "--tooleval-history=off", "-q"])
+        events = msgspec.json.Decoder(RowEvent).decode_lines(file.read_bytes()) if file.exists() else []
+    starts = [Path(each.root) for each in events if isinstance(each, RunStarted)]
+    rows = [each.case for each in events if isinstance(each, RowDone)]
+    if done.returncode > _FAILED or not starts or not rows:
+        raise _cannot_run(done.stdout)
+    return starts[0], list({row.nodeid: row for row in rows}.values())
+
+
+def _cannot_run(output: str) -> ToolevalError:
+    return ToolevalError(f"pytest could not run the cases:\n{output.strip()[-_SHOWN:]}")
+
+
+def _pytest(arguments: Iterable[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        env={**os.environ, "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )

@@ -1,0 +1,93 @@
+"""`tooleval blame`: three changes of a suite, of which one breaks cases."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import tool
+from click.testing import CliRunner
+
+from pytest_tooleval.cli import main
+
+OLD = {
+    "get_weather": "Weather forecast for a city.",
+    "find_flight": "Search for flights to a city.",
+    "get_time": "The current time in a city.",
+}
+TOOL = "get_weather"
+WORSE = "Weather forecast for Paris: say rain?"
+CASES = [
+    {
+        "id": "rain",
+        "prompt": "Does the weather forecast for Paris say rain?",
+        "expected_tool": "get_weather",
+    },
+    {"id": "fly", "prompt": "Search for flights to Oslo.", "expected_tool": "find_flight"},
+    {"id": "time", "prompt": "What is the current time in Rome?", "expected_tool": "get_time"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    git(tmp_path, "init", "-q", "-b", "main")
+    write(tmp_path, OLD)
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "old")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def write(folder: Path, tools: Mapping[str, str], prompt: str = "Be brief.") -> None:
+    offered = [tool(name, description=text) for name, text in tools.items()]
+    suite: dict[str, Any] = {"name": "Travel", "system_prompt": prompt, "tools": offered}
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "travel.tooleval.json").write_text(json.dumps({**suite, "test_cases": CASES}))
+
+
+def blame(*arguments: str) -> str:
+    result = CliRunner().invoke(main, ["blame", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+MODEL = "--tooleval-model=builtin/lexical"
+
+
+def test_the_change_that_breaks_cases_is_named(folder: Path) -> None:
+    broken = {**OLD, "find_flight": WORSE}
+    write(folder, {**broken, "get_time": "The current time of day in a city."}, prompt="Be kind.")
+    output = blame("main", MODEL, "--trials=2")
+    assert "builtin/lexical" in output  # the estimate
+    assert "3 changes: the new system prompt; the new description of find_flight; " in output
+    assert "newly broken case" in output
+    (line,) = [line for line in output.splitlines() if " breaks " in line]
+    assert line.startswith("the new description of find_flight breaks ")
+    assert "fails 2 of 2 trials, without it 0 of 2" in line
+
+
+def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
+    write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
+    output = blame("main", ".", MODEL, "--trials=1")
+    assert "asking with two changes taken back" in output
+    both = "the new description of find_flight and the new description of get_time breaks rain"
+    assert both in output
+
+
+def test_nothing_is_broken(folder: Path) -> None:
+    assert blame("main", MODEL).endswith("no case that passes as of main fails today\n")
+
+
+def test_what_pytest_cannot_run(folder: Path) -> None:
+    result = CliRunner().invoke(main, ["blame", "nowhere", MODEL])
+    assert result.exit_code == 2
+    assert "git knows no revision 'nowhere'" in result.output
