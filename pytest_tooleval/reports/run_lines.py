@@ -77,8 +77,7 @@ def verdict_lines(
     yield from _cases(document, rows, whole=whole, listed=listed)
     variants = [each for each in document.variants if model in (None, each.model)]
     if variants:
-        head, *lines = variant_lines(variants, whole=whole)
-        yield from [Line(""), Line(head, bold=True), *map(Line, lines)]
+        yield from [Line(""), *map(Line, variant_lines(variants, whole=whole))]
 
 
 def _verdict(line: ModelLine) -> Iterator[Line]:

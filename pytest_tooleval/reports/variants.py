@@ -22,7 +22,8 @@ def variants_table(variants: Sequence[ComparedVariant]) -> Table:
 
 def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
     """The table, and the worst cases of each variant, for a terminal."""
-    yield from table_lines(variants_table(variants))
+    yield from table_lines(variants_table([each for each in variants if each.cases]))
+    yield from (printable(f"{each.variant}: {each.message}") for each in variants if not each.cases)
     for each in variants:
         if each.attack:
             yield printable(f"{each.variant}: {each.attack.message}")

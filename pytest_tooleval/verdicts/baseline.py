@@ -28,6 +28,7 @@ from ..record.comparison import RenamedCase
 from ..record.gates import Verdict
 from ..record.metrics import BUILT_IN
 from ..record.results import CaseRow
+from ..record.results import unchanged
 from ..scoring.thresholds import TOLERANCE
 from ..text import shown
 from .baseline_text import incomparable_text
@@ -89,7 +90,7 @@ def compare(
     strict: bool = False,
     named: bool = True,
 ) -> Comparison:
-    """Compare two runs.
+    """Compare the unchanged cases of two runs.
 
     `models` are pairs of labels of `old` and `new`; other models are compared with the one of the same
     label. The comparison fails if, for some model and metric, the mean dropped by more than `max_drop`
@@ -104,6 +105,7 @@ def compare(
     """
     if math.isnan(alpha) or math.isnan(max_drop):  # which click accepts in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
+    old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
@@ -156,10 +158,10 @@ def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
-    """Rows of unchanged cases by model, without those that were skipped as there is no model."""
+    """Rows by model, without those that were skipped as there is no model."""
     models: dict[str, list[CaseRow]] = {}
     for row in side.cases:
-        if row.model and not row.variant:
+        if row.model:
             models.setdefault(row.model, []).append(row)
     return models
 

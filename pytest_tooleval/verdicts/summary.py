@@ -61,7 +61,7 @@ def rows_document(
         gates=tuple(gates),
         confusion=_confusion(own) if intervals else (),
         baseline=baseline,
-        variants=_variants(cases) if len(own) < len(cases) else (),
+        variants=_variants(run, cases) if len(own) < len(cases) else (),
     )
 
 
@@ -108,10 +108,10 @@ def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
     return tuple(each for each in found if each.cells)
 
 
-def _variants(cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]:
+def _variants(run: Run, cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]:
     from .variants import compare_variants
 
-    return compare_variants(cases)
+    return compare_variants(cases, may_be_recorded=run.answers != "shared")
 
 
 def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:

@@ -39,14 +39,19 @@ _Key = tuple[str, str]  # a model and a variant
 _Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
 
 
-def compare_variants(cases: Iterable[CaseRow]) -> tuple[ComparedVariant, ...]:
-    """The comparison of each variant on each model; series in the order of their numbers."""
+def compare_variants(
+    cases: Iterable[CaseRow], *, may_be_recorded: bool = True
+) -> tuple[ComparedVariant, ...]:
+    """The comparison of each variant on each model; series in the order of their numbers.
+
+    Without `may_be_recorded`, all cached answers came in this run.
+    """
     arms: dict[_Key, dict[tuple[str, str], CaseRow]] = {}
     for case in cases:
         if case.model and case.outcome != "skipped":
             arms.setdefault((case.model, case.variant), {})[case.file, case.case] = case
     keys = sorted((key for key in arms if key[1]), key=_by_number)
-    found = [_compared(key, arms[key], arms) for key in keys]
+    found = [_compared(key, arms[key], arms, may_be_recorded) for key in keys]
     tested = [each for each in found if each.p is not None]
     adjusted = holm([each.p for each in tested if each.p is not None])
     p_of = {id(each): p for each, p in zip(tested, adjusted, strict=True)}
@@ -67,7 +72,9 @@ class _Difference(NamedTuple):
     p: float
 
 
-def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVariant:
+def _compared(
+    key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], may_be_recorded: bool
+) -> ComparedVariant:
     model, variant = key
     against = next(iter(rows.values())).against
     other = arms.get((model, against), {})
@@ -96,6 +103,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
         return found
     worse, better = moved(pairs)
     difference = _difference(pairs)
+    is_apart = may_be_recorded and _asked_apart(pairs)
     return structs.replace(
         found,
         old=difference.old,
@@ -103,10 +111,10 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows]) -> ComparedVar
         difference=difference.new - difference.old,
         low=difference.low,
         high=difference.high,
-        p=None if _asked_apart(pairs) else difference.p,
+        p=None if is_apart else difference.p,
         worse=worse,
         better=better,
-        verdict="not judged" if _asked_apart(pairs) else "inconclusive",
+        verdict="not judged" if is_apart else "inconclusive",
     )
 
 
