@@ -32,6 +32,7 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "trend": ("history:trend", click.ClickException),
     "history": ("history:history", click.ClickException),
     "blame": ("blame:blame", _NotJudged),
+    "ci": ("ci:ci", _NotJudged),
     "merge": ("merge:merge", _NotJudged),
     "ui": ("ui:ui", click.ClickException),
 }

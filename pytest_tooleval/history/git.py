@@ -36,7 +36,7 @@ def _branch_in_ci() -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
-def git_output(folder: Path, *arguments: str) -> str | None:
+def git_output(folder: Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
     # pytest may change a variable in another thread meanwhile.
     names = [name for name in list(os.environ) if name not in _OF_HOOKS]
@@ -48,7 +48,7 @@ def git_output(folder: Path, *arguments: str) -> str | None:
             env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
         )
     except (OSError, ValueError, subprocess.SubprocessError):

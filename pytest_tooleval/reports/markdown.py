@@ -132,7 +132,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     if models:
         yield _scores(models if several else suites, "\n### Scores\n\n", suites=not several)
     replaced = [
-        f"- {_code(row.model)}: {_code(fallbacks_text(row.fallbacks), _LINE)}\n"
+        f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
         for row in models
         if row.fallbacks
     ]
@@ -140,7 +140,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         yield _Section("\n", replaced)
     yield from _case_sections(document)
     unplayed = [
-        f"- {_code(case.case)} on {_code(case.model)}: {_code(line, _LINE)}\n"
+        f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
         for case in document.unchanged
         for trial in case.trials
         for line in trial.not_played
@@ -185,13 +185,13 @@ def _verdict(document: RowsDocument) -> str:
 
 
 def _model_line(line: ModelLine) -> Iterator[str]:
-    yield f"- {_WORDS[line.verdict]}: {_code(line.model)}, {_code(line.text, _LINE)}\n"
-    yield from (f"    - {_code(text, _LINE)}\n" for text in line.more)
+    yield f"- {_WORDS[line.verdict]}: {code(line.model)}, {code(line.text, _LINE)}\n"
+    yield from (f"    - {code(text, _LINE)}\n" for text in line.more)
 
 
 def _baseline(found: Comparison) -> _Section:
     """What was compared, and the metrics that fell."""
-    head = f"\n{_code(compared_text(found), _LINE)}\n"
+    head = f"\n{code(compared_text(found), _LINE)}\n"
     table = _table("\n", metrics_table(found, all_changed=False))
     return _Section(head + table.head, table.entries)
 
@@ -237,7 +237,7 @@ def _table(head: str, table: Table) -> _Section:
     # Names of metrics are not ours.
     titles = [each.title or each.name for each in table.columns]
     quoted = [
-        _code(title, table=True) if each.is_metric else title
+        code(title, table=True) if each.is_metric else title
         for title, each in zip(titles, table.columns, strict=True)
     ]
     rows = [_table_row([_cell(record, each) for each in table.columns]) for record in table.records]
@@ -247,23 +247,23 @@ def _table(head: str, table: Table) -> _Section:
 def _cell(record: Record, column: Column) -> str:
     value = value_in(record, column)
     if column.format == "name":
-        return _code(value, table=True)
+        return code(value, table=True)
     return _WORDS[value] if column.format == "verdict" else cell(record, column, intervals=True)
 
 
 def _case(case: CaseRow, move: CaseItem | None) -> str:
     place = f"{case.file}:{case.line}" if case.line else case.file
     trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
-    change = f", {_code(change_text(move))}" if move else trials
-    reason = f": {_code(case.reason, _LINE)}" if case.reason else ""
-    return f"- {_code(case.case)} on {_code(case.model)}{change}{reason} ({_code(place, _LINE)})\n"
+    change = f", {code(change_text(move))}" if move else trials
+    reason = f": {code(case.reason, _LINE)}" if case.reason else ""
+    return f"- {code(case.case)} on {code(case.model)}{change}{reason} ({code(place, _LINE)})\n"
 
 
 def _confusion(found: Confusion) -> _Section:
     """A model's expected and called tools."""
     matrix = matrix_of(found)
-    rows = matrix_rows(matrix, partial(_code, table=True))
-    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
+    rows = matrix_rows(matrix, partial(code, table=True))
+    texts = [f"{code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
     table = "\n" + _table_head(rows[0], 1) if rows else ""
     section = _Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
     return _details(f"Tools called: {matrix.title}", section)
@@ -273,8 +273,8 @@ def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
     """Cases that are not the same in the baseline."""
     lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
-        f"- {each.title}: {_code(item.case)} of {_code(item.suite)}"
-        + (f": {_code(item.more, _LINE)}\n" if item.more else "\n")
+        f"- {each.title}: {code(item.case)} of {code(item.suite)}"
+        + (f": {code(item.more, _LINE)}\n" if item.more else "\n")
         for each in lists
         for item in each.items
     ]
@@ -294,14 +294,14 @@ def _details(summary: str, section: _Section, *, shown: bool = False) -> _Sectio
 
 
 def _about(run: SummedRun) -> str:
-    parts = [f"run {_code(run.id)}"]
-    parts.append(f"started {_code(run.started)}, took {run.duration_s:.1f} s")
+    parts = [f"run {code(run.id)}"]
+    parts.append(f"started {code(run.started)}, took {run.duration_s:.1f} s")
     git = run.git
     if git:
-        branch = f" on {_code(git.branch)}" if git.branch else ""
+        branch = f" on {code(git.branch)}" if git.branch else ""
         dirty = ", with uncommitted changes" if git.dirty else ""
-        parts.append(f"commit {_code(git.commit)}{branch}{dirty}")
-    parts.append(f"pytest-tooleval {_code(run.pytest_tooleval)}")
+        parts.append(f"commit {code(git.commit)}{branch}{dirty}")
+    parts.append(f"pytest-tooleval {code(run.pytest_tooleval)}")
     return f"\n{', '.join(parts)}\n"
 
 
@@ -315,7 +315,7 @@ def _table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _code(text: str, limit: int = _NAME, *, table: bool = False) -> str:
+def code(text: str, limit: int = _NAME, *, table: bool = False) -> str:
     """Any text as a code span on one line; `-` if it is empty.
 
     CommonMark 0.31, "Code spans": the fence is longer than any run of backticks inside, and one space

@@ -1,0 +1,269 @@
+"""`tooleval ci`: the steps of the action, for GitHub and GitLab."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+
+import click
+
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..record.document import RowsDocument
+    from .forges import Forge
+
+RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
+# They run the code of a fork with the secrets of the project.
+_REFUSED = ("pull_request_target", "workflow_run")
+_NAME = re.compile(r"[\w .-]{1,60}")
+_FAILED = 1
+_FETCH_S = 60.0
+
+
+class Event(NamedTuple):
+    """What started the job: `number` is that of the pull request, 0 without one, `base` its base."""
+
+    name: str
+    number: int
+    is_fork: bool
+    commit: str
+    base: str
+
+
+def read_event(environment: dict[str, str]) -> Event:
+    """The event of GitHub or GitLab. Raises ToolevalError for one that must not run a fork's code."""
+    name = environment.get("GITHUB_EVENT_NAME", "")
+    if name in _REFUSED:
+        raise ToolevalError(
+            f"the event {name} gives the secrets of this repository to the code of a fork; run on "
+            "pull_request, push or schedule"
+        )
+    if "GITLAB_CI" in environment:
+        return _gitlab_event(environment)
+    path = environment.get("GITHUB_EVENT_PATH")
+    data = json.loads(Path(path).read_bytes()) if path else {}
+    request = data.get("pull_request") or {}
+    head, base = request.get("head") or {}, request.get("base") or {}
+    here, there = ((each.get("repo") or {}).get("full_name") for each in (base, head))
+    return Event(
+        name,
+        int(request.get("number") or 0),
+        bool(request) and here != there,
+        str(head.get("sha") or environment.get("GITHUB_SHA", "")),
+        str(base.get("sha") or ""),
+    )
+
+
+def _gitlab_event(environment: dict[str, str]) -> Event:
+    project, source = (
+        environment.get(f"CI_MERGE_REQUEST_{name}PROJECT_ID", "") for name in ("", "SOURCE_")
+    )
+    return Event(
+        environment.get("CI_PIPELINE_SOURCE", ""),
+        int(environment.get("CI_MERGE_REQUEST_IID", "0")),
+        project != source,
+        environment.get("CI_COMMIT_SHA", ""),
+        environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+    )
+
+
+@click.group()
+def ci() -> None:
+    """Run in CI, and comment on pull requests.
+
+    The action of this repository, `action.yml`, runs these.
+    """
+
+
+@ci.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", metavar="[PYTEST ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
+def run(arguments: tuple[str, ...]) -> None:
+    """Run pytest, and write tooleval-results.json and tooleval-report.html.
+
+    Exits as pytest does. In a pull request from a fork, which gets no secrets, cases are only replayed.
+    Those that were never recorded are not asked then, and do not fail the job. A fork writes no history.
+    """
+    event = read_event(dict(os.environ))
+    given = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
+    if event.is_fork:
+        given += ["--tooleval-history=off"]
+        if any(text.startswith("--tooleval-cassette=") for text in arguments):
+            given += ["--tooleval-record=none"]
+    Path(RESULTS).unlink(missing_ok=True)  # that of an earlier run must not speak for this one
+    status = subprocess.run([sys.executable, "-m", "pytest", *given], check=False).returncode
+    if event.is_fork and status == _FAILED:
+        unasked = _only_unasked(Path(RESULTS))
+        if unasked:
+            cases = counted(unasked, "case")
+            click.echo(f"{cases} not asked, as a fork has no key and nothing is recorded: no failure")
+            status = 0
+    raise SystemExit(status)
+
+
+def _only_unasked(file: Path) -> int:
+    """How many cases were never recorded, if nothing else failed the run; else 0."""
+    document = _read(file)
+    failing = [case for case in document.unchanged if case.fails_run]
+    judged = any(gate.failed and not gate.errors for gate in document.gates)
+    worse = document.baseline is not None and document.baseline.failed
+    kinds = {trial.error.kind if trial.error else "" for case in failing for trial in case.trials}
+    return len(failing) if kinds == {"replay"} and not judged and not worse else 0
+
+
+@ci.command()
+@click.argument("results", default=RESULTS, type=click.Path(path_type=Path))
+@click.option("--name", default="tooleval", show_default=True, help="Tells several comments apart.")
+@click.option("--cassette", type=click.Path(path_type=Path), help="The folder of the cassettes.")
+@click.option("--link", default="", help="The address of the report.")
+def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
+    """Post the verdict on a pull request: one comment, which later runs update.
+
+    The verdict also becomes the status of the commit. GITHUB_TOKEN needs the permissions
+    pull-requests: write and statuses: write. On GitLab, GITLAB_TOKEN is an access token of the project
+    with the scope api. Without permission, as in a fork, the text becomes the summary of the job. A
+    failure to post fails no job.
+    """
+    from ..reports.pull_request import comment_text
+    from ..reports.pull_request import headline
+
+    if not _NAME.fullmatch(name):
+        raise click.UsageError(
+            f"--name: expected letters, digits, spaces, dots and hyphens, got {name!r}"
+        )
+    event = read_event(dict(os.environ))
+    if not results.is_file():
+        click.echo(
+            f"{printable(str(results))} is not there: pytest has written no results to comment on"
+        )
+        return
+    document = _read(results)
+    changed = _changed_answers(cassette, event.base) if cassette is not None and event.base else 0
+    note = _left_out(document, event)
+    text = comment_text(document, changed_answers=changed, link=link, note=note)
+    if not event.number or event.is_fork:
+        _summarise(text)
+        return
+    from .forges import Refused
+
+    try:
+        forge = _forge(event)
+        click.echo(_post(forge, event, name, text))
+        forge.set_status(event.commit, not document.run.exitstatus, name, headline(document), link)
+    except Refused as error:
+        _warn(f"{error}; the job needs the permissions pull-requests: write and statuses: write")
+        _summarise(text)
+    except ToolevalError as error:
+        _warn(str(error))
+        _summarise(text)
+
+
+def _read(file: Path) -> RowsDocument:
+    from ..record.document import RowsDocument
+    from ..record.encoding import read_document
+
+    return read_document(file, RowsDocument)
+
+
+def _left_out(document: RowsDocument, event: Event) -> str:
+    if event.is_fork:
+        return "A fork gets no secrets: answers were replayed, and what was never recorded is not asked."
+    if document.run.partial:
+        return "Only some cases of the suites ran."
+    return ""
+
+
+def _post(forge: Forge, event: Event, name: str, text: str) -> str:
+    """Add or edit the comment; says what it did. An older run never overwrites a newer one's."""
+    number = int(os.environ.get("GITHUB_RUN_NUMBER") or os.environ.get("CI_PIPELINE_IID") or 0)
+    marked = f"<!-- tooleval: {name}; run {number} -->\n{text}"
+    if (newest := forge.head()) != event.commit:
+        return f"not commented: the pull request has a newer commit, {newest[:10]}"
+    there = _own(forge, name)
+    if there and there[-1][0] > number:
+        return f"not commented: run {there[-1][0]} is newer"
+    if there:
+        forge.edit_comment(there[-1][1], marked)
+    else:
+        forge.add_comment(marked)
+        there = _own(forge, name)  # another run may have added one at the same time
+    for _, id in there[:-1]:
+        forge.delete_comment(id)
+    return f"commented on #{event.number}"
+
+
+def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
+    """The run and the id of each comment of ours with this name, the newest run last."""
+    mark = re.compile(rf"<!-- tooleval: {re.escape(name)}; run (\d+) -->")
+    found = ((mark.match(each.text), each) for each in forge.comments() if each.is_own)
+    return sorted((int(marker[1]), each.id) for marker, each in found if marker)
+
+
+def _forge(event: Event) -> Forge:
+    from .forges import GitHub
+    from .forges import GitLab
+
+    variables = os.environ
+    if "GITLAB_CI" in variables:
+        url, project = variables["CI_API_V4_URL"], variables["CI_PROJECT_ID"]
+        return GitLab(url, project, event.number, _token("GITLAB_TOKEN"))
+    url = variables.get("GITHUB_API_URL", "https://api.github.com")
+    return GitHub(url, variables["GITHUB_REPOSITORY"], event.number, _token("GITHUB_TOKEN"))
+
+
+def _token(variable: str) -> str:
+    token = os.environ.get(variable)
+    if not token:
+        raise ToolevalError(f"{variable} is not set")
+    return token
+
+
+def _summarise(text: str) -> None:
+    """Write it into the summary of the job, or print it."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if file:
+        with open(file, "a", encoding="utf-8") as summary:
+            summary.write(text)
+    else:
+        click.echo(text)
+
+
+def _warn(text: str) -> None:
+    click.echo(f"::warning::{printable(text)}" if "GITHUB_ACTIONS" in os.environ else printable(text))
+
+
+def _changed_answers(folder: Path, base: str) -> int:
+    """The recorded answers in a folder that the commit `base` has otherwise, or not at all."""
+    from ..history.git import git_output
+
+    # A shallow clone lacks it.
+    if git_output(Path(), "cat-file", "-e", base) is None:
+        fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
+        git_output(Path(), *fetch, timeout_s=_FETCH_S)
+    changed = 0
+    for file in sorted(folder.rglob("*.jsonl")):
+        before = git_output(Path(), "show", f"{base}:./{file.as_posix()}") or ""
+        old = dict(_answers(before.splitlines()))
+        new = dict(_answers(file.read_text("utf-8", "replace").splitlines()))
+        changed += sum(old.get(key) != answer for key, answer in new.items())
+    return changed
+
+
+def _answers(lines: list[str]) -> Iterator[tuple[str, Any]]:
+    """The key and the answer of each line of a cassette; the last one of a key counts."""
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            yield entry["key"], entry["answer"]
+        except (ValueError, KeyError, TypeError):
+            continue  # pytest tells of it
