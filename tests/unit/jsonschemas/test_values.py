@@ -161,9 +161,9 @@ def bomb(width: int, depth: int) -> dict[str, Any]:
     ],
 )
 def test_hostile_schemas_cost_little(parameters: dict[str, Any]) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     values = required_values(parameters)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(json.dumps(values)) < 200_000
 
 

@@ -10,9 +10,9 @@ from pytest_tooleval.reports.pull_request import headline
 from .samples import comparison
 from .samples import document
 from .samples import gate
+from .samples import hostile
 from .samples import row
 from .samples import trial
-from .test_markdown import hostile
 from .test_markdown import outside_code
 
 FAILED = row("failed", trial(0, 0.6))
