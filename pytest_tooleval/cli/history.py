@@ -27,6 +27,7 @@ from .suite_files import STDOUT
 
 if TYPE_CHECKING:
     from ..history import History
+    from ..history import Place
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -36,30 +37,49 @@ folder_option = click.option(
     type=click.Path(path_type=Path),
     help="The project; default: the current folder, or the nearest parent with a .tooleval folder.",
 )
+history_option = click.option(
+    "--history",
+    "place",
+    metavar="FOLDER|URL",
+    help="Where the runs are; default: as in the ini file, else .tooleval.",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _open(folder: Path | None) -> History:
+def _open(folder: Path | None, place: str | None) -> History:
     from ..history import History
 
-    history = History(store_of(folder))
+    store = store_of(folder)
+    history = History(store, place_from(place, store))
+    for problem in history.refresh():
+        click.echo(printable(problem), err=True)
     if not os.path.isfile(history.path):
         raise ToolevalError(
-            f"{history.path}: no history yet; run pytest with a model first, or name the "
+            f"{history.place.name}: no history yet; run pytest with a model first, or name the "
             "project's folder with -C"
         )
     return history
 
 
 def store_of(folder: Path | None) -> Path:
-    """The history of the given folder, else of the current one or the nearest parent."""
-    from ..history import FILE
+    """The `.tooleval` of the given folder, else of the current one or the nearest parent with runs."""
+    from ..history import has_runs
 
     if folder is not None:
         return folder / ".tooleval"
     above = (place / ".tooleval" for place in Path.cwd().parents)
-    stores = (store for store in (Path(".tooleval"), *above) if (store / FILE).is_file())
+    stores = (store for store in (Path(".tooleval"), *above) if has_runs(store))
     return next(stores, Path(".tooleval"))
+
+
+def place_from(typed: str | None, store: Path) -> Place:
+    """Where the runs are: by the option, else by the ini file, else in the folder `store`."""
+    from ..web.project import history_place
+
+    try:
+        return history_place(store.absolute().parent, typed)
+    except ConfigError as error:
+        raise ToolevalError(own_options(str(error))) from None
 
 
 def own_options(text: str) -> str:
@@ -84,6 +104,7 @@ def _print_json(value: object) -> None:
 @click.option("--model", help="Only runs of this model, with its figures.")
 @click.option("--branch", help="Only runs on this git branch.")
 @_json_option
+@history_option
 @folder_option
 @click.pass_context
 def history(
@@ -93,6 +114,7 @@ def history(
     branch: str | None,
     as_json: bool,
     folder: Path | None,
+    place: str | None,
 ) -> None:
     """List the runs, newest first; tag or delete them.
 
@@ -105,7 +127,7 @@ def history(
         return
     from .listing import history_lines
 
-    runs = _open(folder).runs(limit, model=model, branch=branch)
+    runs = _open(folder, place).runs(limit, model=model, branch=branch)
     if as_json:
         _print_json(runs)
     else:
@@ -125,6 +147,7 @@ def history(
     metavar="[FORMAT:]FILE",
     help="Write a report as --tooleval-report does; json:- prints it. Repeatable.",
 )
+@history_option
 @folder_option
 def show(
     run: str,
@@ -134,6 +157,7 @@ def show(
     model: str | None,
     reports: tuple[str, ...],
     folder: Path | None,
+    place: str | None,
 ) -> None:
     """Show a run and what failed, or every trial of one case.
 
@@ -144,7 +168,7 @@ def show(
     from .showing import confusion_lines
     from .showing import run_lines
 
-    store = _open(folder)
+    store = _open(folder, place)
     try:
         id = store.find(run)
     except ToolevalError as error:
@@ -237,6 +261,7 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
 )
 @click.option("--fail-inconclusive", is_flag=True, help="Exit with status 1 also if inconclusive.")
 @_json_option
+@history_option
 @folder_option
 def compare(
     old: str,
@@ -247,6 +272,7 @@ def compare(
     fail_inconclusive: bool,
     as_json: bool,
     folder: Path | None,
+    place: str | None,
 ) -> None:
     """Compare two runs case by case.
 
@@ -258,7 +284,9 @@ def compare(
     from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
-    sides = [load_side(name, store_of(folder)) for name in (old, new)]
+    store = store_of(folder)
+    where = place_from(place, store)
+    sides = [load_side(name, store, place=where) for name in (old, new)]
     found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=fail_inconclusive)
     if as_json:
         _print_json(found)
@@ -280,15 +308,18 @@ def _pair(text: str) -> tuple[str, str]:
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @_json_option
+@history_option
 @folder_option
-def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path | None) -> None:
+def trend(
+    name: str, model: str | None, limit: int, as_json: bool, folder: Path | None, place: str | None
+) -> None:
     """Show a case or a suite over time, newest last.
 
     If several suites have a case with that id, use SUITE::CASE.
     """
     from .listing import trend_lines
 
-    found = _open(folder).trend(name, model=model, limit=limit)
+    found = _open(folder, place).trend(name, model=model, limit=limit)
     if as_json:
         _print_json(found)
     else:
@@ -299,13 +330,16 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 @click.argument("run", required=False)
 @click.argument("name", required=False)
 @click.option("--delete", metavar="NAME", help="Delete this tag.")
+@history_option
 @folder_option
-def tag(run: str | None, name: str | None, delete: str | None, folder: Path | None) -> None:
+def tag(
+    run: str | None, name: str | None, delete: str | None, folder: Path | None, place: str | None
+) -> None:
     """Name a run @NAME, and keep it.
 
     A tag can be a baseline. prune never deletes a tagged run.
     """
-    store = _open(folder)
+    store = _open(folder, place)
     if delete is not None and run is None:
         store.untag(delete.removeprefix("@"))
         click.echo(f"deleted the tag {delete}")
@@ -322,9 +356,15 @@ def tag(run: str | None, name: str | None, delete: str | None, folder: Path | No
 @click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
 @click.option("--older-than", metavar="90d", help="Delete runs older than this many h, d or w.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@history_option
 @folder_option
 def prune(
-    runs: tuple[str, ...], keep: int | None, older_than: str | None, yes: bool, folder: Path | None
+    runs: tuple[str, ...],
+    keep: int | None,
+    older_than: str | None,
+    yes: bool,
+    folder: Path | None,
+    place: str | None,
 ) -> None:
     """Delete runs by name or age.
 
@@ -334,7 +374,7 @@ def prune(
     if bool(runs) == by_age:
         raise click.UsageError("name the runs to delete, or give --keep=N, --older-than=90d, or both")
     age = None if older_than is None else _age(older_than)
-    store = _open(folder)
+    store = _open(folder, place)
     ids = (
         store.expired(keep=keep or 0, older_than=age)
         if by_age
@@ -345,7 +385,7 @@ def prune(
         return
     if not yes:
         what = counted(len(ids), "run") if by_age else ", ".join(ids)
-        click.confirm(f"delete {what} of {printable(str(store.path))}?", abort=True)
+        click.confirm(f"delete {what} of {printable(store.place.name)}?", abort=True)
     gone = store.delete(*ids)
     freed = f", {gone.freed_bytes / 1e6:.1f} MB freed" if gone.freed_bytes else ""
     click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")

@@ -37,6 +37,7 @@ from .history import print_lines
 from .history import store_of
 
 if TYPE_CHECKING:
+    from ..history import Place
     from ..history import Trends
     from ..record.document import Document
     from ..record.results import KeptCase
@@ -91,7 +92,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         print_lines([verdict.uncompared])
     own = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {own}" for shard in shards if shard.run.exitstatus)
-    trends = _keep(document, cases, store) if asked.keeps else None
+    trends = _keep(document, cases, store, asked.place) if asked.place else None
     unwritten = _leave(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
@@ -149,27 +150,31 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
 
 
 class _Asked(NamedTuple):
-    """How to judge the run, whether to save it, and the `options` for the record."""
+    """How to judge the run, where to save it (None: nowhere), and the `options` for the record."""
 
     gates: Gates
     baseline: Baseline | None
     strict: bool
-    keeps: bool
+    place: Place | None
     options: Mapping[str, Any]
 
 
 def _asked(given: Given, store: Path) -> _Asked:
     from ..history import load_side
+    from ..history import place_of
+
+    name = given["history"]
+    place = place_of(name, Path() if "history" in given.typed else store.parent) if name else None
 
     def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
-        return load_side(name, store, holding)
+        return load_side(name, store, holding, place)
 
     judging = {option.name for option in JUDGING}
     return _Asked(
         read_gates(given),
         read_baseline(given, load),
         given["fail_inconclusive"],
-        given["history"] == "on",
+        place,
         {name: value for name, value in given.record().items() if name in judging},
     )
 
@@ -206,15 +211,19 @@ def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
     return f": {'; '.join(reasons)}" if reasons else ""
 
 
-def _keep(document: Document, cases: Sequence[KeptCase], store: Path) -> Trends | None:
+def _keep(document: Document, cases: Sequence[KeptCase], store: Path, place: Place) -> Trends | None:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
     from ..history import History
+    from ..history import NotStored
 
-    history = History(store)
+    history = History(store, place)
     try:
         writer = history.begin(document.run)
         writer.add(case for case in cases if case.row.model)
-        writer.finish(document.run, document.gates, document.baseline)
+        try:
+            writer.finish(document.run, document.gates, document.baseline)
+        except NotStored as error:
+            click.echo(printable(str(error)))
         trends = history.trends_for(document)
     except (ToolevalError, OSError) as error:
         click.echo(printable(f"the run was not saved in the history: {error}"))

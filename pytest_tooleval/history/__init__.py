@@ -1,9 +1,12 @@
-"""All runs, stored in `.tooleval/history.db`."""
+"""All runs: documents in a folder or a bucket, and their index in `.tooleval`."""
 
 from .git import git_state
-from .store import FILE
+from .places import Place
+from .places import place_of
 from .store import History
+from .store import NotStored
 from .store import Pruned
+from .store import has_runs
 from .store import load_side
 from .trends import Trend
 from .trends import TrendPoint
@@ -11,13 +14,16 @@ from .trends import Trends
 from .writer import RunWriter
 
 __all__ = [
-    "FILE",
     "History",
+    "NotStored",
+    "Place",
     "Pruned",
     "RunWriter",
     "Trend",
     "TrendPoint",
     "Trends",
     "git_state",
+    "has_runs",
     "load_side",
+    "place_of",
 ]

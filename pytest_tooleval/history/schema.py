@@ -1,4 +1,4 @@
-"""The tables of the history.
+"""The tables of the index: finished runs as in their documents, and those that have none yet.
 
 A case is line `place` of its block; the other columns of `cases` are copies for trends and filters. Sums
 are stored once a run is finished. Until then, and if it never does, they are made of its cases.
@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 11
+VERSION = 12
 
 _TABLES = (
     """
@@ -24,6 +24,7 @@ _TABLES = (
         finished INTEGER NOT NULL DEFAULT 0,
         exitstatus INTEGER,
         good INTEGER NOT NULL DEFAULT 0,
+        stored INTEGER NOT NULL DEFAULT 0, -- whether the place of the history has its document
         run BLOB NOT NULL,          -- JSON: Run
         summary BLOB,               -- JSON: RunSummary
         gates BLOB NOT NULL DEFAULT '[]',

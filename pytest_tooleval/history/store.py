@@ -1,8 +1,9 @@
-"""The history: stores runs, and returns lists, documents and trends."""
+"""The history: stores and indexes runs, and returns lists, documents and trends."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import sqlite3
@@ -37,12 +38,20 @@ from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
 from .database import Database
+from .documents import delete_document
+from .documents import delete_tag
+from .documents import put_document
+from .documents import put_tag
+from .documents import refresh
+from .places import Folder
+from .places import Place
 from .run_names import find_run
 from .running import has_died
 from .summaries import RUN_COLUMNS
 from .summaries import list_runs
 from .summaries import stored_cases
 from .summaries import stored_run
+from .summaries import stored_texts
 from .trends import Trend
 from .trends import Trends
 from .trends import read_trend
@@ -55,6 +64,10 @@ _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 _Case = TypeVar("_Case", bound=CaseRow)
 
 
+class NotStored(ToolevalError):
+    """A run is in the index of this machine, but not where the runs are."""
+
+
 class Pruned(NamedTuple):
     """What was deleted; `freed_bytes` is 0 if another process used the file."""
 
@@ -63,11 +76,16 @@ class Pruned(NamedTuple):
     freed_bytes: int
 
 
-def load_side(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> Side:
+def load_side(
+    name: str,
+    folder: Path,
+    holding: Collection[tuple[str, str]] = (),
+    place: Place | None = None,
+) -> Side:
     """To compare: the result document in the file `name` if it exists, else the run with this name.
 
-    `folder` is the `.tooleval` of the project, `holding` as for `History.find`. Raises ToolevalError
-    for another kind of file and for an unknown run.
+    `folder` is the `.tooleval` of the project, `place` has its runs, `holding` as for `History.find`.
+    Raises ToolevalError for another kind of file and for an unknown run.
     """
     if os.path.isfile(name):
         path = Path(name)
@@ -76,8 +94,20 @@ def load_side(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()
         return Side(name, document.run, document.cases, whole, suites_in(folder.parent))
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
-    history = History(folder)
+    history = History(folder, place)
+    history.refresh()
     return history.side(name, history.find(name, holding))
+
+
+def _index_file(folder: Path, place: Place) -> str:
+    if place.name in (str(folder), os.path.abspath(folder)):
+        return FILE
+    return f"history-{hashlib.sha256(place.name.encode()).hexdigest()[:8]}.db"
+
+
+def has_runs(folder: Path) -> bool:
+    """Whether a folder is the `.tooleval` of a project with runs."""
+    return any(folder.glob("history*.db")) or (folder / "heads").is_dir()
 
 
 def _cases_in(path: Path) -> Sequence[CaseResult]:
@@ -91,14 +121,52 @@ class History:
     damaged, or is of another version.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Place | None = None) -> None:
+        """`place` has the documents of the runs; by default the folder itself, which has the index."""
         self.folder = folder
-        self.path = folder / FILE
+        self.place = place or Folder(folder)
+        self.path = folder / _index_file(folder, self.place)
         self._database = Database(self.path)
 
     def begin(self, run: Run) -> RunWriter:
         """Start storing a run, with what is known of it so far."""
-        return RunWriter(self._database, run)
+        return RunWriter(self._database, run, self._store)
+
+    def refresh(self) -> list[str]:
+        """Index what the place has; returns a line for each run there that cannot be read."""
+        return refresh(self._database, self.place)
+
+    def _store(self, id: str) -> None:
+        """Put the documents of this run into the place, and those that failed before."""
+        with self._database.reading() as connection:
+            query = "SELECT id FROM runs WHERE finished AND NOT stored ORDER BY id = ? DESC"
+            waiting = [each for (each,) in connection.execute(query, (id,))]
+        for each in waiting:
+            try:
+                self._put(each)
+            except ToolevalError as error:
+                raise NotStored(f"the run stays on this machine until the next one: {error}") from error
+
+    def _put(self, id: str) -> None:
+        with self._database.reading() as connection:
+            number, summary, gates, baseline, *columns = self._row(
+                connection, id, f"number, summary, gates, baseline, {RUN_COLUMNS}"
+            )
+            run, texts = stored_run(columns, ()), stored_texts(connection, number)
+        order = file_order(asked.model for asked in run.models)
+        decode = msgspec.json.Decoder(CaseRow).decode
+        pairs = sorted(((decode(text), text) for text in texts), key=lambda pair: order(pair[0]))
+        document = rows_document(
+            run,
+            [row for row, _ in pairs],
+            msgspec.json.decode(gates, type=list[Gate]),
+            msgspec.json.decode(baseline, type=Comparison | None),
+            intervals=True,
+        )
+        made = msgspec.json.decode(summary, type=RunSummary)
+        put_document(self.place, document, [text for _, text in pairs], run, made)
+        with self._database.writing() as connection:
+            connection.execute("UPDATE runs SET stored = 1 WHERE id = ?", (id,))
 
     def runs(
         self,
@@ -182,11 +250,13 @@ class History:
                     f"the run {tagged[0]} has the tag {name}; "
                     f"`tooleval history tag --delete={name}` takes it away"
                 )
+            with contextlib.suppress(FileExistsError):
+                put_tag(self.place, name, id)
             connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (name, number))
 
     def untag(self, name: str) -> None:
         """Remove a tag from its run."""
-        self.find(f"@{name}")
+        delete_tag(self.place, name, self.find(f"@{name}"))
         with self._database.writing() as connection:
             connection.execute("DELETE FROM tags WHERE name = ?", (name,))
 
@@ -236,6 +306,10 @@ class History:
         runs = cases = 0
         before = self.path.stat().st_size
         for id in ids:
+            with self._database.reading() as connection:
+                summary, stored = self._row(connection, id, "summary, stored")
+            if stored:
+                delete_document(self.place, msgspec.json.decode(summary, type=RunSummary))
             # One transaction each, so that a running test run does not wait for all of them.
             with self._database.writing() as connection:
                 (count,) = connection.execute(

@@ -143,3 +143,17 @@ def stored_cases(connection: sqlite3.Connection, number: int, type: type[_Case])
     blocks = connection.execute("SELECT cases FROM blocks WHERE run = ? ORDER BY id", (number,))
     found = {case.nodeid: case for (data,) in blocks for case in read(zlib.decompress(data))}
     return list(found.values())
+
+
+def stored_texts(connection: sqlite3.Connection, number: int) -> list[bytes]:
+    """The cases of a run as JSON; of one that ran again, the last result."""
+    blocks: dict[int, list[bytes]] = {}
+    found = []
+    rows = connection.execute("SELECT block, place FROM cases WHERE run = ?", (number,))
+    for block, place in rows.fetchall():
+        if block not in blocks:
+            query = "SELECT cases FROM blocks WHERE id = ?"
+            (data,) = connection.execute(query, (block,)).fetchone()
+            blocks[block] = zlib.decompress(data).split(b"\n")
+        found.append(blocks[block][place])
+    return found

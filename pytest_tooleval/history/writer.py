@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 import zlib
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..record.run import Run
+from ..record.run import RunSummary
 from ..verdicts.summary import SCORED
 from ..verdicts.summary import rows_document
 from ..verdicts.words import run_summary
@@ -45,22 +48,23 @@ _PUT_CASES = """
                                   passes, scored, content, suite_cases)
     VALUES
 """
+Block = tuple[bytes, list[CaseRow]]  # as it is stored, and the rows
 _ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class RunWriter:
     """Adds to one run. The run counts as running until `finish`, or until the process ends."""
 
-    def __init__(self, database: Database, run: Run) -> None:
+    def __init__(self, database: Database, run: Run, store: Callable[[str], None]) -> None:
+        """`store` puts the finished run with this id where the runs are."""
         self.id = run.id
         self._database = database
+        self._store = store
         self._rows: dict[str, CaseRow] = {}
-        branch = run.git.branch if run.git else None
         with database.writing() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
                 raise ToolevalError(f"{database.path}: there is a run {run.id} already")
-            values = (run.id, run.started, time.time(), this_host(), branch, to_json(run))
-            self._number = connection.execute(_PUT_RUN, values).lastrowid
+            self._number = put_run(connection, run)
             # Before the transaction ends: a run without its lock looks dead.
             self.running = Running(database.path.parent / "running" / self.id)
 
@@ -72,45 +76,77 @@ class RunWriter:
         """
         latest = {case.row.nodeid: case for case in cases}
         # Compress before the store is locked.
-        blocks = [(_packed(block), block) for block in _in_blocks(latest.values())]
+        blocks = packed_blocks(latest.values())
         if not blocks:
             return
         with self._database.writing() as connection:
-            for data, block in blocks:
-                added = connection.execute(
-                    "INSERT INTO blocks (run, cases) VALUES (?, ?)", (self._number, data)
-                )
-                # One statement a block: at each the tests would wait for the interpreter's lock.
-                connection.execute(
-                    _PUT_CASES + ", ".join([_ROW] * len(block)),
-                    [
-                        value
-                        for place, case in enumerate(block)
-                        for value in (self._number, added.lastrowid, place, *_columns(case.row))
-                    ],
-                )
-            suites = {(self._number, case.row.file, case.row.suite) for case in latest.values()}
-            connection.executemany("INSERT OR IGNORE INTO suites VALUES (?, ?, ?)", suites)
-            connection.execute(
-                "UPDATE runs SET updated = ? WHERE number = ?", (time.time(), self._number)
-            )
+            put_cases(connection, self._number, blocks)
         self._rows.update((nodeid, case.row) for nodeid, case in latest.items())
 
     def finish(self, run: Run, gates: Sequence[Gate] = (), comparison: Comparison | None = None) -> None:
-        """Mark the run as finished, with the verdicts of its gates and of the baseline."""
+        """Mark the run as finished, with the verdicts of its gates and of the baseline, and store it.
+
+        Raises NotStored if it stays on this machine.
+        """
         rows = list(self._rows.values())
         summary = run_summary(rows_document(run, rows, gates, comparison))
-        sums = [(self._number, *key, to_json(each)) for key, each in sums_by_place(rows).items()]
-        documents = map(to_json, (run, summary, gates, comparison))
         with self._database.writing() as connection:
-            values = (time.time(), run.exitstatus, summary.is_good, *documents, self._number)
-            connection.execute(_FINISH_RUN, values)
-            connection.executemany("INSERT INTO sums VALUES (?, ?, ?, ?)", sums)
+            put_finish(connection, self._number, run, summary, rows, gates, comparison)
         self.running.end()
+        self._store(self.id)
+
+
+def put_run(connection: sqlite3.Connection, run: Run) -> int:
+    """Begin a run. Returns its number."""
+    branch = run.git.branch if run.git else None
+    values = (run.id, run.started, time.time(), this_host(), branch, to_json(run))
+    number = connection.execute(_PUT_RUN, values).lastrowid
+    assert number is not None
+    return number
+
+
+def put_cases(connection: sqlite3.Connection, number: int, blocks: Sequence[Block]) -> None:
+    for data, block in blocks:
+        added = connection.execute("INSERT INTO blocks (run, cases) VALUES (?, ?)", (number, data))
+        # One statement a block: at each the tests would wait for the interpreter's lock.
+        connection.execute(
+            _PUT_CASES + ", ".join([_ROW] * len(block)),
+            [
+                value
+                for place, row in enumerate(block)
+                for value in (number, added.lastrowid, place, *_columns(row))
+            ],
+        )
+    suites = {(number, row.file, row.suite) for _, block in blocks for row in block}
+    connection.executemany("INSERT OR IGNORE INTO suites VALUES (?, ?, ?)", suites)
+    connection.execute("UPDATE runs SET updated = ? WHERE number = ?", (time.time(), number))
+
+
+def put_finish(
+    connection: sqlite3.Connection,
+    number: int,
+    run: Run,
+    summary: RunSummary,
+    rows: Sequence[CaseRow],
+    gates: Sequence[Gate],
+    comparison: Comparison | None,
+) -> None:
+    sums = [(number, *key, to_json(each)) for key, each in sums_by_place(rows).items()]
+    documents = map(to_json, (run, summary, gates, comparison))
+    values = (time.time(), run.exitstatus, summary.is_good, *documents, number)
+    connection.execute(_FINISH_RUN, values)
+    connection.executemany("INSERT INTO sums VALUES (?, ?, ?, ?)", sums)
+
+
+def packed_blocks(cases: Iterable[KeptCase]) -> list[Block]:
+    """Cases in groups that are stored together, compressed."""
+    return [
+        (zlib.compress(b"\n".join(case.json for case in block), _LEVEL), [case.row for case in block])
+        for block in _in_blocks(cases)
+    ]
 
 
 def _in_blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
-    """Cases in groups that are stored together."""
     block: list[KeptCase] = []
     size = 0
     for case in cases:
@@ -121,10 +157,6 @@ def _in_blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
         block.append(case)
     if block:
         yield block
-
-
-def _packed(block: Iterable[KeptCase]) -> bytes:
-    return zlib.compress(b"\n".join(case.json for case in block), _LEVEL)
 
 
 def _columns(row: CaseRow) -> tuple[str | float | None, ...]:

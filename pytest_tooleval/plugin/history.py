@@ -15,6 +15,7 @@ from .state import Observer
 from .state import RunState
 
 if TYPE_CHECKING:
+    from ..history import History
     from ..history import RunWriter
     from ..history import Trends
 
@@ -61,8 +62,6 @@ class Keeper(Observer):
 
     def _write(self) -> None:
         """Write all cases that have come so far."""
-        from ..history import History
-
         with self._writing:
             cases = []
             while not self._cases.empty():
@@ -71,9 +70,7 @@ class Keeper(Observer):
                 return
             try:
                 if self._writer is None:
-                    self._writer = History(work_folder(self._state.config.rootpath)).begin(
-                        self._state.about()
-                    )
+                    self._writer = self._history().begin(self._state.about())
                 self._writer.add(cases)
             except (ToolevalError, OSError) as error:
                 self._fail(error)
@@ -87,21 +84,30 @@ class Keeper(Observer):
         state = self._state
         if self._writer is None or state.unsaved:
             return
+        from ..history import NotStored
+
         try:
             self._writer.finish(state.about(), state.verdict.gates, state.verdict.comparison)
             state.is_saved = True
+        except NotStored as error:
+            state.is_saved, state.unsaved = True, str(error)
         except (ToolevalError, OSError) as error:
             self._fail(error)
 
     def trends(self, document: Document) -> Trends | None:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
-        from ..history import History
-
         self._write()
         try:
-            return History(work_folder(self._state.config.rootpath)).trends_for(document)
+            return self._history().trends_for(document)
         except (ToolevalError, OSError):
             return None
+
+    def _history(self) -> History:
+        from ..history import History
+        from ..history import place_of
+
+        folder = work_folder(self._state.config.rootpath)
+        return History(folder, place_of(self._state.settings.history, folder))
 
     def _fail(self, error: Exception) -> None:
         self._state.unsaved = f"the run was not saved in the history: {os_reason(error)}"

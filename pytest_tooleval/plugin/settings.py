@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -73,7 +74,7 @@ class Settings:
     strict: bool
     reports: tuple[Report, ...]
     events: str | None
-    history: bool
+    history: str
     properties: bool
     github: str
     cassette: Path | None
@@ -140,7 +141,7 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     """Settings for a shard: its share of limits, and no history or GitHub, which get the merged run."""
     github = "never" if settings.github == "auto" else settings.github
     part = settings.part(shard.of, shard.number - 1)
-    return dataclasses.replace(part, history=False, github=github)
+    return dataclasses.replace(part, history="", github=github)
 
 
 def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Settings:
@@ -173,7 +174,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
         strict=given["fail_inconclusive"],
         reports=reports,
         events=given["events"],
-        history=given["history"] == "on",
+        history=_history(config, given),
         properties=_properties(config),
         github=given["github"],
         cassette=_cassette(config, given),
@@ -327,11 +328,26 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
     return None, most
 
 
+def _history(config: pytest.Config, given: Given) -> str:
+    """Where the run is kept, as a whole path or a URL that can be used; empty: nowhere."""
+    name: str = given["history"]
+    if "://" in name:
+        from ..history import place_of
+
+        return place_of(name, config.rootpath).name
+    # Names in the ini file are relative to the root folder, as the default is.
+    base = config.invocation_params.dir if "history" in given.typed else config.rootpath
+    return name and os.path.abspath(base / name)
+
+
 def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
     def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
         from ..history import load_side
+        from ..history import place_of
 
-        return load_side(name, config.rootpath / ".tooleval", holding)
+        place = _history(config, given)
+        folder = config.rootpath / ".tooleval"
+        return load_side(name, folder, holding, place_of(place, folder) if place else None)
 
     if hasattr(config, "workerinput"):
         return None  # the controller compares

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
+from ..errors import ConfigError
 from ..text import near
 from ..text import read_number
 from .presets import PRESETS
@@ -127,6 +128,24 @@ def _shard(text: str) -> ShardNumber:
     return ShardNumber(int(found[1]), int(found[2]))
 
 
+def _place(text: str) -> str:
+    """Where the runs are; empty: nowhere."""
+    text = text.strip()
+    if text == "off":
+        return ""
+    if text in ("", "on", "true", "false", "yes", "no"):
+        raise ValueError("expected a folder, a URL such as s3://bucket/runs, or off")
+    scheme, colon, rest = text.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    # In the URLs of Azure, a container is before the @.
+    if colon and (":" in user or "?" in rest or (at and scheme == "s3")):
+        raise ConfigError(
+            f"--tooleval-history={scheme}://...: the URL has credentials, which would be in every "
+            "record; set them in the environment as the provider's own tools read them"
+        )
+    return text
+
+
 def _trials(text: str) -> tuple[int | None, int | None]:
     """The number of trials, and the most of `auto`; one of them is None."""
     from ..suite.model import MAX_TRIALS
@@ -228,9 +247,10 @@ JUDGING = (
 )
 HISTORY = Option(
     "history",
-    "save the run in .tooleval/history.db (default: on)",
-    choices=("on", "off"),
-    default="on",
+    "keep the run in a folder, or in a bucket such as s3://bucket/runs; off: nowhere",
+    "FOLDER|URL",
+    read=_place,
+    default=".tooleval",
     ini=True,
 )
 OUTPUTS = (

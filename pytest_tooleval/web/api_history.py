@@ -32,8 +32,8 @@ def _history(request: Request, field: str = "id", status: int = 404) -> Iterator
 
     Messages do not contain the path of the folder.
     """
-    root = request.app.state.folder.root
-    history = History(root / ".tooleval")
+    root, place = request.app.state.folder.root, request.app.state.place
+    history = History(root / ".tooleval", place)
     try:
         history.runs(1)
     except ToolevalError as error:
@@ -48,7 +48,8 @@ def _history(request: Request, field: str = "id", status: int = 404) -> Iterator
 def list_history(request: Request) -> Response:
     names = ("model", "suite", "branch")
     filters = {name: request.query_params[name] for name in names if name in request.query_params}
-    with _history(request) as history:
+    with _history(request, status=500) as history:
+        history.refresh()
         return json_response(history.runs(_limit(request), **filters))
 
 

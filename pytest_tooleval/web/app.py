@@ -22,6 +22,7 @@ from . import api_import
 from . import api_runs
 from . import api_suites
 from . import pages
+from .project import history_place
 from .responses import ApiError
 from .responses import Limit
 from .responses import error_response
@@ -36,7 +37,10 @@ _logger = logging.getLogger("pytest_tooleval.web")
 
 
 def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) -> Starlette:
-    """The application for the project in `root`. Close `app.state.runs` at the end."""
+    """The application for the project in `root`. Close `app.state.runs` at the end.
+
+    Raises ConfigError for a history that the ini file names and that cannot be used.
+    """
     app = Starlette(
         routes=[
             *api_suites.ROUTES,
@@ -51,6 +55,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.router.redirect_slashes = False
     app.state.access = access
     app.state.folder = SuiteFolder(root)
+    app.state.place = history_place(root)
     app.state.documents = {}
     app.state.imports = Limit(MAX_IMPORTS, "imports")
     app.state.runs = Runs(app.state.folder.root, allowed_tools)

@@ -10,6 +10,11 @@ from typing import Any
 from iniconfig import IniConfig
 from iniconfig import ParseError
 
+from ..errors import ConfigError
+from ..history import Place
+from ..history import place_of
+from ..verdicts.options import HISTORY
+
 # The files by which pytest finds its root, and what they must contain.
 _INI_FILES = {
     "pytest.toml": "",
@@ -37,13 +42,34 @@ def pytest_root(folder: Path) -> Path:
 
 def ini_models(root: Path) -> list[str]:
     """The models of the ini file, which a run without --tooleval-model asks."""
-    file = next((root / name for name, mark in _INI_FILES.items() if _holds(root / name, mark)), None)
+    value = ini_value(root, "tooleval_model")
     try:
-        value = "" if file is None else _ini_value(file, "tooleval_model")
         entries = shlex.split(value) if isinstance(value, str) else map(str, value)
-    except (OSError, ValueError, ParseError):  # pytest reports it
+    except ValueError:  # pytest reports it
         return []
     return [name.strip() for entry in entries for name in entry.split(",") if name.strip()]
+
+
+def ini_value(root: Path, key: str) -> Any:
+    """A value of the ini file in this root folder; an empty text without one."""
+    file = next((root / name for name, mark in _INI_FILES.items() if _holds(root / name, mark)), None)
+    try:
+        return "" if file is None else _ini_value(file, key)
+    except (OSError, ValueError, ParseError):  # pytest reports it
+        return ""
+
+
+def history_place(root: Path, typed: str | None = None) -> Place:
+    """Where the runs of a project are: as typed, else by the ini file, else in its `.tooleval`.
+
+    Raises ConfigError.
+    """
+    name = typed if typed is not None else str(ini_value(root, "tooleval_history") or ".tooleval")
+    try:
+        name = HISTORY.value(name) or ".tooleval"
+    except ValueError as error:
+        raise ConfigError(f"--tooleval-history={name}: {error}") from None
+    return place_of(name, Path() if typed is not None else root)
 
 
 def _ini_value(file: Path, key: str) -> Any:

@@ -208,7 +208,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
 
 def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None:
     project.suite(*[right(f"c{i}") for i in range(9)], wrong("w"))
-    ini = "[pytest]\ntooleval_preset = pr\ntooleval_fail_under = 0.95\ntooleval_history = false\n"
+    ini = "[pytest]\ntooleval_preset = pr\ntooleval_fail_under = 0.95\ntooleval_history = off\n"
     project.write("pytest.ini", ini)
     whole = project.run("--tooleval-history=off", *FILES)
     run_shards(project, 2)

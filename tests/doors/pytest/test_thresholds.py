@@ -85,7 +85,11 @@ def test_limits(project: Project) -> None:
         ("--tooleval-threshold=high", "--tooleval-threshold=high: expected*from 0 to 1*"),
         ("--tooleval-concurrency=0", "--tooleval-concurrency=0: expected a whole number*"),
         ("-otooleval_fail_under=x", "tooleval_fail_under: x: expected *"),
-        ("-otooleval_history=maybe", "tooleval_history: invalid truth value *maybe*"),
+        ("-otooleval_history=false", "tooleval_history: false: expected a folder, a URL *or off"),
+        (
+            "--tooleval-history=s3://me:hunter2@b",
+            "*--tooleval-history=s3://...: the URL has credentials*",
+        ),
         (
             "--tooleval-threshold=overal=0.8",
             "--tooleval-threshold=overal=0.8: unknown metric overal, did *",

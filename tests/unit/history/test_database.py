@@ -38,7 +38,7 @@ def pragma(history: History, name: str) -> object:
 
 def test_the_store_has_a_version_and_is_in_wal_mode(history: History, keep: Keep) -> None:
     keep(1)
-    assert pragma(history, "user_version") == schema.VERSION == 11
+    assert pragma(history, "user_version") == schema.VERSION == 12
     assert pragma(history, "journal_mode") == "wal"
     assert pragma(history, "integrity_check") == "ok"
 
@@ -51,7 +51,7 @@ def test_after_each_transaction_the_file_is_whole(history: History, keep: Keep) 
     ]
 
 
-@pytest.mark.parametrize("version", [2, 10, 12])
+@pytest.mark.parametrize("version", [2, 11, 13])
 def test_a_store_of_another_version_is_refused_and_left_alone(
     history: History, keep: Keep, version: int
 ) -> None:

@@ -84,14 +84,14 @@ def test_a_shard_has_its_part_of_the_limits_and_leaves_verdicts_to_the_merge(roo
     (root / "tooleval.toml").write_text(f'[models.a]\ncallable = "a:b"\n{limits}')
     line = "model=a --shard=3/3 --report=a.json --judge=a"
     ini = {"preset": "nightly", "fail_under": ["1"], "fail_inconclusive": True, "trials": "auto"}
-    found = settings(root, line, **ini, history=False)
+    found = settings(root, line, **ini, history="off")
     assert found.concurrency == 10
     for model in (*found.models, found.judge):
         assert model is not None
         assert (model.requests_per_minute, model.tokens_per_minute) == (3, 333)
         assert model.max_concurrency == 1  # one at least
     assert (found.history, found.github, bool(found.gates), found.baseline) == (
-        False,
+        "",
         "never",
         False,
         None,
@@ -216,7 +216,9 @@ MISTAKES = {
     "tool-choice=nome": "expected required, auto, none, did you mean none",
     "cassette=t --record=sometimes": "--tooleval-record=sometimes: expected none, new, all",
     "max-cost=0": "--tooleval-max-cost=0: expected US dollars above 0",
-    "history=of": "--tooleval-history=of: expected on, off, did you mean off",
+    "history=on": "--tooleval-history=on: expected a folder, a URL such as s3://bucket/runs, or off",
+    "history=gs://b/runs?token=x": "--tooleval-history=gs://...: the URL has credentials",
+    "history=nope://b": "nope://b: cannot be used: ValueError: Protocol not known: nope",
     "judge= ": "--tooleval-judge= : expected a model, got nothing",
     "preset=hard": "--tooleval-preset=hard: expected strict, pr, nightly",
     "pass=most": f"--tooleval-pass=most: {_PASS}",

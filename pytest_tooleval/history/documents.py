@@ -1,0 +1,201 @@
+"""The documents of runs in a place, and the index made of them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+from urllib.parse import quote
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import structs
+
+from ..errors import ToolevalError
+from ..record.document import VERSION
+from ..record.document import RowsDocument
+from ..record.encoding import to_json
+from ..record.results import CaseRow
+from ..record.results import KeptCase
+from ..record.run import Run
+from ..record.run import RunSummary
+from ..text import printable
+from .database import Database
+from .heads import Head
+from .heads import HeadName
+from .heads import name_of
+from .heads import read_name
+from .heads import trust_of
+from .places import Place
+from .writer import packed_blocks
+from .writer import put_cases
+from .writer import put_finish
+from .writer import put_run
+
+_THREADS = 8
+_AT_ONCE = 32
+
+
+class Texts(RowsDocument, frozen=True, kw_only=True, gc=False):
+    """A document whose cases are JSON."""
+
+    cases: tuple[msgspec.Raw, ...]  # type: ignore[assignment]
+
+    def kept(self) -> list[KeptCase]:
+        row = msgspec.json.Decoder(CaseRow).decode
+        return [KeptCase(row(case), bytes(case)) for case in self.cases]
+
+
+class _Fetched(NamedTuple):
+    head: Head
+    document: Texts
+
+
+def put_document(
+    place: Place, document: RowsDocument, cases: Sequence[bytes], run: Run, summary: RunSummary
+) -> None:
+    """Write the document of a run, then its head, without which nobody reads the document.
+
+    Raises ToolevalError.
+    """
+    name, fields = name_of(run), document.__struct_fields__
+    whole = {field: getattr(document, field) for field in fields} | {
+        "cases": [msgspec.Raw(case) for case in cases]
+    }
+    data = gzip.compress(to_json(whole), compresslevel=1, mtime=0)
+    head = Head(
+        trust=trust_of(run),
+        summary=summary,
+        bytes=len(data),
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+    for file, content in ((name.document, data), (name.head, to_json(head))):
+        try:
+            place.put(file, content)
+        except FileExistsError:
+            # Ids are random: an earlier upload of this run, which may have been cut short.
+            place.delete(file)
+            place.put(file, content)
+
+
+def delete_document(place: Place, summary: RunSummary) -> None:
+    """Delete a run: its head first, so that no head is without its document."""
+    name = name_of(summary)
+    for file in (name.head, name.document):
+        place.delete(file)
+
+
+def read_head(place: Place, name: HeadName) -> Head:
+    """Raises ToolevalError for what is no head, or that of a newer version."""
+    try:
+        return msgspec.json.decode(place.read(name.head), type=Head)
+    except msgspec.DecodeError as error:
+        raise ToolevalError(f"{place.name}: {name.head}: not a head: {printable(str(error))}") from None
+
+
+def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
+    """The document of a run. Raises ToolevalError for one that is missing or torn."""
+    data = place.read(name.document)
+    where = f"{place.name}: {name.document}"
+    if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
+        raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
+    try:
+        text = gzip.decompress(data)
+        return msgspec.json.decode(text, type=Texts)
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
+        why = f"not a results document of version {VERSION}: {printable(str(error))}"
+        raise ToolevalError(f"{where}: {why}") from None
+
+
+def refresh(database: Database, place: Place) -> list[str]:
+    """Bring the index up to date with the place: new runs, deleted runs, tags.
+
+    Returns a line for each run that cannot be read. Raises ToolevalError if the place cannot be.
+    """
+    names = {found.id: found for each in place.names("heads") if (found := read_name(each))}
+    with database.reading() as connection:
+        known = {id: bool(stored) for id, stored in connection.execute("SELECT id, stored FROM runs")}
+    new = sorted(names.keys() - known.keys())
+    problems = []
+    for start in range(0, len(new), _AT_ONCE):
+        for run in _fetched(place, [names[id] for id in new[start : start + _AT_ONCE]]):
+            if isinstance(run, str):
+                problems.append(run)
+            else:
+                _index(database, run)
+    gone = [(id,) for id, stored in known.items() if stored and id not in names]
+    if gone:
+        with database.writing() as connection:
+            connection.executemany(
+                "DELETE FROM tags WHERE run = (SELECT number FROM runs WHERE id = ?)", gone
+            )
+            connection.executemany("DELETE FROM runs WHERE id = ?", gone)
+    _refresh_tags(database, place)
+    for name in place.names("runs"):
+        id = name.rpartition("/")[2].partition(".")[0]
+        if id not in names:
+            problems.append(f"{place.name}: {name}: no head; its upload was cut short, or is not over")
+    return problems
+
+
+def _fetched(place: Place, names: Iterable[HeadName]) -> Iterable[_Fetched | str]:
+    def fetch(name: HeadName) -> _Fetched | str:
+        try:
+            head = read_head(place, name)
+            return _Fetched(head, read_texts(place, name, head))
+        except ToolevalError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        yield from threads.map(fetch, names)
+
+
+def _index(database: Database, found: _Fetched) -> None:
+    document = found.document
+    run = Run(**{name: getattr(document.run, name) for name in Run.__struct_fields__})
+    cases = document.kept()
+    blocks = packed_blocks(cases)
+    with database.writing() as connection:
+        if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
+            return  # another process was quicker
+        number = put_run(connection, run)
+        put_cases(connection, number, blocks)
+        summary = structs.replace(found.head.summary, tags=())
+        rows = [case.row for case in cases]
+        put_finish(connection, number, run, summary, rows, document.gates, document.baseline)
+        connection.execute("UPDATE runs SET stored = 1 WHERE number = ?", (number,))
+
+
+def put_tag(place: Place, name: str, id: str) -> None:
+    place.put(_tag_file(name, id), b"")
+
+
+def delete_tag(place: Place, name: str, id: str) -> None:
+    place.delete(_tag_file(name, id))
+
+
+def _tag_file(name: str, id: str) -> str:
+    return f"tags/{quote(name, safe='')}@{id}"
+
+
+def _refresh_tags(database: Database, place: Place) -> None:
+    """As in the place; a tag of a run that is only here stays."""
+    tags = {}
+    for file in place.names("tags"):
+        name, _, id = file.removeprefix("tags/").rpartition("@")
+        tags[unquote(name)] = id
+    query = "SELECT name, id FROM tags JOIN runs ON tags.run = number WHERE stored"
+    with database.reading() as connection:
+        known = dict(connection.execute(query))
+        runs = dict(connection.execute("SELECT id, number FROM runs"))
+    there = {name: id for name, id in tags.items() if id in runs}
+    if known == there:
+        return
+    with database.writing() as connection:
+        connection.execute("DELETE FROM tags WHERE run IN (SELECT number FROM runs WHERE stored)")
+        rows = [(name, runs[id]) for name, id in there.items()]
+        connection.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", rows)

@@ -1,0 +1,151 @@
+"""Where the documents of runs are: a folder, or a bucket that fsspec reaches.
+
+A file is written once, under its own name, and never renamed or changed. So several machines can write
+at once, and what was read need not be read again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from typing import Protocol
+
+from ..errors import ConfigError
+from ..errors import ToolevalError
+from ..errors import error_text
+from ..errors import os_reason
+from ..secrets import scrub
+from ..secrets import secret_values
+from ..text import printable
+
+
+class Place(Protocol):
+    """Files by names such as `runs/20261122-101530-3fa9c1.json.gz`."""
+
+    name: str
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, never cached. Raises ToolevalError."""
+
+    def read(self, name: str) -> bytes:
+        """Raises ToolevalError."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a new file. Raises FileExistsError, and ToolevalError."""
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there. Raises ToolevalError."""
+
+
+class Folder:
+    """A folder of this machine, or of a network share."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(f"{folder}/{name}" for name in os.listdir(self._path / folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise self._failed("read", error) from error
+
+    def read(self, name: str) -> bytes:
+        try:
+            return (self._path / name).read_bytes()
+        except OSError as error:
+            raise self._failed(f"read ({name})", error) from error
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self._path / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(data)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise self._failed("written", error) from error
+
+    def delete(self, name: str) -> None:
+        try:
+            (self._path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failed("written", error) from error
+
+    def _failed(self, what: str, error: OSError) -> ToolevalError:
+        return ToolevalError(f"{self.name}: cannot be {what}: {os_reason(error)}")
+
+
+class Bucket:
+    """A place with a URL, such as `s3://bucket/folder`."""
+
+    def __init__(self, url: str) -> None:
+        """Raises ConfigError when the packages for it are missing."""
+        self.name = url
+        try:
+            import fsspec
+        except ImportError:
+            raise ConfigError(f"{url}: needs an extra: pip install 'pytest-tooleval[shared]'") from None
+        # Listings of this process must show what others wrote.
+        options = {"use_listings_cache": False, "skip_instance_cache": True}
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(url, **options)
+        except ImportError as error:
+            raise ConfigError(f"{url}: {printable(str(error))}") from None
+        except Exception as error:  # whatever the library of this protocol raises
+            raise ConfigError(str(self._failed("used", error))) from None
+        # In a bucket, it would ask for the right to make buckets.
+        self._has_folders = bool({"file", "memory"} & set(_protocols(self._files.protocol)))
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            self._files.invalidate_cache()
+            found = self._files.ls(f"{self._root}/{folder}", detail=False)
+        except FileNotFoundError:
+            return []
+        except Exception as error:
+            raise self._failed("read", error) from error
+        names = (path.rstrip("/").rpartition("/")[2] for path in found)
+        return sorted(f"{folder}/{name}" for name in names if name)
+
+    def read(self, name: str) -> bytes:
+        try:
+            data: bytes = self._files.cat_file(f"{self._root}/{name}")
+        except Exception as error:
+            raise self._failed(f"read ({name})", error) from error
+        return data
+
+    def put(self, name: str, data: bytes) -> None:
+        try:
+            if self._has_folders:
+                self._files.makedirs(f"{self._root}/{name.rpartition('/')[0]}", exist_ok=True)
+            self._files.pipe_file(f"{self._root}/{name}", data, mode="create")
+        except FileExistsError:
+            raise
+        except Exception as error:
+            raise self._failed("written", error) from error
+
+    def delete(self, name: str) -> None:
+        try:
+            self._files.rm_file(f"{self._root}/{name}")
+        except FileNotFoundError:
+            return
+        except Exception as error:
+            raise self._failed("written", error) from error
+
+    def _failed(self, what: str, error: Any) -> ToolevalError:
+        reason = printable(scrub(error_text(error), secret_values()))
+        return ToolevalError(f"{self.name}: cannot be {what}: {reason}")
+
+
+def _protocols(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
+
+
+def place_of(text: str, base: Path) -> Place:
+    """The place that --tooleval-history names; a folder is relative to `base`."""
+    return Bucket(text) if "://" in text else Folder(Path(os.path.abspath(base / text)))
