@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
+from typing import TypeVar
 from urllib.parse import quote
 from urllib.parse import unquote
 
@@ -36,6 +37,7 @@ from .writer import put_cases
 from .writer import put_finish
 from .writer import put_run
 
+_Case = TypeVar("_Case", bound=CaseRow)
 _THREADS = 8
 _AT_ONCE = 32
 
@@ -109,6 +111,11 @@ def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         why = f"not a results document of version {VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None
+
+
+def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
+    decode = msgspec.json.Decoder(type).decode
+    return [decode(case) for case in document.cases]
 
 
 def refresh(database: Database, place: Place) -> list[str]:

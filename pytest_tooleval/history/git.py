@@ -1,4 +1,4 @@
-"""The state of the working copy of a run."""
+"""What git says of the working copy of a run."""
 
 from __future__ import annotations
 

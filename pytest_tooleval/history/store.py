@@ -32,11 +32,13 @@ from ..record.results import CaseRow
 from ..record.run import Run
 from ..record.run import RunSummary
 from ..text import printable
+from ..verdicts.sides import BASE_WORD
 from ..verdicts.sides import Side
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
+from .base import find_base
 from .database import Database
 from .documents import delete_document
 from .documents import delete_tag
@@ -84,6 +86,8 @@ def load_side(
 ) -> Side:
     """To compare: the result document in the file `name` if it exists, else the run with this name.
 
+    `auto` and `auto:BRANCH` are the runs of the commit that this one is based on.
+
     `folder` is the `.tooleval` of the project, `place` has its runs, `holding` as for `History.find`.
     Raises ToolevalError for another kind of file and for an unknown run.
     """
@@ -95,6 +99,8 @@ def load_side(
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder, place)
+    if base := BASE_WORD.fullmatch(name):
+        return find_base(folder.absolute().parent, history.place, base["branch"])
     history.refresh()
     return history.side(name, history.find(name, holding))
 

@@ -39,6 +39,7 @@ from .baseline_text import nothing_text
 from .baseline_text import otherwise_text
 from .baseline_text import rescored_text
 from .baseline_text import served_text
+from .baseline_text import setting_text
 from .baseline_text import verdict_text
 from .case import Standard
 from .case import judge_again
@@ -341,6 +342,12 @@ def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
     before, now = ({pair for t in side for pair in t.fallbacks.items()} for side in (old, new))
     if before != now:
         yield otherwise_text(model.new, before, now, names)
+    chosen = {c.old.tool_choice for c in model.cases}, {c.new.tool_choice for c in model.cases}
+    if chosen[0] != chosen[1]:
+        yield setting_text(model.new, "tool_choice", *chosen, names)
+    heat, heats = ({t.temperature for t in side if t.error is None} for side in (old, new))
+    if heat != heats:
+        yield setting_text(model.new, "temperature", heat, heats, names)
     served, serves = ({t.served_model for t in side if t.served_model} for side in (old, new))
     if served and serves and served != serves:
         yield served_text(model.new, served, serves, names)

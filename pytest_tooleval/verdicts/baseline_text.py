@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
+from typing import Any
 
 from ..engine.fallbacks import fallback_text
 from ..record.comparison import ComparedCases
@@ -67,6 +68,16 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
         if only
     ]
     return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}"
+
+
+def setting_text(model: str, what: str, old: Set[Any], new: Set[Any], names: tuple[str, str]) -> str:
+    """A setting of the requests that differs between the runs."""
+    parts = [
+        f"{', '.join(sorted('the default' if value is None else str(value) for value in values))} "
+        f"in {shown(name)}"
+        for name, values in zip(names, (old, new), strict=True)
+    ]
+    return f"{shown(model)} was not asked with the same {what}: {', '.join(parts)}"
 
 
 def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:

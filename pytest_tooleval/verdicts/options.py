@@ -225,8 +225,8 @@ JUDGING = (
     Option("fail-inconclusive", "fail on inconclusive verdicts", ini=True),
     Option(
         "baseline",
-        "fail on a significant drop from an earlier run: a JSON report, good, @TAG, ...",
-        "FILE|RUN",
+        "fail on a significant drop from an earlier run: a JSON report, good, @TAG, or auto, by git",
+        "FILE|RUN|auto[:BRANCH]",
         read=filled("a file or the name of a run"),
     ),
     Option(

@@ -156,12 +156,14 @@ def compare_run(
     """The comparison with the baseline, None without one.
 
     Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset's run
-    does not exist yet. `good` and `latest` name no certain run, with which something must be comparable.
+    does not exist yet. `good`, `latest` and `auto` name no certain run, with which something must be
+    comparable.
     """
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
     from .paired import ALPHA
+    from .sides import BASE_WORD
     from .sides import RUN_WORD
     from .sides import Side
 
@@ -186,7 +188,7 @@ def compare_run(
         alpha=_of_each_look(ALPHA, looks),
         max_drop=baseline.max_drop,
         strict=strict,
-        named=word is None,
+        named=word is None and BASE_WORD.fullmatch(baseline.name) is None,
     )
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Names of runs that mean another run each time.
 RUN_WORD = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
+# The baseline that git finds.
+BASE_WORD = re.compile(r"auto(?::(?P<branch>.+))?")
 # The suite that is now in a file, which is relative to the root folder. Raises ToolevalError.
 FindSuite = Callable[[str], "Suite"]
 

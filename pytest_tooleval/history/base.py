@@ -1,0 +1,134 @@
+"""The baseline of the commit that is tested, found by git: `auto`, `auto:BRANCH`.
+
+Needs only the names of the heads, and the documents of the runs that it takes: no index.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from datetime import timezone
+from pathlib import Path
+
+from ..errors import ToolevalError
+from ..record.results import CaseResult
+from ..record.results import CaseRow
+from ..text import counted
+from ..text import printable
+from ..verdicts.pooling import pool
+from ..verdicts.sides import Side
+from ..verdicts.sides import suites_in
+from .documents import Texts
+from .documents import cases_of
+from .documents import read_head
+from .documents import read_texts
+from .git import git_output
+from .git import git_state
+from .heads import HeadName
+from .heads import read_name
+from .places import Place
+
+_LOOKED_AT = 1000
+_MERGED_BY_GITHUB = re.compile(r"refs/pull/\d+/merge")
+_MERGED_BY_GITLAB = ("merged_result", "merge_train")
+
+
+def find_base(root: Path, place: Place, branch: str | None) -> Side:
+    """All whole runs of the base, passed or not, as one: taking only good ones would select lucky ones.
+
+    Raises ToolevalError if git or the place has none.
+    """
+    commits = base_commits(root, branch)
+    names: dict[str, list[HeadName]] = {}
+    for file in place.names("heads"):
+        if name := read_name(file):
+            names.setdefault(name.commit, []).append(name)
+    untrusted = 0
+    for distance, commit in enumerate(commits):
+        heads = [(name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True)]
+        whole = [(name, head) for name, head in heads if head.trust == "whole"]
+        untrusted += len(heads) - len(whole)
+        if whole:
+            texts = [read_texts(place, name, head) for name, head in whole]
+            return _side(root, texts, commit, distance)
+    no = f"; {counted(untrusted, 'run')} there, partial or of a fork" if untrusted else ""
+    raise ToolevalError(
+        f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
+        f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
+    )
+
+
+def _side(root: Path, texts: Sequence[Texts], commit: str, distance: int) -> Side:
+    newest = texts[0].run
+    alike = [each for each in texts if each.run.scoring_version == newest.scoring_version]
+    runs = [each.run.id for each in alike]
+    before = f"{counted(distance, 'commit')} before the base, " if distance else ""
+    name = f"{commit[:10]} ({before}{counted(len(runs), 'run')}, {_age(newest.started)})"
+
+    def whole() -> Sequence[CaseResult]:
+        return pool([cases_of(each, CaseResult) for each in alike])
+
+    return Side(name, newest, pool([cases_of(each, CaseRow) for each in alike]), whole, suites_in(root))
+
+
+def _age(started: str) -> str:
+    hours = (datetime.now(timezone.utc) - datetime.fromisoformat(started)).total_seconds() / 3600
+    return (
+        f"{counted(int(hours), 'hour')} old" if hours < 48 else f"{counted(int(hours / 24), 'day')} old"
+    )
+
+
+def base_commits(root: Path, branch: str | None) -> list[str]:
+    """The commits that the commit here can be compared with, nearest first.
+
+    They begin with the first parent of a merge that a CI service tests, else with the merge base, and
+    go on along the base branch. On the base branch itself, changed files are compared with its last
+    commit, and a commit with the one before it. Raises ToolevalError.
+    """
+    state = git_state(root)
+    if state is None:
+        raise ToolevalError(f"{root}: not in a git repository with a commit; name a run or a file")
+    base = _base_branch(root, branch)
+    # In a shallow clone, only the commit itself says what its parents are.
+    about = (git_output(root, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
+    parents = re.findall(r"^parent (\w+)$", about, re.MULTILINE)
+    start = parents[0] if len(parents) == 2 and _is_tested(root, parents[0], base) else None
+    if start is None:
+        if base is None:
+            name = printable(branch) if branch else "base branch"
+            raise ToolevalError(f"git has no {name}; fetch it, or name it: auto:BRANCH")
+        start = git_output(root, "merge-base", "HEAD", base)
+        if start == state.commit and not state.dirty:
+            start = parents[0] if parents else None
+    if not start:
+        raise ToolevalError(
+            f"git finds no commit before {state.commit[:10]} on {base}{_if_shallow(root)}"
+        )
+    line = git_output(root, "rev-list", "--first-parent", f"--max-count={_LOOKED_AT}", start)
+    return (line or start).split()
+
+
+def _is_tested(root: Path, first: str, base: str | None) -> bool:
+    """Whether a merge with this first parent is that of a pull request into the base branch."""
+    if _MERGED_BY_GITHUB.fullmatch(os.environ.get("GITHUB_REF", "")):
+        return True
+    if os.environ.get("CI_MERGE_REQUEST_EVENT_TYPE") in _MERGED_BY_GITLAB:
+        return True
+    return base is not None and git_output(root, "merge-base", "--is-ancestor", first, base) is not None
+
+
+def _base_branch(root: Path, branch: str | None) -> str | None:
+    """The ref of the branch: as named, as the CI service says, else the one that clones check out."""
+    for variable in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
+        branch = branch or os.environ.get(variable)
+    names = [f"origin/{branch}", branch] if branch else ["origin/HEAD", "origin/main", "main", "master"]
+    refs = (name for name in names if git_output(root, "rev-parse", "--verify", "--quiet", name))
+    return next(refs, None)
+
+
+def _if_shallow(root: Path) -> str:
+    if git_output(root, "rev-parse", "--is-shallow-repository") != "true":
+        return ""
+    return "; the clone is shallow: fetch all commits (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"

@@ -1,0 +1,155 @@
+"""The baseline that git finds, without an index."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from pytest_tooleval.errors import ToolevalError
+from pytest_tooleval.history import History
+from pytest_tooleval.history import load_side
+from pytest_tooleval.history import place_of
+from pytest_tooleval.history.base import base_commits
+from pytest_tooleval.record.run import Git
+
+from .runs import case_of
+from .runs import kept
+from .runs import run_of
+
+
+@pytest.fixture(autouse=True)
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "GITHUB_", "CI_")):
+            monkeypatch.delenv(name)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(folder: Path) -> str:
+    git(folder, "commit", "--allow-empty", "-m", uuid4().hex)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """main with three commits; `feature` with one, from the second of main."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-b", "main")
+    for _ in range(2):
+        commit(folder)
+    git(folder, "checkout", "-b", "feature")
+    commit(folder)
+    git(folder, "checkout", "main")
+    commit(folder)
+    return folder
+
+
+def names(folder: Path) -> dict[str, str]:
+    """Hashes to `m1`, `m2`, `m3`, and `f1`."""
+    main = git(folder, "rev-list", "--first-parent", "--reverse", "main").split()
+    return {hash: f"m{number}" for number, hash in enumerate(main, 1)}
+
+
+@pytest.mark.parametrize(
+    ("steps", "environment", "branch", "expected"),
+    [
+        (["checkout feature"], {}, None, "m2 m1"),
+        (["checkout main"], {}, None, "m2 m1"),
+        (["checkout main", "reset --hard HEAD~1"], {}, "feature", "m1"),
+        # The merge of a pull request, as CI services make and test it.
+        (["checkout --detach main", "merge --no-ff feature -m m"], {}, None, "m3 m2 m1"),
+        # main merged into the branch, whose first parent is the branch.
+        (["checkout feature", "merge --no-ff main -m m"], {}, None, "m3 m2 m1"),
+        (["checkout --detach main"], {"GITHUB_BASE_REF": "main"}, None, "m2 m1"),
+    ],
+)
+def test_the_commits_to_compare_with(
+    repository: Path,
+    steps: list[str],
+    environment: dict[str, str],
+    branch: str | None,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = names(repository)
+    for step in steps:
+        git(repository, *step.split())
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found = base_commits(repository, branch)
+    assert [known[each] for each in found] == expected.split()
+
+
+def test_changed_files_on_the_base_branch_are_compared_with_its_last_commit(repository: Path) -> None:
+    (repository / "file").write_text("one")
+    git(repository, "add", "file")
+    git(repository, "commit", "-m", "file")
+    (repository / "file").write_text("two")
+    assert base_commits(repository, None)[0] == git(repository, "rev-parse", "HEAD")
+
+
+def test_a_shallow_merge_of_a_pull_request(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "checkout", "-b", "merged")
+    git(repository, "merge", "--no-ff", "feature", "-m", "m")
+    git(tmp_path, "clone", "--depth=1", "--branch=merged", repository.as_uri(), "shallow")
+    monkeypatch.setenv("GITHUB_REF", "refs/pull/7/merge")
+    assert base_commits(tmp_path / "shallow", None) == [git(repository, "rev-parse", "main")]
+    monkeypatch.setenv("GITHUB_REF", "refs/heads/merged")
+    with pytest.raises(ToolevalError, match=r"the clone is shallow: fetch all commits|git has no"):
+        base_commits(tmp_path / "shallow", "main")
+
+
+def test_no_repository_and_no_branch(tmp_path: Path, repository: Path) -> None:
+    with pytest.raises(ToolevalError, match="not in a git repository"):
+        base_commits(tmp_path, None)
+    with pytest.raises(ToolevalError, match="git has no nope; fetch it, or name it: auto:BRANCH"):
+        base_commits(repository, "nope")
+
+
+def test_whole_runs_of_the_base_are_pooled(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    main = git(repository, "rev-list", "--first-parent", "main").split()
+    git(repository, "checkout", "feature")
+    history = History(repository / ".tooleval")
+
+    def keep(commit: str, outcome: str = "passed", **fields: Any) -> None:
+        run = run_of(git=Git(commit, "main", False), **fields)
+        writer = history.begin(run)
+        overall = 1.0 if outcome == "passed" else 0.0
+        writer.add(kept(case_of("paris", outcome=outcome, overall=overall)))  # type: ignore[arg-type]
+        writer.finish(run)
+
+    with pytest.raises(ToolevalError, match=r"no whole run of \w{10} or of 1 commit before it; run all"):
+        load_side("auto", history.folder)
+    keep(main[0])  # newer than the merge base
+    keep(main[1], partial=True)
+    keep(main[2])
+    side = load_side("auto", history.folder)
+    assert side.name.startswith(f"{main[2][:10]} (1 commit before the base, 1 run, ")
+    keep(main[1])
+    keep(main[1], "failed", exitstatus=1)
+    with monkeypatch.context() as patch:
+        patch.setenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "2")
+        patch.setenv("CI_MERGE_REQUEST_PROJECT_ID", "1")
+        keep(main[1], "failed")  # a fork's
+    history.path.unlink()
+    side = load_side("auto:main", history.folder, place=place_of(".tooleval", repository))
+    assert side.name.startswith(f"{main[1][:10]} (2 runs, ")
+    assert [(row.case, row.passes, row.scored, len(row.trials)) for row in side.cases] == [
+        ("paris", 1, 2, 2)
+    ]
+    assert side.whole is not None
+    assert [len(case.trials) for case in side.whole()] == [2]
+    assert not history.path.exists()
