@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "import": ("imports:import_", click.ClickException),
     "validate": ("suites:validate", click.ClickException),
     "mutate": ("mutate:mutate", click.ClickException),
+    "tools": ("tools:tools", click.ClickException),
     "schema": ("suites:schema", click.ClickException),
     "models": ("models:models", click.ClickException),
     "cassette": ("cassettes:cassette", click.ClickException),

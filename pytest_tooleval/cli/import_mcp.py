@@ -12,6 +12,7 @@ from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from ..text import shorten
+from .mcp_options import server_options
 from .suite_files import SuitePath
 from .suite_files import existing
 from .suite_files import say
@@ -19,35 +20,13 @@ from .suite_files import write
 
 if TYPE_CHECKING:
     from ..mcp.discover import Discovery
+    from ..mcp.server import McpServer
     from ..mcp.tools import Functions
     from ..suite.source import Document
 
 
 @click.command()
-@click.option("--stdio", metavar="COMMAND", help='Start this server, e.g. "uvx mcp-server-time".')
-@click.option("--http", metavar="URL", help="Ask a server over streamable HTTP.")
-@click.option("--sse", metavar="URL", help="Ask an older server over HTTP with SSE.")
-@click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="NAME=VARIABLE",
-    help="Send a header with the value of an environment variable (repeatable).",
-)
-@click.option(
-    "--env",
-    "env",
-    multiple=True,
-    metavar="VARIABLE",
-    help="Pass an environment variable to the command (repeatable).",
-)
-@click.option(
-    "--timeout",
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for the whole import.",
-)
+@server_options
 @click.option("--name", help="The name of a new suite; default: the server's own.")
 @click.option(
     "--out",
@@ -57,12 +36,7 @@ if TYPE_CHECKING:
 @click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 def mcp(
-    stdio: str | None,
-    http: str | None,
-    sse: str | None,
-    headers: tuple[str, ...],
-    env: tuple[str, ...],
-    timeout: float,
+    server: McpServer | None,
     name: str | None,
     out: Path | None,
     drafts: bool,
@@ -75,19 +49,12 @@ def mcp(
     server cannot be used, or if cases need fixing.
     """
     from ..mcp.discover import discover_tools
-    from ..mcp.server import McpServer
     from ..mcp.suites import functions_of
     from ..mcp.suites import suite_of
     from ..mcp.suites import title_of
 
-    if any("=" not in header for header in headers):
-        raise click.UsageError(
-            "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the value"
-        )
-    if sum(option is not None for option in (stdio, http, sse)) != 1:
+    if server is None:
         raise click.UsageError("give one of --stdio, --http and --sse")
-    pairs = dict(header.partition("=")[::2] for header in headers)
-    server = McpServer.of(stdio, http, sse, pairs, env, timeout)
     # Before asking the server, so that a mistake in --out shows at once.
     previous = existing(out) if out is not None else None
     found = discover_tools(server)

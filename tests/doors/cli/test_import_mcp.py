@@ -290,3 +290,10 @@ def test_the_sdk_is_not_needed_for_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "--stdio COMMAND" in done.stdout
+
+
+def test_the_tools_of_a_server_are_counted() -> None:
+    done = CliRunner().invoke(main, ["tools", *http("good"), "--fail-over=10"])
+    assert done.exit_code == 1
+    assert done.stdout.startswith("good server: 2 tools, ")
+    assert "get_weather" in done.stdout

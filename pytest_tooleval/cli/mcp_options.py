@@ -1,0 +1,76 @@
+"""The options that name an MCP server."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from typing import Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..mcp.server import McpServer
+
+
+def server_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of an MCP server; the command gets a `server`, or None without any."""
+
+    @click.option("--stdio", metavar="COMMAND", help='Start this server, e.g. "uvx mcp-server-time".')
+    @click.option("--http", metavar="URL", help="Ask a server over streamable HTTP.")
+    @click.option("--sse", metavar="URL", help="Ask an older server over HTTP with SSE.")
+    @click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME=VARIABLE",
+        help="Send a header with the value of an environment variable (repeatable).",
+    )
+    @click.option(
+        "--env",
+        "env",
+        multiple=True,
+        metavar="VARIABLE",
+        help="Pass an environment variable to the command (repeatable).",
+    )
+    @click.option(
+        "--timeout",
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time limit for reading the tools.",
+    )
+    @functools.wraps(command)
+    def with_server(
+        stdio: str | None,
+        http: str | None,
+        sse: str | None,
+        headers: tuple[str, ...],
+        env: tuple[str, ...],
+        timeout: float,
+        **others: Any,
+    ) -> None:
+        command(server=_server(stdio, http, sse, headers, env, timeout), **others)
+
+    return with_server
+
+
+def _server(
+    stdio: str | None,
+    http: str | None,
+    sse: str | None,
+    headers: tuple[str, ...],
+    env: tuple[str, ...],
+    timeout: float,
+) -> McpServer | None:
+    from ..mcp.server import McpServer
+
+    if any("=" not in header for header in headers):
+        raise click.UsageError(
+            "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the value"
+        )
+    given = sum(option is not None for option in (stdio, http, sse))
+    if given > 1:
+        raise click.UsageError("give one of --stdio, --http and --sse")
+    pairs = dict(header.partition("=")[::2] for header in headers)
+    return McpServer.of(stdio, http, sse, pairs, env, timeout) if given else None

@@ -1,0 +1,200 @@
+"""`tooleval tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import click
+
+from ..errors import ConfigError
+from ..text import counted
+from ..text import printable
+from .mcp_options import server_options
+from .suites import suite_files
+from .tables import short
+from .tables import table
+
+if TYPE_CHECKING:
+    from ..engine.tool_tokens import ToolTokens
+    from ..mcp.server import McpServer
+    from ..suite.model import Suite
+
+# `--all` shows the rest.
+_MOST_TOOLS = 20
+_MOST_DESCRIPTIONS = 5
+
+
+class _ToolList(NamedTuple):
+    """The largest list of tools that one request contains, and a note if there are others."""
+
+    tools: list[ToolTokens]
+    note: str = ""
+
+    @property
+    def total(self) -> int:
+        return sum(tool.tokens for tool in self.tools)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@server_options
+@click.option("--against", metavar="REVISION", help="Compare with the suites in this git revision.")
+@click.option(
+    "--fail-over",
+    type=click.IntRange(0),
+    metavar="TOKENS",
+    help="Exit with status 1 if a list of tools has more tokens.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show every tool and description.")
+def tools(
+    paths: tuple[Path, ...],
+    server: McpServer | None,
+    against: str | None,
+    fail_over: int | None,
+    everything: bool,
+) -> None:
+    """Estimate the tokens that a list of tools adds to every request.
+
+    PATHS are suite files or folders; or name an MCP server. Needs no model and no key. Providers count
+    tools in different ways, so the numbers are estimates; compare them with each other.
+    """
+    if bool(paths) == (server is not None):
+        raise click.UsageError("give suites, or one of --stdio, --http and --sse")
+    if server is not None and against is not None:
+        raise click.UsageError(
+            "--against compares suite files; save the server's tools with `tooleval import mcp`, and "
+            "commit the suite"
+        )
+    over = 0
+    for title, found, before in _lists(paths, server, against):
+        for line in _lines(title, found, before, against, everything):
+            click.echo(line)
+        if fail_over is not None and found.total > fail_over:
+            over += 1
+            text = f"{title}: {found.total:,} tokens, over the limit of {fail_over:,}"
+            click.secho(text, fg="red")
+    if over:
+        raise SystemExit(1)
+
+
+def _lists(
+    paths: tuple[Path, ...], server: McpServer | None, against: str | None
+) -> Iterator[tuple[str, _ToolList, _ToolList | None]]:
+    """Each list of tools with its title, and the one in the revision."""
+    from ..mcp.suite_tools import SuiteTools
+    from ..suite.load import load_suite
+
+    if server is not None:
+        yield _of_server(server)
+    for file in suite_files(paths):
+        suite = load_suite(file, metrics=None, fetch_tools=SuiteTools(None, ()).fetch)
+        before = None if against is None else _at(against, file)
+        yield printable(str(file)), _of_suite(suite), before
+
+
+def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
+    from ..engine.tool_tokens import counter
+    from ..engine.tool_tokens import tool_tokens
+    from ..mcp.discover import discover_tools
+    from ..mcp.suites import title_of
+    from ..mcp.tools import as_functions
+
+    found = discover_tools(server)
+    functions = as_functions(found.tools)
+    for line in functions.left_out:
+        click.echo(f"left out: {line}", err=True)
+    return title_of(found), _ToolList(tool_tokens(functions.tools, counter())), None
+
+
+def _of_suite(suite: Suite) -> _ToolList:
+    from ..engine.tool_tokens import counter
+    from ..engine.tool_tokens import tool_tokens
+
+    own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
+    lists = [
+        _ToolList(tool_tokens([tool.wire for tool in tools], counter()), note)
+        for note, tools in [
+            ("", suite.tools),
+            *((f", the largest list, of the case {name}", tools) for name, tools in own),
+        ]
+    ]
+    return max(lists, key=lambda each: each.total)
+
+
+def _at(revision: str, file: Path) -> _ToolList:
+    """The tools of a suite in a revision; none if the file is not in it."""
+    from ..history.git import git_output
+    from ..suite.load import parse_document
+
+    folder = file.absolute().parent
+    if git_output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None:
+        raise ConfigError(
+            f"--against: the git repository of {printable(str(file))} has no revision "
+            f"{printable(revision)}; fetch it first, or name another"
+        )
+    text = git_output(folder, "show", f"{revision}:./{file.name}")
+    if text is None:
+        return _ToolList([])
+    name = f"{revision}:{file}"
+    suite, document = parse_document(text, name, metrics=None, folder=folder)
+    if "tools" not in document.data and not any("tools" in case for case in document.data["test_cases"]):
+        raise ConfigError(
+            f"--against: {printable(name)} has no tools of its own to compare with; they come from its "
+            "server or world"
+        )
+    return _of_suite(suite)
+
+
+def _lines(
+    title: str, found: _ToolList, before: _ToolList | None, against: str | None, everything: bool
+) -> Iterator[str]:
+    from ..engine.tool_tokens import TOKENIZER
+    from ..engine.tool_tokens import largest_descriptions
+
+    change = "" if before is None else f", {found.total - before.total:+,} since {against}"
+    yield printable(
+        f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{change}{found.note} "
+        f"(estimate, counted with {TOKENIZER})"
+    )
+    shown = found.tools if everything else found.tools[:_MOST_TOOLS]
+    if rows := list(_rows(shown, found, before)):
+        yield from (f"  {line}" for line in table(rows, ("tool",)))
+    if len(found.tools) > len(shown):
+        yield f"  and {counted(len(found.tools) - len(shown), 'more tool')}; --all shows them"
+    largest = largest_descriptions(found.tools, len(found.tools) if everything else _MOST_DESCRIPTIONS)
+    if largest:
+        yield "  largest descriptions:"
+        rows = [{"tokens": f"{each.tokens:,}", "of": short(each.place, 80)} for each in largest]
+        yield from (f"    {line}" for line in table(rows, ("of",))[1:])
+
+
+def _rows(
+    shown: Sequence[ToolTokens], found: _ToolList, before: _ToolList | None
+) -> Iterator[dict[str, str]]:
+    earlier = {} if before is None else {tool.name: tool.tokens for tool in before.tools}
+    for tool in shown:
+        was = earlier.get(tool.name)
+        change = "" if before is None else "new" if was is None else f"{tool.tokens - was:+,}"
+        yield {
+            "tool": short(tool.name),
+            "tokens": f"{tool.tokens:,}",
+            "share": f"{tool.tokens / found.total:.0%}",
+            "description": f"{tool.description:,}",
+            "schema": f"{tool.schema:,}",
+            "change": change,
+        }
+    kept = {tool.name for tool in found.tools}
+    for name, tokens in earlier.items():
+        if name not in kept:
+            yield {
+                "tool": short(name),
+                "tokens": "0",
+                "share": "",
+                "description": "",
+                "schema": "",
+                "change": f"{-tokens:+,} (removed)",
+            }

@@ -1,0 +1,101 @@
+"""Estimates the tokens of tools, as every request contains them; without a network."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import os
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+from ..explain import field_path
+from ..jsonschemas.subschemas import parts
+
+TOKENIZER = "o200k_base"
+_PIECE = 20_000
+
+CountTokens = Callable[[str], int]
+
+
+class Description(NamedTuple):
+    """A description, and the path of what it describes, such as `search.parameters.properties.query`."""
+
+    place: str
+    tokens: int
+
+
+class ToolTokens(NamedTuple):
+    """`tokens` is the whole tool; `description` and `schema` are parts of it."""
+
+    name: str
+    tokens: int
+    description: int
+    schema: int
+    descriptions: tuple[Description, ...]
+
+
+def tool_tokens(tools: Sequence[Mapping[str, Any]], count: CountTokens) -> list[ToolTokens]:
+    """The tokens of each tool in OpenAI's format, the largest first.
+
+    Counted is the function as compact JSON. Providers show tools to their models in forms of their own.
+    """
+    found = []
+    for tool in tools:
+        function = tool["function"]
+        schema = function.get("parameters")
+        found.append(
+            ToolTokens(
+                function["name"],
+                count(_json(function)),
+                count(function.get("description") or ""),
+                0 if schema is None else count(_json(schema)),
+                tuple(Description(place, count(text)) for place, text in _descriptions(function)),
+            )
+        )
+    return sorted(found, key=lambda tool: -tool.tokens)
+
+
+def largest_descriptions(tools: Sequence[ToolTokens], most: int) -> list[Description]:
+    """The largest descriptions of tools and parameters, at most so many."""
+    every = [description for tool in tools for description in tool.descriptions]
+    return sorted(every, key=lambda description: -description.tokens)[:most]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _descriptions(function: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if function.get("description"):
+        yield function["name"], function["description"]
+    for at, schema in parts(function.get("parameters")):
+        if isinstance(schema, dict) and isinstance(schema.get("description"), str):
+            yield field_path((function["name"], "parameters", *at)), schema["description"]
+
+
+@functools.cache
+def counter() -> CountTokens:
+    """Counts tokens by the vocabulary that litellm brings."""
+    import tiktoken
+
+    litellm = importlib.util.find_spec("litellm")
+    assert litellm is not None
+    assert litellm.origin is not None
+    # tiktoken would download it. Importing litellm sets the same variable, and takes seconds.
+    folder = Path(litellm.origin).with_name("litellm_core_utils") / "tokenizers"
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+    encoding = tiktoken.get_encoding(TOKENIZER)
+
+    def count(text: str) -> int:
+        # A description may contain the text of a special token, such as <|endoftext|>. In pieces, as the
+        # vocabulary's pattern fails on a million spaces.
+        pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+        return sum(len(encoding.encode(piece, disallowed_special=())) for piece in pieces)
+
+    return functools.cache(count)

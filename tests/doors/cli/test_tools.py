@@ -1,0 +1,117 @@
+"""`tooleval tools`: what a list of tools costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import CITY
+from builders import tool
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_tooleval.cli import main
+
+WEATHER = tool("weather", description="The weather in a city, now.")
+SEARCH = tool(
+    "search",
+    {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "word " * 40},
+            "filter": {
+                "anyOf": [{"type": "null"}, {"type": "string", "description": "of <|endoftext|>"}]
+            },
+        },
+    },
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "-q"], check=True)
+
+
+def tools(*arguments: str) -> Result:
+    done = CliRunner().invoke(main, ["tools", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+def suite(tools: list[dict[str, Any]], *cases: dict[str, Any]) -> str:
+    file = Path("s.tooleval.json")
+    file.write_text(json.dumps({"name": "s", "tools": tools, "test_cases": cases}))
+    return str(file)
+
+
+def commit() -> None:
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
+    subprocess.run(["git", "add", "."], check=True)
+    subprocess.run(["git", *author, "commit", "-qm", "m"], check=True)
+
+
+def test_tools_and_descriptions_are_listed_the_largest_first() -> None:
+    lines = tools(suite([WEATHER, SEARCH])).stdout.splitlines()
+    assert lines[0].startswith("s.tooleval.json: 2 tools, ")
+    assert lines[0].endswith(" tokens (estimate, counted with o200k_base)")
+    assert [line.split()[0] for line in lines[1:4]] == ["tool", "search", "weather"]
+    assert [line.split()[-1] for line in lines[5:]] == [
+        "search.parameters.properties.query",
+        "search.parameters.properties.filter.anyOf[1]",
+        "weather",
+    ]
+
+
+def test_of_several_lists_the_largest_is_judged() -> None:
+    own = {"id": "own", "prompt": "Hi", "expected_tool": None, "tools": [WEATHER, SEARCH]}
+    found = tools(suite([WEATHER], own), "--fail-over=50")
+    assert "2 tools" in found.stdout
+    assert "the largest list, of the case own" in found.stdout
+    assert "tokens, over the limit of 50" in found.stdout
+    assert found.exit_code == 1
+
+
+def test_a_suite_is_compared_with_a_revision() -> None:
+    file = suite([WEATHER, tool("old")])
+    commit()
+    found = tools(suite([WEATHER, SEARCH]), "--against=HEAD", "--fail-over=5000")
+    assert found.exit_code == 0
+    changes = {line.split()[0]: line.split()[5:] for line in found.stdout.splitlines()[2:4]}
+    assert changes == {"search": ["new"], "weather": ["+0"]}
+    assert found.stdout.splitlines()[4].split()[0] == "old"
+    assert found.stdout.splitlines()[4].endswith(" (removed)")
+    assert " since HEAD" in found.stdout
+    Path(file).rename("new.tooleval.json")
+    assert tools("new.tooleval.json", "--against=HEAD").stdout.count(" new") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give suites, or one of --stdio, --http and --sse"),
+        (["s.tooleval.json", "--stdio=x"], "give suites, or one of --stdio, --http and --sse"),
+        (["--stdio=x", "--against=HEAD"], "--against compares suite files"),
+        (["--stdio=x", "--http=http://x"], "give one of --stdio, --http and --sse"),
+        (["s.tooleval.json", "--against=nowhere"], "has no revision nowhere"),
+        (["none.tooleval.json"], "none.tooleval.json: there is no such file"),
+    ],
+)
+def test_a_mistake_is_named(arguments: list[str], message: str) -> None:
+    suite([tool("a", CITY)])
+    found = tools(*arguments)
+    assert found.exit_code in (1, 2)
+    assert message in found.output
+
+
+def test_tools_from_a_server_have_no_revision() -> None:
+    file = Path("s.tooleval.json")
+    source = {"mcp": {"stdio": "python none.py"}}
+    file.write_text(json.dumps({"name": "s", "tools_from": source, "test_cases": []}))
+    commit()
+    found = tools(suite([WEATHER]), "--against=HEAD")
+    assert found.exit_code == 1
+    assert "has no tools of its own to compare with" in found.output
