@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 from typing import cast
 
 import click
 
+from ..errors import ConfigError
 from ..text import counted
 from ..text import printable
+from .suite_files import SuitePath
+from .suite_files import existing
+from .suite_files import say
+from .suite_files import write
 
 if TYPE_CHECKING:
+    from ..engine.cassettes.cassette import Cassette
+    from ..engine.trial import Trial
+    from ..mcp.suite_tools import SuiteTools
+    from ..suite.model import ResolvedCase
+    from ..suite.model import Suite
     from ..suite.model import ToolChoice
 
 
@@ -20,87 +36,196 @@ def cassette() -> None:
     """Inspect recorded answers."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a run asked: a suite and its cassette, with the options of the run."""
+
+    cassette_file: Path
+    suite_file: Path
+    models: tuple[str, ...]
+    temperature: float | None
+    tool_choice: str | None
+    trials: int | None
+    judge: str | None
+    user: str | None
+    metrics: tuple[str, ...]
+
+    def load(self) -> tuple[Cassette, SuiteTools, Suite]:
+        """The cassette, which never asks, and the suite with the tools recorded on it."""
+        from ..engine.cassettes.cassette import Cassette
+        from ..mcp.suite_tools import SuiteTools
+        from ..suite.load import load_suite
+
+        file = self.cassette_file
+        if file.is_dir():
+            files = sorted(file.rglob("*.jsonl"))
+            such = f", such as {printable(str(files[0]))}" if files else ""
+            raise click.UsageError(f"{printable(str(file))} is a folder; name a file in it{such}")
+        if not file.is_file():
+            raise click.UsageError(f"there is no cassette {printable(str(file))}")
+        recorded = Cassette(file, "none")
+        tools = SuiteTools(recorded, ())
+        suite = load_suite(self.suite_file, metrics=self.metrics, fetch_tools=tools.fetch)
+        return recorded, tools, suite
+
+    def trials_of(
+        self, cases: Sequence[ResolvedCase], recorded: Cassette, tools: SuiteTools
+    ) -> Iterator[tuple[str, Trial]]:
+        """Each trial of these cases, with its name."""
+        from ..engine.models.tables import read_tables
+        from ..engine.models.tables import resolve_models
+        from ..engine.trial import Trial
+        from ..engine.users import user_of
+
+        tables = read_tables(Path.cwd())
+        specs = resolve_models(self.models, tables)
+        judging, playing = (
+            resolve_models([name], tables)[0] if name else None for name in (self.judge, self.user)
+        )
+        for case in cases:
+            player = user_of(case.case, playing, lambda: tables)
+            for spec in specs:
+                for number in range(case.trials):
+                    name = f"{case.id}[{spec.label}]"
+                    name += f" trial {number + 1}" if case.trials > 1 else ""
+                    yield (
+                        name,
+                        Trial(
+                            case,
+                            spec,
+                            number,
+                            cassette=recorded,
+                            live=tools.live,
+                            judge=judging,
+                            user=player,
+                        ),
+                    )
+
+    def resolved(self, suite: Suite) -> list[ResolvedCase]:
+        from ..suite.model import Overrides
+        from ..suite.model import resolve
+
+        choice = cast("ToolChoice | None", self.tool_choice)
+        overrides = Overrides(choice, self.temperature, trials=self.trials)
+        return [resolve(suite, case, overrides) for case in suite.test_cases]
+
+
+def _asks(command: Callable[..., None]) -> Callable[..., None]:
+    """The arguments and options of `_Asked`, which the command gets as `asked`."""
+
+    @click.argument("cassette_file", type=click.Path(path_type=Path))
+    @click.argument("suite_file", type=click.Path(path_type=Path))
+    @click.option("--model", "models", multiple=True, required=True, help="A model, as in a run.")
+    @click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
+    @click.option(
+        "--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run."
+    )
+    @click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
+    @click.option("--judge", help="As --tooleval-judge in the run.")
+    @click.option("--user", help="As --tooleval-user in the run.")
+    @click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
+    @functools.wraps(command)
+    def with_asked(
+        cassette_file: Path,
+        suite_file: Path,
+        models: tuple[str, ...],
+        temperature: float | None,
+        tool_choice: str | None,
+        trials: int | None,
+        judge: str | None,
+        user: str | None,
+        metrics: tuple[str, ...],
+        **others: Any,
+    ) -> None:
+        asked = _Asked(
+            cassette_file, suite_file, models, temperature, tool_choice, trials, judge, user, metrics
+        )
+        command(asked, **others)
+
+    return with_asked
+
+
 @cassette.command()
-@click.argument("cassette_file", type=click.Path(path_type=Path))
-@click.argument("suite_file", type=click.Path(path_type=Path))
-@click.option("--model", "models", multiple=True, required=True, help="A model, as in a run.")
+@_asks
 @click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
-@click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
-@click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
-@click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
-@click.option("--judge", help="As --tooleval-judge in the run.")
-@click.option("--user", help="As --tooleval-user in the run.")
-@click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
-def explain(
-    cassette_file: Path,
-    suite_file: Path,
-    models: tuple[str, ...],
-    ids: tuple[str, ...],
-    temperature: float | None,
-    tool_choice: str | None,
-    trials: int | None,
-    judge: str | None,
-    user: str | None,
-    metrics: tuple[str, ...],
-) -> None:
+def explain(asked: _Asked, ids: tuple[str, ...]) -> None:
     """Show which answers are missing, and why.
 
     Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit status is 1
     if an answer is missing.
     """
-    from ..engine.cassettes.cassette import Cassette
     from ..engine.cassettes.replay import first_missing
-    from ..engine.models.tables import read_tables
-    from ..engine.models.tables import resolve_models
-    from ..engine.trial import Trial
-    from ..engine.users import user_of
-    from ..mcp.suite_tools import SuiteTools
-    from ..suite.load import load_suite
-    from ..suite.model import Overrides
-    from ..suite.model import resolve
 
-    if cassette_file.is_dir():
-        files = sorted(cassette_file.rglob("*.jsonl"))
-        such = f", such as {printable(str(files[0]))}" if files else ""
-        raise click.UsageError(f"{printable(str(cassette_file))} is a folder; name a file in it{such}")
-    if not cassette_file.is_file():
-        raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
-    recorded = Cassette(cassette_file, "none")
-    tools = SuiteTools(recorded, ())
-    suite = load_suite(suite_file, metrics=metrics, fetch_tools=tools.fetch)
-    tables = read_tables(Path.cwd())
-    specs = resolve_models(models, tables)
-    judging, playing = (resolve_models([name], tables)[0] if name else None for name in (judge, user))
-    choice = cast("ToolChoice | None", tool_choice)
-    overrides = Overrides(choice, temperature, trials=trials)
-    chosen = [case for case in suite.test_cases if not ids or case.id in ids]
+    recorded, tools, suite = asked.load()
+    chosen = [case for case in asked.resolved(suite) if not ids or case.id in ids]
     missing = total = 0
-    for case in chosen:
-        resolved = resolve(suite, case, overrides)
-        player = user_of(case, playing, lambda: tables)
-        for spec in specs:
-            for trial in range(resolved.trials):
-                total += 1
-                asked = first_missing(
-                    Trial(
-                        resolved,
-                        spec,
-                        trial,
-                        cassette=recorded,
-                        live=tools.live,
-                        judge=judging,
-                        user=player,
-                    )
-                )
-                if asked is not None:
-                    missing += 1
-                    name = f"{case.id}[{spec.label}]"
-                    name += f" trial {trial + 1}" if resolved.trials > 1 else ""
-                    click.echo(printable(f"{name}: {recorded.why_missing(asked, always=True)}"))
+    for name, trial in asked.trials_of(chosen, recorded, tools):
+        total += 1
+        question = first_missing(trial)
+        if question is not None:
+            missing += 1
+            click.echo(printable(f"{name}: {recorded.why_missing(question, always=True)}"))
     if not chosen:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     for line in recorded.damaged:
-        click.echo(f"{cassette_file}:{line}: unreadable line, ignored")
+        click.echo(f"{asked.cassette_file}:{line}: unreadable line, ignored")
     click.echo(f"{counted(total, 'conversation')}, {missing} with missing answers")
     if missing:
         raise SystemExit(1)
+
+
+@cassette.command()
+@_asks
+@click.option(
+    "--out",
+    type=SuitePath(allow_dash=True),
+    help="Write this suite; - prints it. Default: SUITE_FILE.",
+)
+def freeze(asked: _Asked, out: Path | None) -> None:
+    """Turn recorded answers of live tools into mocks.
+
+    The suite then needs its tools' server only for the list of tools, and the model is still asked. Each
+    answer is a mock for the recorded arguments; repeated calls get their answers in order. "live_tools"
+    is removed. The options are those of the run that recorded.
+    """
+    from ..engine.cassettes.cassette import NotRecorded
+    from ..engine.cassettes.freeze import frozen
+    from ..engine.cassettes.freeze import frozen_suite
+    from ..engine.cassettes.freeze import live_answers
+    from ..engine.cassettes.replay import replayed
+
+    recorded, tools, suite = asked.load()
+    document = existing(asked.suite_file)
+    if document is None or not _has_live_tools(suite):
+        place = printable(str(asked.suite_file))
+        raise ConfigError(f'{place}: nothing to freeze, as there are no "live_tools" in it')
+    answers, missing, differing = 0, [], 0
+    mocks: list[dict[str, Any]] = []
+    for case in asked.resolved(suite):
+        trials = []
+        for name, trial in asked.trials_of([case], recorded, tools):
+            try:
+                trials.append([*live_answers(trial, replayed(trial))])
+            except NotRecorded as error:
+                why = recorded.why_missing(error.asked, always=True)
+                missing.append(printable(f"{name}: {why}"))
+        found = frozen(trials, case.param_scoring)
+        answers += sum(map(len, trials))
+        differing += found.differing
+        mocks.append(found.mocks)
+    if missing:
+        raise ConfigError("\n".join([*missing, "not all answers are recorded, so nothing was written"]))
+    to = out or asked.suite_file
+    counts = (
+        f"{counted(answers, 'recorded answer')}",
+        f"{counted(sum(map(len, mocks)), 'mock')}",
+    )
+    is_valid = write(to, frozen_suite(document.data, mocks), existing(to), counts)
+    if differing:
+        say(to, f"{counted(differing, 'answer')} differed between trials; the first one was taken")
+    if not is_valid:
+        raise SystemExit(1)
+
+
+def _has_live_tools(suite: Suite) -> bool:
+    return bool(suite.live_tools) or any(case.live_tools for case in suite.test_cases)

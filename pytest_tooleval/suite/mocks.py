@@ -2,7 +2,8 @@
 
 A mock is any JSON value: the answer to every call. `{"$sequence": [...]}` lists the answers in the order
 of the calls. `{"$when": [{"params": {...}, "answer": ...}]}` answers with the first entry whose params
-match; the last one may have no params. `{"$exact": ...}` is the value itself.
+match; the last one may have no params, and each answer may be a `$sequence`. `{"$exact": ...}` is the
+value itself.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ def _when(entries: Any, at: Loc) -> Findings:
                 yield Finding((*here, key), "unknown field; expected params or answer", at_key=True)
         if "answer" not in entry:
             yield Finding((*here, "answer"), "missing; expected the tool's answer, any JSON value")
+        elif isinstance(answer := entry["answer"], dict) and WHEN in answer:
+            message = f"an entry cannot contain another {WHEN}; put all entries into one list"
+            yield Finding((*here, "answer", WHEN), message, at_key=True)
+        else:
+            yield from mock_findings(answer, (*here, "answer"))
         if "params" not in entry:
             if index < len(entries) - 1:
                 message = "an entry without params answers every call, so it must be the last"

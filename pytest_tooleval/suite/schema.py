@@ -105,6 +105,15 @@ def _matchers() -> dict[str, Any]:
         "additionalProperties": VALUE,
     }
     scalar = {"type": ["string", "number", "boolean", "null"]}
+    sequence = _matcher(
+        SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."
+    )
+    exact = _matcher(EXACT, True, "The answer, even if it looks like one of these forms.")
+    named = {
+        "type": "object",
+        "not": {"minProperties": 1, "maxProperties": 1, "propertyNames": {"pattern": r"^\$"}},
+    }
+    anything_else = {"type": ["string", "number", "boolean", "null", "array"]}
     when = {
         "type": "array",
         "minItems": 1,
@@ -112,22 +121,20 @@ def _matchers() -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "params": {**_VALUES, "description": "The params of the call; absent: any call."},
-                "answer": {"description": "The tool's answer: any JSON value."},
+                "answer": {
+                    "description": "The tool's answer: any JSON value, or a $sequence of them.",
+                    "anyOf": [sequence, exact, named, anything_else],
+                },
             },
             "required": ["answer"],
             "additionalProperties": False,
         },
     }
     special = [
-        _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
+        sequence,
         _matcher(WHEN, when, "The answer of the first entry whose params match."),
-        _matcher(EXACT, True, "The answer, even if it looks like one of these forms."),
+        exact,
     ]
-    named = {
-        "type": "object",
-        "not": {"minProperties": 1, "maxProperties": 1, "propertyNames": {"pattern": r"^\$"}},
-    }
-    anything_else = {"type": ["string", "number", "boolean", "null", "array"]}
     return {
         "ExpectedValue": {
             "description": "A plain value, or a matcher: an object with one $ key.",

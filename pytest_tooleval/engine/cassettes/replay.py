@@ -65,14 +65,20 @@ def _recorded(trial: Trial) -> Transcript | None:
     return None
 
 
-def first_missing(trial: Trial) -> Mapping[str, Any] | None:
-    """The first question of the trial that its cassette has no answer to, or None.
+def replayed(trial: Trial) -> Transcript:
+    """The transcript of a trial from its cassette, which must be one that never asks.
 
-    It may be one to the server of live tools, whose cassette must be one that never asks.
+    Raises NotRecorded for the first question without an answer, which may be one to the server of live
+    tools.
     """
     assert trial.cassette is not None
+    return asyncio.run(hold(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
+
+
+def first_missing(trial: Trial) -> Mapping[str, Any] | None:
+    """The first question of the trial that its cassette has no answer to, or None."""
     try:
-        asyncio.run(hold(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
+        replayed(trial)
     except NotRecorded as missing:
         return missing.asked
     return None

@@ -5,7 +5,8 @@ A mock in `mock_responses` is
 - any JSON value: the answer to every call of that tool;
 - `{"$sequence": [a, b, ...]}`: `a` answers the first call, `b` the second; the last one repeats;
 - `{"$when": [{"params": {...}, "answer": a}, ..., {"answer": z}]}`: the first entry whose params
-  match the arguments answers; params may contain matchers, an entry without params always matches;
+  match the arguments answers; params may contain matchers, an entry without params always matches; its
+  answer may be a `$sequence`, which counts the calls that the entry answers;
 - `{"$exact": value}`: `value` itself, for data with one of the keys above.
 """
 
@@ -22,6 +23,9 @@ from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
+from ...suite.mocks import EXACT
+from ...suite.mocks import SEQUENCE
+from ...suite.mocks import WHEN
 from ...suite.model import ResolvedCase
 from ..toolbox import ends_chain
 
@@ -49,7 +53,7 @@ class Mocks:
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case
         self._mocks = mocks_of(case)
-        self._calls: dict[str, int] = {}
+        self._calls: dict[tuple[str, int | None], int] = {}
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
@@ -63,29 +67,28 @@ class Mocks:
         return _SCORED_ONLY if not case.goes_on or ends_chain(case, [call]) else None
 
     def _value(self, call: ToolCall) -> Any:
-        mock = self._mocks[call.name]
-        count = self._calls.get(call.name, 0)
-        self._calls[call.name] = count + 1
-        if not isinstance(mock, dict) or len(mock) != 1:
-            return mock
-        ((key, operand),) = mock.items()
-        if key == "$exact":
-            return operand
-        if key == "$sequence":
-            return operand[min(count, len(operand) - 1)]
-        if key == "$when":
-            return self._first_match(call, operand)
-        return mock
+        mock, number = self._mocks[call.name], None
+        if isinstance(mock, dict) and WHEN in mock:
+            number = self._first_match(call, mock[WHEN])
+            if number is None:
+                return {"error": f"{call.name}: nothing is known for these arguments"}
+            mock = mock[WHEN][number]["answer"]
+        if isinstance(mock, dict) and SEQUENCE in mock:
+            count = self._calls.get((call.name, number), 0)
+            self._calls[call.name, number] = count + 1
+            return mock[SEQUENCE][min(count, len(mock[SEQUENCE]) - 1)]
+        return mock[EXACT] if isinstance(mock, dict) and EXACT in mock else mock
 
-    def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> Any:
+    def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> int | None:
+        """The number of the first entry whose params match."""
         from ...scoring.argument_scores import params_match
 
         arguments, mode = call.arguments or {}, self._case.param_scoring
         for number, entry in enumerate(entries):
             try:
                 if "params" not in entry or params_match(entry["params"], arguments, mode):
-                    return entry["answer"]
+                    return number
             except ScoringError as error:
                 place = f"mock_responses.{call.name}.$when[{number}].params"
                 raise ScoringError(f"{self._case.suite}::{self._case.id}: {place}: {error}") from None
-        return {"error": f"{call.name}: nothing is known for these arguments"}
+        return None

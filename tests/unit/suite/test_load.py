@@ -476,6 +476,12 @@ MOCK_MISTAKES: list[tuple[Any, str, str]] = [
     ({"$when": {}}, ".$when", "expected a non-empty list of entries such as"),
     ({"$when": [3]}, ".$when[0]", "expected an object such as"),
     ({"$when": [{"params": {}}]}, ".$when[0].answer", "missing; expected the tool's answer"),
+    (
+        {"$when": [{"answer": {"$sequence": 1}}]},
+        ".$when[0].answer.$sequence",
+        "expected a non-empty list",
+    ),
+    ({"$when": [{"answer": {"$when": []}}]}, ".$when[0].answer.$when", "put all entries into one list"),
     ({"$when": [{"answer": 1}, {"params": {}, "answer": 2}]}, ".$when[0]", "so it must be the last"),
     (
         {"$when": [{"params": 1, "answer": 2}]},

@@ -91,6 +91,18 @@ async def test_the_first_entry_that_matches_answers() -> None:
     assert [await mock.answer(call("search", city=city)) for city in asked] == ["P", "L", "rest"]
 
 
+async def test_each_entry_counts_its_own_sequence() -> None:
+    entries = [
+        {"params": {"city": "Paris"}, "answer": {"$sequence": ["a", "b"]}},
+        {"params": {"city": "Oslo"}, "answer": {"$sequence": ["c", "d"]}},
+        {"answer": {"$exact": {"$sequence": []}}},
+    ]
+    mock = mocks(search={"$when": entries})
+    asked = ["Paris", "Oslo", "Paris", "Oslo", "Rome"]
+    found = [await mock.answer(call("search", city=city)) for city in asked]
+    assert found == ["a", "c", "b", "d", '{"$sequence": []}']
+
+
 async def test_no_entry_matches() -> None:
     mock = mocks(search={"$when": [{"params": {"city": "Paris"}, "answer": "P"}]})
     assert "nothing is known" in json.loads(await mock.answer(call("search", city="Oslo")))["error"]

@@ -1,0 +1,124 @@
+"""Makes mocks of the answers that live tools gave in recorded trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from ...matchers.modes import ParamScoring
+from ...record.transcript import Transcript
+from ...scoring.argument_scores import params_match
+from ...scoring.tool_selection import find_tool
+from ...suite.mocks import EXACT
+from ...suite.mocks import SEQUENCE
+from ...suite.mocks import WHEN
+from ..tools.mocks import mocks_of
+from ..trial import Trial
+
+
+class LiveAnswer(NamedTuple):
+    """What a live tool answered to a call."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    content: str
+
+
+class Frozen(NamedTuple):
+    """The mocks of a case by tool, and how many of their answers differ between trials."""
+
+    mocks: dict[str, Any]
+    differing: int
+
+
+def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
+    """The answers that live tools gave in a trial, in order."""
+    case, mocked = trial.case, mocks_of(trial.case)
+    if trial.live is None or not case.goes_on or case.world is not None:
+        return
+    for reply in transcript.replies:
+        contents = [answer.get("content") for answer in reply.answers if answer.get("role") == "tool"]
+        for call, status, content in zip(reply.calls, reply.status, contents, strict=False):
+            tool = find_tool(case, call.name)
+            if tool is None or status != "executed" or tool.name in mocked:
+                continue
+            if trial.live.server.has(tool.name, case.live_tools):
+                yield LiveAnswer(tool.name, call.arguments or {}, str(content))
+
+
+def frozen(trials: Iterable[Iterable[LiveAnswer]], mode: ParamScoring) -> Frozen:
+    """Mocks that answer each recorded call as it was answered, and repeated calls in their order.
+
+    Where trials differ, the one with the most answers to these arguments counts, else the first.
+    """
+    chosen: dict[tuple[str, str], list[str]] = {}
+    differing = 0
+    for trial in trials:
+        own: dict[tuple[str, str], list[str]] = {}
+        for answer in trial:
+            key = answer.tool, json.dumps(answer.arguments, sort_keys=True)
+            own.setdefault(key, []).append(answer.content)
+        for key, contents in own.items():
+            known = chosen.setdefault(key, contents)
+            differing += sum(a != b for a, b in zip(known, contents, strict=False))
+            if len(contents) > len(known):
+                chosen[key] = contents
+    tools: dict[str, list[tuple[dict[str, Any], Any]]] = {}
+    for (tool, arguments), contents in chosen.items():
+        tools.setdefault(tool, []).append((json.loads(arguments), _answer(contents)))
+    return Frozen({tool: {WHEN: _entries(found, mode)} for tool, found in tools.items()}, differing)
+
+
+def _answer(contents: Sequence[str]) -> Any:
+    values = [_value(content) for content in contents]
+    return values[0] if len(set(contents)) == 1 else {SEQUENCE: values}
+
+
+def _value(content: str) -> Any:
+    """JSON that a mock sends as the same text, else the text."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    if isinstance(value, str) or json.dumps(value, ensure_ascii=False) != content:
+        return content
+    # It could look like a special form of mocks.
+    return content if isinstance(value, dict) and any(key.startswith("$") for key in value) else value
+
+
+def _entries(found: Sequence[tuple[dict[str, Any], Any]], mode: ParamScoring) -> list[dict[str, Any]]:
+    """An entry for each arguments: the most first, as an entry ignores further arguments."""
+    ordered = sorted(found, key=lambda each: -len(each[0]))
+    params = [{name: _expected(value) for name, value in given.items()} for given, _ in ordered]
+    firsts = [
+        next(n for n, expected in enumerate(params) if params_match(expected, given, mode))
+        for given, _ in ordered
+    ]
+    if firsts != list(range(len(ordered))):  # arguments that differ only in case, for example
+        params = [{name: {EXACT: value} for name, value in given.items()} for given, _ in ordered]
+    return [
+        {"params": expected, "answer": answer}
+        for expected, (_, answer) in zip(params, ordered, strict=True)
+    ]
+
+
+def _expected(value: Any) -> Any:
+    """The value as an expected one: exactly, if a part of it looks like a matcher."""
+    return {EXACT: value} if '{"$' in json.dumps(value, separators=(",", ":")) else value
+
+
+def frozen_suite(data: Mapping[str, Any], mocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A suite's data without live tools, and with these mocks for each case."""
+    cases = [_frozen_case(case, found) for case, found in zip(data["test_cases"], mocks, strict=True)]
+    rest = {key: value for key, value in data.items() if key != "live_tools"}
+    return {**rest, "test_cases": cases}
+
+
+def _frozen_case(case: Mapping[str, Any], mocks: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {key: value for key, value in case.items() if key != "live_tools"}
+    return {**rest, "mock_responses": {**case.get("mock_responses", {}), **mocks}} if mocks else rest
