@@ -25,7 +25,7 @@ from .suite_files import say
 from .suite_files import write
 
 _FEW = 3
-_TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1)}
+_TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
 
 
 class _Imports(click.Group):

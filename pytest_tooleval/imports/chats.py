@@ -31,6 +31,7 @@ from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
 from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
+from ..suite.model import ANY_TOOL
 from .conversation import Conversation
 from .openai_tools import UnusableError
 from .openai_tools import tool_definitions
@@ -139,7 +140,8 @@ class Answer:
 
     `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
     `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
-    items in the answer that are not known here.
+    items in the answer that are not known here. `draft` has the fields of a draft in place of what
+    a case expects, which a person has to write.
     """
 
     messages: list[Message]
@@ -147,6 +149,7 @@ class Answer:
     tool_choice: str | None
     calls: list[Call]
     unread: Sequence[str] = ()
+    draft: Mapping[str, Any] | None = None
 
 
 def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
@@ -168,6 +171,30 @@ def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
     tools = None if conversation.tools is None else tool_definitions(list(conversation.tools))
     messages = _chat(list(conversation.messages), "messages")
     return _answers(list(_turns(messages)), tools, "auto" if tools else None)
+
+
+def draft_in(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, choice: str | None, why: str
+) -> Answer:
+    """The last turn of a conversation as a draft, whose skip reason begins with `why`."""
+    items = _chat(list(messages), "messages")
+    start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
+    if not start:
+        raise UnusableError("no message from the user")
+    functions = [call.function for item in items[start:] for call in item.calls if call.function]
+    called = [f"{function.name}({_text_of(function.arguments)})" for function in functions]
+    draft = {
+        "$comment": f"called: {', '.join(called) or 'no tool'}",
+        "expected_tool": ANY_TOOL,
+        "skip": why,
+    }
+    defined = None if tools is None else tool_definitions(list(tools))
+    calls: list[Call] = [(function.name, {}) for function in functions]
+    return Answer([_prompt(item) for item in items[:start]], defined, choice, calls, draft=draft)
+
+
+def _text_of(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _answers(

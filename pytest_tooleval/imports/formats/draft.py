@@ -1,0 +1,101 @@
+"""Drafts of cases from failed cases of a run, and from transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+from ...errors import Problem
+from ...errors import SuiteError
+from ...errors import ToolevalError
+from ...record.results import CaseResult
+from ...text import shown
+from ..apply import Found
+from ..apply import Recorded
+from ..apply import recorded
+from ..chats import Answer
+from ..chats import draft_in
+from ..conversation import Conversation
+from ..records import read_records
+from ..transcripts.files import read_transcripts
+
+if TYPE_CHECKING:
+    from ...verdicts.sides import Side
+
+HELP = """Draft cases from failed cases of a run, or from transcripts.
+
+RUN is a run of this folder's history (latest, good, an id, ...), a JSON report, or a file or folder of
+transcripts in any format of --tooleval-transcripts. Each failed case, or each transcript, becomes a
+draft: its prompt and its tools, and a comment with what was called. What should be called stays open, so
+the draft is skipped until you write it and remove "skip".
+"""
+SOURCE = "RUN"
+OPTIONS = {"case": (str, "Only failed cases with this id.")}
+_OPEN = "draft: write what should be called"
+_MOST_REASON = 200
+
+
+def found(source: str, case: str | None = None) -> Found:
+    """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
+    path = Path(source)
+    if path.exists() and not _is_report(path):
+        answers = [each for run in read_transcripts([path]) for each in _of_transcript(run)]
+        return Found(path.stem, answers=answers)
+    # Loads SQLite.
+    from ...history.store import load_side
+
+    side = load_side(source, Path(".tooleval"))
+    if side.whole is None:
+        raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
+    failed = [each for each in side.whole() if each.outcome == "failed" and not each.variant]
+    chosen = [each for each in failed if case in (None, each.case)]
+    if not chosen:
+        ids = ", ".join(shown(each.case) for each in failed[:10])
+        what = f"no failed case {shown(case)}; failed: {ids}" if case and failed else "no case failed"
+        raise SuiteError([Problem(source, 0, 0, "", what)])
+    return Found("drafts", answers=[each for row in chosen for each in _of_case(side, row)])
+
+
+def _is_report(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    records, _ = read_records(path)
+    first = records[0].value if records else None
+    return isinstance(first, Mapping) and {"version", "run", "cases"} <= first.keys()
+
+
+def _of_transcript(run: Conversation) -> Iterator[Recorded | Problem]:
+    def read(run: Conversation) -> tuple[list[Answer], list[str]]:
+        return [draft_in(run.messages, run.tools, "auto" if run.tools else None, _OPEN)], []
+
+    yield from recorded(run.problem(""), read, run)
+
+
+def _of_case(side: Side, row: CaseResult) -> Iterator[Recorded | Problem]:
+    place = Problem(row.file or side.name, row.line, 1, row.case, "")
+    wrong = next((trial for trial in row.trials if trial.failure and trial.transcript), None)
+
+    def read(row: CaseResult) -> tuple[list[Answer], list[str]]:
+        if wrong is None or wrong.transcript is None:
+            return [], ["there is no transcript of a failed trial"]
+        try:
+            tools = _tools_of(side, row)
+        except ToolevalError as error:
+            return [], [f"its tools are unknown: {error}"]
+        reason = shown(wrong.wrong or row.reason, _MOST_REASON)
+        why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
+        choice = row.tool_choice if row.tool_choice in ("auto", "required", "none") else None
+        return [draft_in(wrong.transcript.messages, tools, choice, why)], []
+
+    yield from recorded(place, read, row)
+
+
+def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:
+    """The tools that the suite offers now; None if they come from a server."""
+    assert side.suites is not None
+    suite = side.suites(row.file)
+    own = next((case.tools for case in suite.test_cases if case.id == row.case), None)
+    return [tool.wire for tool in (suite.tools if own is None else own)] or None
