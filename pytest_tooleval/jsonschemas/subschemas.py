@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +18,8 @@ ONE = (
 NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
 COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas are about the same value
 LISTED = (*COMBINED, "prefixItems")
+
+MISSING = object()
 
 
 def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
@@ -76,14 +79,19 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
 
 def referred(schema: Any, target: str) -> Any:
     """The target of a `$ref` such as `#/$defs/city` or `#`; None if this schema does not have it."""
-    start, *names = unquote(target).split("/")
-    value = schema if start == "#" else None
-    for part in names:
+    start, slash, names = unquote(target).partition("/")
+    found = pointed(schema, slash + names) if start == "#" else MISSING
+    return None if found is MISSING else found
+
+
+def pointed(document: Any, pointer: str) -> Any:
+    """What a JSON Pointer (RFC 6901) leads to; `MISSING` if nothing."""
+    for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-            value = value[int(name)]
+        if isinstance(document, Mapping) and name in document:
+            document = document[name]
+        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
+            document = document[int(name)]
         else:
-            return None
-    return value
+            return MISSING
+    return document

@@ -16,6 +16,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ...errors import ModelError
+from ...jsonschemas.subschemas import MISSING
+from ...jsonschemas.subschemas import pointed
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...text import json_text
@@ -35,7 +37,6 @@ from .transport import not_json
 
 # The field of an assistant's message with the id of its conversation.
 _CONVERSATION = "conversation"
-_MISSING = object()
 _Document = Mapping[str, Any]
 
 
@@ -89,7 +90,7 @@ class DeployedClient(HttpClient):
         answer = self._read(self._joined(documents), answered, request)
         message = answer.message
         if self._spec.conversation is not None:
-            ids = (_at(each, self._spec.conversation) for each in reversed(documents))
+            ids = (pointed(each, self._spec.conversation) for each in reversed(documents))
             known = next((each for each in ids if isinstance(each, (str, int))), None)
             if known is None:
                 raise self._nothing_at("conversation", self._spec.conversation, documents)
@@ -113,7 +114,7 @@ class DeployedClient(HttpClient):
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
         """The chat API's document for what stands at the pointers."""
         found = {
-            part: [value for each in documents if (value := _at(each, answer[part])) is not _MISSING]
+            part: [value for each in documents if (value := pointed(each, answer[part])) is not MISSING]
             for part in ("text", "calls")
             if part in answer
         }
@@ -132,12 +133,12 @@ class DeployedClient(HttpClient):
         raise self._broken(f"the calls of the answer are {json_text(calls, 200)}, and not a list")
 
     def _call(self, call: object, answer: Mapping[str, str]) -> dict[str, Any]:
-        name = _at(call, answer.get("name", "/name"))
-        arguments = _at(call, answer.get("arguments", "/arguments"))
+        name = pointed(call, answer.get("name", "/name"))
+        arguments = pointed(call, answer.get("arguments", "/arguments"))
         if not isinstance(name, str):
             where = answer.get("name", "/name")
             raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
-        if arguments is _MISSING or arguments is None:
+        if arguments is MISSING or arguments is None:
             arguments = {}
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         return {"id": None, "type": "function", "function": {"name": name, "arguments": text}}
@@ -188,16 +189,3 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(template, dict):
         return {name: _filled(value, values) for name, value in template.items()}
     return template
-
-
-def _at(document: Any, pointer: str) -> Any:
-    """What a JSON Pointer (RFC 6901) leads to; `_MISSING` if nothing."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, Mapping) and name in document:
-            document = document[name]
-        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
-            document = document[int(name)]
-        else:
-            return _MISSING
-    return document

@@ -107,7 +107,8 @@ def test_references_are_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["#/$defs/none", "#/x-note", "https://example.com/schema", "#anchor", ""]
+    "reference",
+    ["#/$defs/none", "#/x-note", "#/required/²", "https://example.com/schema", "#anchor", ""],
 )
 def test_references_that_lead_nowhere_are_taken_as_anything(reference: str) -> None:
     parameters = {**required(a={"$ref": reference}), "x-note": {"required": 5}}
