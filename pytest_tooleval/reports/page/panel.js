@@ -16,7 +16,7 @@ const WIDE = "(min-width: 1100px)";
 /** The address's name for all models at once. */
 const ALL = "@all";
 /** The options that change what is asked and how it is judged. */
-const ASKED_BY = ["temperature", "tool-choice", "reasoning", "trials", "pass", "threshold", "judge", "user", "cassette", "record"];
+const ASKED_BY = ["temperature", "tool-choice", "trials", "pass", "threshold", "judge", "user", "cassette", "record"];
 
 export class Panel {
   /**
