@@ -54,7 +54,11 @@ def sums_by_place(rows: Iterable[CaseRow]) -> dict[Place, Sums]:
         for place in dict.fromkeys(("", row.suite, row.file)):
             for model in ("", row.model):
                 groups.setdefault((place, model), []).append(row)
-    return {place: _sums(group) for place, group in groups.items()}
+    # Mostly a suite has one file, and a run one model, whose sums are the same.
+    nodeids = {place: tuple(row.nodeid for row in group) for place, group in groups.items()}
+    made = {nodeids[place]: group for place, group in groups.items()}
+    sums = {each: _sums(group) for each, group in made.items()}
+    return {place: sums[each] for place, each in nodeids.items()}
 
 
 def _sums(rows: Sequence[CaseRow]) -> Sums:

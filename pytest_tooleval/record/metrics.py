@@ -45,6 +45,7 @@ ROWS = (
     Metric("attack_success", ("chain", "conversation"), penalty=True, variant="inject"),
 )
 BUILT_IN = tuple(row.name for row in ROWS)
+_PLACES = {name: place for place, name in enumerate(BUILT_IN)}
 PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)
 RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)
@@ -64,8 +65,7 @@ LIMITS = {f"max_{name}": text for name, text in AMOUNTS.items()}
 
 def ordered_metrics(names: Iterable[str]) -> list[str]:
     """Each name once: the built-in metrics in the order of the docs, then others by name."""
-    places = {name: place for place, name in enumerate(BUILT_IN)}
-    return sorted(set(names), key=lambda name: (places.get(name, len(places)), name))
+    return sorted(set(names), key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
 
 
 def is_perfect(metric: str, value: float) -> bool:
