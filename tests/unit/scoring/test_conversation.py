@@ -343,6 +343,13 @@ def test_expectations_of_the_whole_case(desk: Path) -> None:
     assert trial.values["overall"] == 0.0
 
 
+def test_each_turn_chooses_how_its_calls_compare(desk: Path) -> None:
+    by_state = {"expected_calls": calls(REFUND), "match": "state"}
+    suite = suite_of(desk, {"expected_calls": calls(LOOK)}, by_state)
+    assert score(suite, [LOOK, "Refund it?"], [HALF, HALF, "done"]).passed
+    assert score(suite, [LOOK, "Refund it?"], [HALF, "done"]).failure == "wrong_state"
+
+
 def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
     suite = suite_of(desk, {"forbidden_calls": ["refund"]}, {"max_calls": 1})
     assert score(suite, ["who?"], [REFUND, "ok"]).passed

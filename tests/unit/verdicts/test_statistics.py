@@ -131,6 +131,7 @@ def test_an_interval_holds_the_mean_and_stays_between_0_and_1(
 
 def test_few_perfect_cases_prove_little() -> None:
     assert mean_interval([]) == (0.0, 1.0)
+    assert mean_interval([1.5, -0.5]) == mean_interval([1.0, 0.0])
     assert mean_interval([1.0]) == pytest.approx((0.2065, 1.0), abs=1e-4)
     assert mean_interval([1.0] * 5) == pytest.approx((0.5655, 1.0), abs=1e-4)
     low, high = mean_interval([0.9] * 5)
@@ -461,6 +462,7 @@ def test_kappa_of_complete_agreement_is_not_certain() -> None:
     assert (value, high) == (1.0, 1.0)
     assert 0.4 < low < 0.6
     assert kappa(50, 0, 0, 50)[1] > 0.9
+    assert kappa(0, 50, 50, 0)[1] == -1.0
     assert kappa(10, 0, 0, 0)[0] is None
     assert kappa(0, 0, 0, 0)[0] is None
 
