@@ -48,6 +48,7 @@ TABLES: dict[str, list[tuple[Any, Any, str]]] = {
         ("Paris", "paris", "not of the same type and value"),
         ("Caf\u00e9", "Cafe\u0301", 'in different code points: "Cafe\\u0301", not "Caf\\u00e9"'),
         (1, 1.0, "not of the same type and value"),
+        ("5", 5, "not of the same type and value"),
         ({"$any_of": [1]}, {"$any_of": [1]}, ""),
         ({"$any_of": [1]}, 1, "not of the same type and value"),
         ([True, None], [True, None], ""),

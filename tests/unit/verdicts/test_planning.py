@@ -14,6 +14,7 @@ from pytest_tooleval.verdicts.planning import least_cases
 from pytest_tooleval.verdicts.planning import more_cases
 from pytest_tooleval.verdicts.planning import more_trials
 from pytest_tooleval.verdicts.planning import reach
+from pytest_tooleval.verdicts.planning import trials_to_compare
 from pytest_tooleval.verdicts.statistics import mean_interval
 
 
@@ -61,6 +62,20 @@ def test_where_cases_differ_and_not_trials_none_would_decide(trials: int) -> Non
     values = [1.0] * 15 + [0.0] * 5
     assert more_trials(values, [1.0] * 20, range(20), [trials] * 20, 0.8, 0.95) is None
     assert more_cases(values, [1.0] * 20, range(20), 0.8, 0.95) is not None
+
+
+@pytest.mark.parametrize(
+    ("cases", "error", "more"),
+    [(20, 0.0663, (61, 10)), (40, 0.0469, (1, 5)), (100, 0.0297, (1, 2))],
+)
+def test_so_many_trials_show_a_fifth_less_in_two_of_five_cases(
+    cases: int, error: float, more: tuple[int, int]
+) -> None:
+    passes = [(5, 4, 5, 3), (5, 4, 5, 3), (5, 4, 5, 4), (5, 4, 5, 4), (5, 4, 5, 4)] * (cases // 5)
+    found = trials_to_compare(
+        passes, range(cases), (0.08, error, 0.2 / cases), limits=(0.0, 0.0), alpha=0.05, tests=1
+    )
+    assert found == more
 
 
 @pytest.mark.parametrize(
