@@ -63,3 +63,23 @@ ERROR = row("error", no_answer(), tolerated=True)
 def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: str) -> None:
     found = run_summary(document(*rows, **run).rows())
     assert f"{found.outcome} {found.verdict}: {' · '.join(found.details)}" == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "run", "good"),
+    [
+        ([PASSED], {"exitstatus": 0}, True),
+        ([PASSED], {"exitstatus": 2}, False),
+        ([FAILED], {"exitstatus": 1}, False),
+        ([PASSED, TOLERATED], {"exitstatus": 0, "gates": (gate(True),)}, True),
+        ([PASSED], {"exitstatus": 1, "gates": (gate(True), gate(False))}, False),
+        ([PASSED, ERROR], {"exitstatus": 0, "gates": (gate(True),)}, True),
+        ([PASSED, ERROR], {"exitstatus": 0}, False),
+        ([ERROR], {"exitstatus": 0, "gates": (gate(True),)}, False),
+        ([PASSED], {"exitstatus": 1, "baseline": comparison()}, False),
+    ],
+)
+def test_what_may_become_the_baseline(
+    rows: list[dict[str, Any]], run: dict[str, Any], good: bool
+) -> None:
+    assert run_summary(document(*rows, **run).rows()).is_good == good
