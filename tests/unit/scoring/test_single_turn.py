@@ -55,6 +55,7 @@ def test_arguments_that_are_no_object_score_0_even_when_nothing_is_expected(raw:
 
     assert result.values["tool_selection"] == 1.0
     assert result.values["parameter_accuracy"] == 0.0
+    assert [check.value for check in result.scores["parameter_accuracy"].checks] == [0.0]
     assert result.failure == "invalid_arguments"
     assert result.calls[0].raw_arguments == raw
 
