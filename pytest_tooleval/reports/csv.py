@@ -18,7 +18,7 @@ from ..record.transcript import Transcript
 from ..text import printable
 from .columns import COLUMNS
 
-_BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "tolerated")
+_BEFORE = ("run", "suite", "file", "line", "case", "model", "variant", "outcome", "tolerated")
 _VERDICT = ("trial", "passed", "failure")
 _MEASURED = [column.name for column in COLUMNS if "csv" in column.shown]
 _AFTER = ("tags", "reason", "error", "calls")
@@ -54,7 +54,7 @@ def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
     """The values of each trial by column, or those of a case without trials."""
     of_case = {
         name: getattr(case, name)
-        for name in ("suite", "file", "case", "model", "outcome", "tolerated", "reason")
+        for name in ("suite", "file", "case", "model", "variant", "outcome", "tolerated", "reason")
     }
     of_case |= {"line": case.line or None, "tags": " ".join(case.tags)}
     if not case.trials:

@@ -32,6 +32,8 @@ from .comparison import metrics_table
 from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
+from .variants import series_of
+from .variants import variants_table
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -108,6 +110,8 @@ def page_document(document: RowsDocument) -> dict[str, object]:
         "columns": page_columns(),
         "scores": table_of("scores", [*document.models, *document.suites]).columns,
         "comparison": None if found is None else page_comparison(found),
+        "variant_table": variants_table(document.variants),
+        "series": series_of(document.variants),
         "matrices": [matrix_of(each, _MOST_TOOLS) for each in document.confusion],
     }
 

@@ -29,6 +29,8 @@ def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
     yield _property("model"), printable(result.model)
     yield _property("suite"), printable(result.suite)
     yield _property("case"), printable(result.case)
+    if result.variant:
+        yield _property("variant"), printable(result.variant)
     for metric, value in result.scores.items():
         if value is not None:
             yield _property(f"score.{metric}"), value

@@ -19,6 +19,7 @@ from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
+from ..record.variants import Effect
 from ..text import counted
 from ..text import shown
 from ..verdicts.words import COUNTED
@@ -48,6 +49,8 @@ from .model_lines import model_lines
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
 from .tables import told_apart
+from .variants import moved_text
+from .variants import variants_table
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
 SUMMARY_LIMIT = 1024 * 1024
@@ -59,7 +62,8 @@ _MOST_CASES = 50
 _NAME, _LINE = 100, 300
 _OUTCOMES = {"failed": "failed", "error": "without a verdict (errors)"}
 _UNKNOWN = "-"
-_WORDS: dict[ModelVerdict, str] = {
+_WORDS: dict[ModelVerdict | Effect, str] = {
+    "worse": "**worse**",
     "failed": "**FAILED**",
     "error": "**ERROR**",
     "inconclusive": "**inconclusive**",
@@ -138,7 +142,16 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     ]
     if replaced:
         yield _Section("\n", replaced)
+    if document.variants:
+        yield _table("\n### Variants\n\n", variants_table(document.variants))
     yield from _case_sections(document)
+    worse = [
+        f"- {code(each.variant)} on {code(each.model)}: {code(case.case)} {code(moved_text(case))}\n"
+        for each in document.variants
+        for case in each.worse
+    ]
+    if worse:
+        yield _details(f"{counted(len(worse), 'result')} worse under a variant", _most(worse))
     unplayed = [
         f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
         for case in document.unchanged
@@ -248,7 +261,9 @@ def _cell(record: Record, column: Column) -> str:
     value = value_in(record, column)
     if column.format == "name":
         return code(value, table=True)
-    return _WORDS[value] if column.format == "verdict" else cell(record, column, intervals=True)
+    if column.format == "verdict":
+        return _WORDS.get(value, str(value))
+    return cell(record, column, intervals=True)
 
 
 def _case(case: CaseRow, move: CaseItem | None) -> str:

@@ -54,11 +54,13 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
 
 
 def _money(document: RowsDocument) -> list[str]:
-    """The cost of this run, including answers of unfinished cases."""
+    """The cost of this run, including variants and answers of unfinished cases."""
     shown: dict[str, float] = {}
-    for case in document.unchanged:
-        new = (trial.cost_usd or 0.0 for trial in case.trials if not trial.cached)
-        shown[case.model] = shown.get(case.model, 0.0) + sum(new)
+    varied = 0.0
+    for case in document.cases:
+        new = sum(trial.cost_usd or 0.0 for trial in case.trials if not trial.cached)
+        shown[case.model] = shown.get(case.model, 0.0) + new
+        varied += new if case.variant else 0.0
     spent = document.run.spent
     lines = [
         f"{printable(model)}: spent ${each.usd:.4f} in this run, "
@@ -70,7 +72,8 @@ def _money(document: RowsDocument) -> list[str]:
     if lines or total.cost_usd is not None:
         known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
         now = sum(each.usd for each in spent.values())
-        lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")
+        of_it = f", ${varied:.4f} of it for variants" if varied > _LEAST_USD else ""
+        lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{of_it}{known}")
     # Not the sum over trials: they share verdicts, and those without an answer have no cost.
     others = sum((each for model, each in spent.items() if is_other(model)), Spent())
     if others.priced or total.others_cost_usd is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from collections.abc import Sequence
+
+from msgspec import Struct
 
 from ..record.comparison import Moved
 from ..record.variants import ComparedVariant
@@ -14,6 +17,28 @@ from .columns import table_lines
 from .columns import table_of
 
 _FEW = 5
+# The number in `distractors:50:tools.json`, and what is around it.
+_NUMBER = re.compile(r"(?P<name>[^:]+:)(?P<number>[0-9]+)(?P<rest>(:.*)?)")
+
+
+class Series(Struct, frozen=True):
+    """A variant with several numbers; `about` is its name, with `N` for the number."""
+
+    about: str
+    points: dict[int, list[ComparedVariant]]
+
+
+def series_of(variants: Sequence[ComparedVariant]) -> list[Series]:
+    """The variants that differ in a number alone, if at least two have answers."""
+    found: dict[str, dict[int, list[ComparedVariant]]] = {}
+    for each in variants:
+        match = _NUMBER.fullmatch(each.variant)
+        if match and each.difference is not None and not each.is_earlier:
+            points = found.setdefault(f"{match['name']}N{match['rest']}", {})
+            points.setdefault(int(match["number"]), []).append(each)
+    return [
+        Series(about, dict(sorted(points.items()))) for about, points in found.items() if len(points) > 1
+    ]
 
 
 def variants_table(variants: Sequence[ComparedVariant]) -> Table:

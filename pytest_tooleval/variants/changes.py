@@ -10,6 +10,7 @@ from ..record.transcript import text_of
 from ..record.variants import Change
 from ..suite.altered import FAULTS
 from ..suite.model import ResolvedCase
+from ..suite.model import Tool
 
 # Of a list of a hundred tools, nobody reads more.
 _MOST = 20
@@ -43,12 +44,21 @@ def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
         if was is None:
             yield Change("tool", "", name)
         elif was is not tool and was.wire != tool.wire:
-            yield Change(f"tool {name}", _text(was.wire), _text(tool.wire))
+            yield from _changes_of_tool(was, tool)
     for name in before_tools.keys() - now_tools.keys():
         yield Change("tool", name, "")
     if list(before_tools) != list(now_tools) and before_tools.keys() == now_tools.keys():
         yield Change("order of tools", ", ".join(before_tools), ", ".join(now_tools))
 
 
+def _changes_of_tool(was: Tool, tool: Tool) -> Iterator[Change]:
+    old, new = (each.wire["function"] for each in (was, tool))
+    for field in dict.fromkeys([*old, *new]):
+        if old.get(field) != new.get(field):
+            yield Change(f"{field} of {tool.name}", _text(old.get(field)), _text(new.get(field)))
+
+
 def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
     return json.dumps(value, ensure_ascii=False, indent=1)

@@ -53,6 +53,8 @@ def compare_variants(
     keys = sorted((key for key in arms if key[1]), key=_by_number)
     found = [_compared(key, arms[key], arms, may_be_recorded) for key in keys]
     tested = [each for each in found if each.p is not None]
+    # One that leaves all cases as they are is no test.
+    tested = [each for each in tested if each.same < each.cases]
     adjusted = holm([each.p for each in tested if each.p is not None])
     p_of = {id(each): p for each, p in zip(tested, adjusted, strict=True)}
     return tuple(_judged(each, p_of.get(id(each))) for each in found)

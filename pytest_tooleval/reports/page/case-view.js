@@ -1,7 +1,7 @@
 // @ts-check
 // The cases of a run: filters, the matrix, and the panel for one case.
 
-import { chosenCases, indexOf, readState, writeState } from "./cases.js";
+import { chosenCases, indexOf, readState, underVariant, writeState } from "./cases.js";
 import { el, outcomeText, section } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { UNKNOWN, countText } from "./numbers.js";
@@ -87,9 +87,10 @@ export class CaseView {
     const view = chosenCases(index, state);
     const model = index.models.findIndex(({ key }) => key === state.model);
     this.matrix.show(index, view, model, state.sort);
-    this.toolbar.show(state);
-    const all = countText(index.cases.length);
-    this.status.textContent = view.length || !index.cases.length ? `${countText(view.length)} of ${all} cases` : `No cases match; ${all} are hidden.`;
+    const cases = underVariant(index, state);
+    this.toolbar.show(state, cases);
+    const all = countText(cases.length);
+    this.status.textContent = view.length || !cases.length ? `${countText(view.length)} of ${all} cases` : `No cases match; ${all} are hidden.`;
     this.drawPanel();
   }
 

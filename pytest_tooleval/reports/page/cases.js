@@ -1,13 +1,13 @@
 // @ts-check
 // The cases of a run: which are shown, in which order, and as a query in the address.
 
-import { OUTCOMES, shortened, toneOf } from "./dom.js";
+import { OUTCOMES, isTolerated, shortened, toneOf } from "./dom.js";
 import { isBelow, isKnown } from "./numbers.js";
 
 /** @import { Trial } from "./trial.js" */
 /**
  * A case on a model, as the result document has it.
- * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string,
+ * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string, variant: string, against: string,
  *   outcome: string, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
  *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
  *   trials: Trial[], asked: string, called: string[]}} Row
@@ -15,21 +15,24 @@ import { isBelow, isKnown } from "./numbers.js";
  * @typedef {{label: string, key: string}} Named
  * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the expected and
  *   the called tool; null for none
- * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is its name in an address
- * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, tool: string, failure: string,
+ * @typedef {{models: Named[], suites: Named[], variants: string[], cases: Case[]}} Index `key` is its name in an address
+ * @typedef {{query: string, outcomes: string[], variant: string, model: string, suite: string, tag: string, tool: string, failure: string,
  *   choice: string, sort: string, open: string, on: string, trial: number}} State
  */
+
+/** In place of a variant: the unchanged cases and those under all variants. */
+export const ALL_VARIANTS = "@all";
 
 /** The outcomes to filter by; a tolerated case has failed, too. */
 export const CHOSEN_BY = [...OUTCOMES, "tolerated"];
 
 /** @param {Row} row @param {string} outcome one of CHOSEN_BY */
 export function hasOutcome(row, outcome) {
-  return outcome === "tolerated" ? row.tolerated : row.outcome === outcome;
+  return outcome === "tolerated" ? isTolerated(row) : row.outcome === outcome;
 }
 
 /**
- * Rows by case, in order. A case that a model has twice becomes two.
+ * Rows by case, in order; a case under a variant is one of its own. A case that a model has twice becomes two.
  * @param {Row[]} rows
  * @param {string[]} first models, in the order of their columns
  * @returns {Index}
@@ -46,7 +49,7 @@ export function indexOf(rows, first = []) {
     const suite = suites.get(own) || { row, place: suites.size };
     suites.set(own, suite);
     const model = places.get(row.model) ?? 0;
-    let name = own + row.case;
+    let name = own + caseName(row);
     while (cases.get(name)?.rows[model]) name += "\n";
     const found = cases.get(name) || { key: "", suite: suite.place, first: row, rows: new Array(models.length).fill(undefined) };
     found.rows[model] = row;
@@ -55,9 +58,25 @@ export function indexOf(rows, first = []) {
   const names = Array.from(suites.values(), ({ row }) => row.suite);
   const labels = Array.from(suites.values(), ({ row }, i) => (names.indexOf(row.suite) === names.lastIndexOf(row.suite) ? names[i] : `${row.suite} (${row.file})`));
   const found = [...cases.values()];
-  const keys = keysOf(found.map(({ first }) => `${first.file || first.suite}::${first.case}`));
+  const keys = keysOf(found.map(({ first }) => `${first.file || first.suite}::${caseName(first)}`));
   found.forEach((each, i) => (each.key = keys[i]));
-  return { models: named(models), suites: named(labels), cases: found };
+  const variants = [...new Set(rows.map((row) => row.variant).filter(Boolean))];
+  return { models: named(models), suites: named(labels), variants, cases: found };
+}
+
+/** The id of a case with its variant. @param {Row} row */
+function caseName(row) {
+  return row.variant ? `${row.case}[${row.variant}]` : row.case;
+}
+
+/** The same case under another variant, or unchanged. @param {Index} index @param {Row} row @param {string} variant */
+export function caseUnder(index, row, variant) {
+  return index.cases.find(({ first }) => first.case === row.case && first.suite === row.suite && first.file === row.file && first.variant === variant);
+}
+
+/** The cases of the chosen variant. @param {Index} index @param {State} state */
+export function underVariant({ cases }, { variant }) {
+  return variant === ALL_VARIANTS ? cases : cases.filter(({ first }) => first.variant === variant);
 }
 
 /** @param {string[]} labels @returns {Named[]} */
@@ -123,7 +142,7 @@ export function choicesOf(row) {
 
 /** @returns {State} */
 export function startState() {
-  return { query: "", outcomes: [], model: "", suite: "", tag: "", tool: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
+  return { query: "", outcomes: [], variant: "", model: "", suite: "", tag: "", tool: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
 }
 
 /** @param {string} query @returns {State} */
@@ -133,6 +152,7 @@ export function readState(query) {
   return {
     query: text("q"),
     outcomes: text("outcome").split(",").filter((each) => CHOSEN_BY.includes(each)),
+    variant: text("variant"),
     model: text("model"),
     suite: text("suite"),
     tag: text("tag"),
@@ -151,6 +171,7 @@ export function writeState(state) {
   const pairs = [
     ["q", state.query],
     ["outcome", state.outcomes.join(",")],
+    ["variant", state.variant],
     ["model", state.model],
     ["suite", state.suite],
     ["tag", state.tag],
@@ -186,7 +207,7 @@ export function chosenCases(index, state) {
   const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
   const model = index.models.findIndex(({ key }) => key === state.model);
   const suite = index.suites.findIndex(({ key }) => key === state.suite);
-  const found = index.cases.filter(
+  const found = underVariant(index, state).filter(
     (each) =>
       (suite < 0 || each.suite === suite) &&
       (!state.tag || each.first.tags.some((tag) => tag.toWellFormed() === state.tag)) &&

@@ -2,7 +2,7 @@
 // Columns of figures, which `reports/columns.py` describes: values, and cells of tables.
 
 import { capitalized, el, isolated, listTable, metricName, numberCell, outcomeText, shortened, spoken, tableRow } from "./dom.js";
-import { UNKNOWN, countText, isKnown, pText, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
+import { UNKNOWN, countText, isKnown, pText, pointsText, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
 /** @typedef {{path: string[], heading: string, format: string, about: string, tone: string, seldom: boolean}} Column */
@@ -10,15 +10,19 @@ import { UNKNOWN, countText, isKnown, pText, scoreText, secondsText, tokensText,
 
 /** Formats that are texts and no numbers. */
 const TEXTS = ["name", "verdict"];
+/** The signs and colours of verdicts on variants. @type {Record<string, string>} */
+const TONES = { worse: "failed", better: "passed", "not judged": "skipped" };
 /** @type {Record<string, (value: any, record: any) => Child[]>} */
 const FORMATS = {
   name: (value) => [isolated(shortened(value, 120))],
-  verdict: (value) => [outcomeText(value)],
+  verdict: (value) => [outcomeText(TONES[value] ?? value, value)],
   rate: (value) => meanNodes(value, "headline"),
   mean: (value) => meanNodes(value),
   interval: (value) => meanNodes(value),
   score: (value) => [scoreText(value)],
   p: (value) => [pText(value)],
+  points: (value, { low, high }) => [isKnown(value) ? pointsText(value, low, high) : UNKNOWN],
+  length: (value) => [countText(value.length)],
   count: (value) => [countText(value)],
   seconds: (value) => [secondsText(value)],
   tokens: (value) => [tokensSum(value)],

@@ -154,14 +154,19 @@ export function outcomeText(outcome, words = outcome) {
   return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
 }
 
+/** Whether a gate, or xfail, tolerates its failure; one under a variant has no part in the verdict. @param {any} row */
+export function isTolerated(row) {
+  return row.tolerated && !row.variant;
+}
+
 /** The sign and colour of a case. @param {any} row */
 export function toneOf(row) {
-  return row.tolerated ? "tolerated" : row.outcome;
+  return isTolerated(row) ? "tolerated" : row.outcome;
 }
 
 /** "failed", or "failed, tolerated". @param {any} row */
 export function outcomeOf(row) {
-  return row.tolerated ? `${row.outcome}, tolerated` : row.outcome;
+  return isTolerated(row) ? `${row.outcome}, tolerated` : row.outcome;
 }
 
 /** @param {string} words */

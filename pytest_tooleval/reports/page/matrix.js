@@ -2,7 +2,7 @@
 // The matrix: a row per case, a column per model. Rows are drawn when they scroll into view.
 
 import { belowOf } from "./cases.js";
-import { button, el, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
+import { button, el, isTolerated, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
 import { UNKNOWN, isKnown, scoreText } from "./numbers.js";
 
 /** @import { Case, Index, Row } from "./cases.js" */
@@ -36,7 +36,7 @@ export class Matrix {
     this.sort = sort;
     this.open = open;
     /** @type {Index} */
-    this.index = { models: [], suites: [], cases: [] };
+    this.index = { models: [], suites: [], variants: [], cases: [] };
     /** @type {Case[]} filtered and sorted */
     this.view = [];
     this.drawn = 0;
@@ -114,7 +114,8 @@ export class Matrix {
     if (kept && kept.rows.length === each.rows.length && kept.rows.every((row, i) => row === each.rows[i])) return kept.node;
     const { first, rows } = each;
     const suite = this.index.suites.length > 1 ? this.index.suites[each.suite].label : "";
-    const about = [suite, first.asked].filter(Boolean).join(" · ");
+    const variant = first.variant && `under ${shortened(first.variant, 60)}`;
+    const about = [variant, suite, first.asked].filter(Boolean).join(" · ");
     const only = this.columns.length === 1 ? rows[this.columns[0]] : undefined;
     const node = el(
       "tr",
@@ -153,7 +154,7 @@ export class Matrix {
       "aria-label": cellWords(row),
       title: shown(shortened(row.reason, 1000)) || null,
     });
-    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", count && el("small", {}, count), below && el("small", { class: "below" }, below), row.tolerated ? el("small", { class: "tolerated" }, "tolerated") : "");
+    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", count && el("small", {}, count), below && el("small", { class: "below" }, below), isTolerated(row) ? el("small", { class: "tolerated" }, "tolerated") : "");
     return el("td", { class: "cell" }, made);
   }
 

@@ -32,6 +32,12 @@ export function pText(value) {
   return value < 0.001 ? "<0.001" : value.toFixed(3);
 }
 
+/** A difference of shares in points, with its interval. @param {number} share @param {number} low @param {number} high */
+export function pointsText(share, low, high) {
+  const [value, begin, end] = [share, low, high].map((each) => String(Number((100 * each).toFixed(1)) + 0));
+  return `${share > 0 ? "+" : ""}${value} points (${begin} to ${end})`;
+}
+
 /** @param {unknown} value */
 export function secondsText(value) {
   if (!isKnown(value)) return UNKNOWN;

@@ -1,15 +1,18 @@
 // @ts-check
 // The panel for a case: its trials on a model, or all models side by side.
 
-import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
+import { caseUnder } from "./cases.js";
+import { changesTable } from "./changes.js";
+import { button, capitalized, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
 import { scoreText } from "./numbers.js";
 import { shortTrial, trialNodes } from "./trial.js";
 
 /** @import { Case, Index, Row, State } from "./cases.js" */
+/** @import { Change } from "./changes.js" */
 /** @import { Surroundings } from "./case-view.js" */
 /** @import { WholeTrial } from "./trial.js" */
-/** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[], offered: string[]}} WholeRow */
+/** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[], offered: string[], changes: Change[]}} WholeRow */
 /** @typedef {(row: Row) => Promise<WholeRow>} Load fetches the trials of a row with their transcripts */
 
 const WIDE = "(min-width: 1100px)";
@@ -129,21 +132,45 @@ export class Panel {
     const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row, chosen - 1) ?? []));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), actions, ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
     if (!row.trials.length) return;
-    const nodes = await this.whole(row, (whole) => [trialNodes(whole.trials[chosen - 1] || whole.trials[0], whole, this.around.columns)]);
+    const nodes = await this.whole(row, (whole) => [
+      row.variant ? this.variantNodes(index, whole, row) : null,
+      trialNodes(whole.trials[chosen - 1] || whole.trials[0], whole, this.around.columns),
+    ]);
     if (this.shown === wanted && this.row === row) body.replaceChildren(...nodes);
+  }
+
+  /** What a variant changed, and the answers without and with it. @param {Index} index @param {WholeRow} whole @param {Row} row */
+  variantNodes(index, whole, row) {
+    const other = caseUnder(index, row, row.against);
+    const before = other?.rows.find((each) => each?.model === row.model);
+    const unchanged = capitalized(row.against || "unchanged");
+    const open = () => this.change({ open: other?.key ?? "", trial: 0, variant: row.against });
+    const columns = before ? [this.beside(before, button(unchanged, open, { class: "jump" })), this.beside(row, isolated(row.variant))] : [];
+    return el(
+      "section",
+      {},
+      columns.length > 0 && el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "Answers without and with the variant" }, ...columns),
+      el("h3", {}, "What the variant changed"),
+      changesTable(whole.changes, unchanged),
+    );
+  }
+
+  /** A column with the first trial of a row that did not pass. @param {Row} row @param {Node} title */
+  beside(row, title) {
+    const body = el("div", {}, row.trials.length ? "Loading…" : "");
+    const first = Math.max(0, row.trials.findIndex((trial) => !trial.passed));
+    const fill = async () => body.replaceChildren(...(await this.whole(row, (whole) => shortTrial(whole.trials[first], `${row.model} ${row.variant}`))));
+    if (row.trials.length) void fill();
+    return el("section", { class: "beside" }, el("h3", {}, title), el("p", {}, ...reasonNodes(row)), body);
   }
 
   /** All models side by side, each with its first trial that did not pass. @param {Index} index @param {Case} found @param {Row} row @param {boolean} isNew */
   fillAll(index, found, row, isNew) {
     const columns = found.rows.map((each, i) => {
       if (!each) return null;
-      const body = el("div", {}, each.trials.length ? "Loading…" : "");
-      const first = Math.max(0, each.trials.findIndex((trial) => !trial.passed));
-      const fill = async () => body.replaceChildren(...(await this.whole(each, (whole) => shortTrial(whole.trials[first], each.model))));
-      if (each.trials.length) void fill();
-      const title = el("h3", {}, button("", () => this.change({ on: index.models[i].key, trial: 0 }), { class: "jump" }));
-      title.firstElementChild?.append(modelName(each.model));
-      return el("section", { class: "beside" }, title, el("p", {}, ...reasonNodes(each)), body);
+      const title = button("", () => this.change({ on: index.models[i].key, trial: 0 }), { class: "jump" });
+      title.append(modelName(each.model));
+      return this.beside(each, title);
     });
     const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.asked));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "Models side by side" }, ...columns.filter((each) => each !== null)));
@@ -185,7 +212,7 @@ export class Panel {
     return [
       el("div", { class: "row" }, previous, next, close),
       el("h2", { id: "panel-title", tabindex: -1 }, isolated(row.case, "(no name)")),
-      el("p", { class: "muted" }, isolated(row.suite), where && " · ", where),
+      el("p", { class: "muted" }, row.variant && el("span", {}, "under ", isolated(row.variant), " · "), isolated(row.suite), where && " · ", where),
     ];
   }
 
@@ -227,7 +254,8 @@ function reasonNodes(row) {
  */
 function commandFor(row, options) {
   const quoted = (/** @type {string} */ text) => (/^[\w./:=@,-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`);
-  const given = ASKED_BY.flatMap((name) => [options[name] ?? []].flat().map((value) => `--tooleval-${name}=${value}`));
+  const names = row.variant ? [...ASKED_BY, "variant"] : ASKED_BY;
+  const given = names.flatMap((name) => [options[name] ?? []].flat().map((value) => `--tooleval-${name}=${value}`));
   return ["pytest", row.nodeid, ...(row.model ? [`--tooleval-model=${row.model}`] : []), ...given].map(quoted).join(" ");
 }
 

@@ -17,7 +17,7 @@ const MOST_DOTS = 250;
 export function plotsSection({ models, cases }) {
   /** @type {ModelRows[]} */
   const found = models.slice(0, MOST_MODELS).map((/** @type {any} */ { model, pass_rate: passing }, /** @type {number} */ index) => {
-    const rows = cases.filter((/** @type {Row} */ row) => row.model === model);
+    const rows = cases.filter((/** @type {Row} */ row) => row.model === model && !row.variant);
     return { index, model, passing, rows, answered: rows.flatMap(answeredIn) };
   });
   const plots = [

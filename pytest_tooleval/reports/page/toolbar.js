@@ -1,11 +1,16 @@
 // @ts-check
 // The filters above the cases.
 
-import { CHOSEN_BY, causesOf, choiceText, choicesOf, hasOutcome, isRight, startState, toolsOf } from "./cases.js";
+import { ALL_VARIANTS, CHOSEN_BY, causesOf, choiceText, choicesOf, hasOutcome, isRight, startState, toolsOf } from "./cases.js";
 import { button, el, modelText, outcomeText, shortened, shown } from "./dom.js";
 import { countText } from "./numbers.js";
 
-/** @import { Index, State } from "./cases.js" */
+/** @import { Case, Index, State } from "./cases.js" */
+
+/** @param {Case[]} cases */
+function rowsOf(cases) {
+  return cases.flatMap((each) => each.rows.filter((row) => row !== undefined));
+}
 
 export class Toolbar {
   /** @param {(changes: Partial<State>) => void} change */
@@ -21,6 +26,7 @@ export class Toolbar {
       "form",
       { class: "toolbar", role: "search" },
       el("label", { class: "query" }, "Search", this.query),
+      this.select("variant", "Variant"),
       this.select("model", "Model"),
       this.select("suite", "Suite"),
       this.select("tag", "Tag"),
@@ -59,12 +65,7 @@ export class Toolbar {
 
   /** @param {Index} index whose values can be chosen */
   offer(index) {
-    const rows = index.cases.flatMap((each) => each.rows.filter((row) => row !== undefined));
-    CHOSEN_BY.forEach((outcome, i) => {
-      const count = rows.filter((row) => hasOutcome(row, outcome)).length;
-      this.chips[i].hidden = count === 0;
-      /** @type {Element} */ (this.chips[i].lastElementChild).textContent = countText(count);
-    });
+    const rows = rowsOf(index.cases);
     const tags = [...new Set(index.cases.flatMap((each) => each.first.tags))];
     const failures = [...new Set(rows.flatMap(causesOf))];
     const choices = rows.flatMap(choicesOf);
@@ -72,6 +73,8 @@ export class Toolbar {
     const pairs = wrong.length ? [...new Set([...wrong, ...choices].map(choiceText))] : [];
     const sorts = [["failed", "failures first"], ["suite", "suite order"], ["name", "name"], ["worst", "worst score first"]];
     if (index.models.length > 1) sorts.push(["differ", "most disagreement first"]);
+    const variants = index.variants.length ? [[ALL_VARIANTS, "all"], ...index.variants.map((each) => [each, each])] : [];
+    this.fill("variant", "none (unchanged)", variants, 1);
     this.fill("model", "all models", index.models.map(({ key, label }) => [key, modelText(label)]), 2);
     this.fill("suite", "all suites", index.suites.map(({ key, label }) => [key, label]), 2);
     this.fill("tag", "any tag", tags.map((tag) => [tag.toWellFormed(), tag]), 1);
@@ -98,8 +101,14 @@ export class Toolbar {
     select.value = value;
   }
 
-  /** @param {State} state */
-  show(state) {
+  /** @param {State} state @param {Case[]} cases of the chosen variant */
+  show(state, cases) {
+    const rows = rowsOf(cases);
+    CHOSEN_BY.forEach((outcome, i) => {
+      const count = rows.filter((row) => hasOutcome(row, outcome)).length;
+      this.chips[i].hidden = count === 0;
+      /** @type {Element} */ (this.chips[i].lastElementChild).textContent = countText(count);
+    });
     if (this.query.value !== state.query) this.query.value = state.query;
     for (const [field, select] of Object.entries(this.selects)) {
       // Column headers sort in ways that the list does not offer.

@@ -173,7 +173,7 @@ function diffRow(kind, what, nodes, why) {
 }
 
 /** Marks the differences. @param {Piece[]} pieces */
-function comparedPieces(pieces) {
+export function comparedPieces(pieces) {
   return pieces.map((piece) => (piece.same ? shownNodes(piece.text) : el("mark", {}, shownNodes(piece.text))));
 }
 

@@ -8,6 +8,7 @@ import { confusionSection } from "./confusion.js";
 import { capitalized, link } from "./dom.js";
 import { plotsSection, trendsSection } from "./plots.js";
 import { gatesSection, scoresSection, verdictNode } from "./summary.js";
+import { variantsSection } from "./variants.js";
 
 /** @import { Surroundings } from "./case-view.js" */
 /** @import { Links } from "./comparison.js" */
@@ -34,6 +35,7 @@ export class RunView {
       gatesSection(document.gates),
       comparisonSection(document.comparison, links),
       scoresSection(document),
+      variantsSection(document, models, (suite, id, model, variant) => this.caseHref(around, suite, id, model, variant)),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
       confusionSection(document.matrices, this.opening(around)),
@@ -66,10 +68,12 @@ export class RunView {
     return this.cases.index.models.find(({ label }) => label === model)?.key ?? "";
   }
 
-  /** @param {RunSurroundings} around @param {string} suite @param {string} id @param {string} model */
-  caseHref(around, suite, id, model) {
-    const found = this.cases.index.cases.find(({ first }) => first.suite === suite && first.case === id);
-    return found ? around.address(new URLSearchParams({ case: found.key, on: this.modelKey(model) }).toString()) : "";
+  /** @param {RunSurroundings} around @param {string} suite @param {string} id @param {string} model @param {string} variant */
+  caseHref(around, suite, id, model, variant = "") {
+    const found = this.cases.index.cases.find(({ first }) => first.suite === suite && first.case === id && first.variant === variant);
+    const query = new URLSearchParams({ case: found?.key ?? "", on: this.modelKey(model) });
+    if (variant) query.set("variant", variant);
+    return found ? around.address(query.toString()) : "";
   }
 }
 

@@ -27,6 +27,7 @@ from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.variants import Change
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import whole_document
 
@@ -190,6 +191,42 @@ def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: A
         gate("overall of qwen2.5-coder-1.5b", 0.9, 0.64, False),
     ]
     return whole(run(**fields), rows, gates, comparison())
+
+
+def varied_document(cases: int = 8) -> Document:
+    """Cases that pass; with 50 tools more, the first five fail."""
+    rows = [_of(row, True) for row in rich_document(cases, 2, 2).cases]
+    changes = (
+        Change("tool", "", "search_news"),
+        Change("description of send_email", "Sends", "Sends mail"),
+    )
+    varied = [
+        structs.replace(
+            _of(row, not number or row.position > 4),
+            nodeid=row.nodeid.replace("]", f", distractors:{number}]"),
+            variant=f"distractors:{number}",
+            tolerated=True,
+            changes=changes if number else (),
+            is_same=not number,
+        )
+        for number in (0, 50)
+        for row in rows
+    ]
+    return whole(run(), [*rows, *varied], [], comparison())
+
+
+def _of(row: CaseResult, passed: bool) -> CaseResult:
+    """The case, with all its trials passed or failed."""
+    trials = tuple(structs.replace(each, passed=passed, error=None) for each in row.trials)
+    count = len(trials)
+    return structs.replace(
+        row,
+        outcome="passed" if passed else "failed",
+        trials=trials,
+        passes=count * passed,
+        scored=count,
+        weight=1.0,
+    )
 
 
 def whole(run: Any, rows: Sequence[CaseResult], gates: Any, baseline: Any) -> Document:

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_tooleval.reports.html import html_text
 
-from .documents import rich_document
 from .documents import trends
+from .documents import varied_document
 from .site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ CHECKS: Sequence[tuple[int, Any, dict[str, Any]]] = [
     (1280, "dark", {"runOnly": ["color-contrast"]}),
     (400, "light", {}),
 ]
-REPORT = ("", "#case={case}&on={model}&trial=1", "#case={case}&on=@all")
+REPORT = (
+    "",
+    "#case={case}&on={model}&trial=1",
+    "#case={case}&on=@all",
+    "#case={case}[distractors:50]&variant=@all",
+)
 
 PAGES = (
     "suites",
@@ -67,7 +72,7 @@ def objections(page: Page, part: str = "") -> list[str]:
 
 
 def test_the_report(browser: Browser, tmp_path: Path) -> None:
-    document = rich_document(cases=3, trials=2, models=2)
+    document = varied_document()
     case = document.cases[0]
     path = tmp_path / "report.html"
     path.write_text(html_text(document, trends(4)), encoding="utf-8")

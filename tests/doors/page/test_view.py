@@ -26,6 +26,7 @@ from pytest_tooleval.reports.html import html_text
 from .conftest import Opened
 from .documents import rich_document
 from .documents import trends
+from .documents import varied_document
 
 Draw = Callable[..., Opened]
 
@@ -86,6 +87,33 @@ def test_a_case_of_the_comparison_leads_to_its_details(draw: Draw) -> None:
     assert opened.page.locator("#panel-title").inner_text() == "paris"
     opened.page.go_back()
     assert opened.page.locator(".panel").is_hidden()
+
+
+def test_variants_are_a_table_a_curve_and_cases_of_their_own(draw: Draw) -> None:
+    opened = draw(varied_document())
+    page = opened.page
+    assert len(opened.cases()) == 8
+    assert opened.status() == "8 of 8 cases"
+    row = page.locator("#variants tbody tr", has_text="distractors:50gpt-4o-mini").first
+    texts = "distractors:50 gpt-4o-mini 8 1.00 0.38 -62.5 points (-100 to -14.5) 0.125 0 5 0"
+    assert re.sub(r"\s+", " ", row.inner_text()) == f"{texts} ? inconclusive"
+    curve = page.locator("#variants svg").first.get_attribute("aria-label")
+    assert curve == (
+        "distractors:N. gpt-4o-mini: 1.00 at 0, 0.38 at 50; claude-3-5-haiku: 1.00 at 0, 0.38 at 50"
+    )
+    page.locator("#variants details", has_text="5 worse").first.locator("summary").click()
+    page.locator("#variants details[open] a").first.click()
+    opened.settle()
+    assert opened.status() == "8 of 8 cases"
+    panel = page.locator(".panel")
+    panel.locator(".changes").wait_for()
+    assert panel.locator(".beside h3").all_inner_texts() == ["Unchanged", "distractors:50"]
+    assert [text.split() for text in panel.locator(".changes tbody tr").all_inner_texts()] == [
+        ["tool", "search_news"],
+        ["description", "of", "send_email", "Sends", "Sends", "mail"],
+    ]
+    panel.get_by_role("button", name="Unchanged").click()
+    assert page.locator(".toolbar").get_by_label("Variant").input_value() == ""
 
 
 def test_unknown_numbers_are_dashes_and_never_0(draw: Draw) -> None:

@@ -54,6 +54,7 @@ def test_a_trial_in_full() -> None:
         "line": "21",
         "case": "paris",
         "model": "gpt-4o",
+        "variant": "",
         "outcome": "failed",
         "tolerated": "false",
         "trial": "0",

@@ -309,3 +309,17 @@ def test_how_text_is_shown(text: str, shown: str) -> None:
 
 def test_a_pipe_in_a_table_is_escaped() -> None:
     assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
+
+
+def test_variants_are_a_table_and_the_cases_that_got_worse() -> None:
+    lines = markdown_text(
+        document(
+            row("passed", trial(0)),
+            row("failed", trial(0, 0.5), variant="bare", tolerated=True, nodeid="x[gpt-4o, bare]"),
+        )
+    ).splitlines()
+    start = lines.index("### Variants")
+    texts = "| `bare` | `gpt-4o` | 1 | 1.00 | 0.00 | -100 points (-100 to 100) | 1.000 | 0 | 1 |"
+    assert lines[start + 4] == f"{texts} **inconclusive** |"
+    assert "- `bare` on `gpt-4o`: `paris` `1/1 -> 0/1`" in lines
+    assert not any("failed" in line for line in lines if line.startswith("<details"))
