@@ -1,6 +1,6 @@
 """How often the baseline gate cries wolf, which drops it sees, and how well the intervals cover.
 
-    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --steps | ...]
+    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --variants | ...]
 
 Prints the tables of docs/reference/methods.md; without a choice all of them, in about ten minutes.
 
@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from power import after_drop
 from power import power
@@ -45,6 +46,7 @@ from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
+from pytest_tooleval.verdicts.variants import compare_variants
 
 # Tool, parameters and validity of an answer.
 Answer = tuple[float, float, float]
@@ -79,10 +81,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=2000, help="simulated pairs of runs (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    for name in ("gate", "steps", "intervals", "power"):
+    for name in ("gate", "steps", "intervals", "power", "variants"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only the {name} tables")
     options = parser.parse_args()
-    everything = not (options.gate or options.steps or options.intervals or options.power)
+    chosen = (options.gate, options.steps, options.intervals, options.power, options.variants)
+    everything = not any(chosen)
     if options.gate or everything:
         print_table(false_alarms(options.pairs, options.seed))
         print_table(detection(options.pairs, options.seed))
@@ -94,6 +97,8 @@ def main() -> None:
         print_table(coverage(options.pairs, options.seed))
     if options.power or everything:
         print_table(power_table(options.pairs, options.seed))
+    if options.variants or everything:
+        print_table(paired_variants(options.pairs, options.seed))
 
 
 def print_table(rows: Iterable[Sequence[str]]) -> None:
@@ -229,6 +234,40 @@ def detection(pairs: int, seed: int) -> Iterable[list[str]]:
                 for broken in (False, True)
             ]
             yield [str(cases), str(trials), *map(percent, shares)]
+
+
+# Variants
+
+
+def paired_variants(pairs: int, seed: int) -> Iterable[list[str]]:
+    """How often a variant that changes nothing gets a verdict, and how often its interval misses 0."""
+    yield ["mix", "variants", "cases", "trials", "alarms", "interval without 0", "10 points found"]
+    for mix, variants in (("typical", 1), ("typical", 5), ("near 1", 1)):
+        for cases in SIZES:
+            for trials in (1, 5):
+                chance = random.Random(f"{seed} {mix} {variants} {cases} {trials}")
+                found = [0, 0, 0]
+                for _ in range(2 * pairs):
+                    rates = typical_pass_rates(cases, chance, *MIXES[mix][:2])
+                    effects = compare_variants(_arms([rates] * (variants + 1), trials, chance))
+                    found[0] += any(each.verdict in ("worse", "better") for each in effects)
+                    found[1] += not (effects[0].low or 0.0) <= 0 <= (effects[0].high or 0.0)
+                for _ in range(pairs // 4):
+                    rates = typical_pass_rates(cases, chance, *MIXES[mix][:2])
+                    fallen = after_drop(rates, 0.1, chance, broken=True)
+                    arms = [rates, fallen, *[rates] * (variants - 1)]
+                    found[2] += compare_variants(_arms(arms, trials, chance))[0].verdict == "worse"
+                shares = (found[0] / 2 / pairs, found[1] / 2 / pairs, found[2] / (pairs // 4))
+                yield [mix, str(variants), str(cases), str(trials), *map(percent, shares)]
+
+
+def _arms(rates: Sequence[Sequence[float]], trials: int, chance: random.Random) -> list[CaseRow]:
+    """The same cases unchanged, and under the variants 1, 2, ..."""
+    return [
+        structs.replace(row, variant=str(number or ""))
+        for number, of_arm in enumerate(rates)
+        for row in simulate(of_arm, trials, chance).cases
+    ]
 
 
 # Trials in steps

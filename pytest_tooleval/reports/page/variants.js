@@ -6,7 +6,6 @@ import { columnTable } from "./columns.js";
 import { el, fold, isolated, link, modelName, modelText, section, shortened, svg } from "./dom.js";
 import { countText, plural, scoreText } from "./numbers.js";
 
-/** @import { Child } from "./dom.js" */
 /** @import { Table } from "./columns.js" */
 /**
  * A variant on a model, as `ComparedVariant` in record/variants.py.
