@@ -37,3 +37,19 @@ SEED = """\
   ]
 }
 """
+
+FLIGHT = """\
+{
+  "prompt": "Book a flight from NYC to London for next Friday",
+  "expected_tool": "book_flight",
+  "expected_params": { "origin": "NYC", "destination": "London" },
+  "multi_turn": true,
+  "max_rounds": 5,
+  "optimal_hops": 2,
+  "valid_prerequisites": ["search_flights", "get_availability"],
+  "mock_responses": {
+    "search_flights": { "flights": [{"id": "FL123", "price": 450}] },
+    "get_availability": { "available": true, "seats": 12 }
+  }
+}
+"""

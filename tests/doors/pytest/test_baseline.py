@@ -24,25 +24,13 @@ from .project import call
 from .project import case
 from .project import right
 from .project import wrong
+from .test_scorers import conftest
 
 CASES = 30
 
 FAILS = "(fatal, because of --tooleval-fail-inconclusive)"
 GATE = "--tooleval-fail-under=overall=0.5"
 BAD_GATE, GOOD = "--tooleval-fail-under=overall=0.1", "--tooleval-baseline=good"
-
-BREVITY = """
-from pytest_tooleval import Score
-
-class Brevity:
-    metrics = ["brevity"]
-
-    def score(self, case, transcript):
-        return {"brevity": Score(0.5)}
-
-def pytest_tooleval_register_scorers(register):
-    register(Brevity())
-"""
 
 
 def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
@@ -228,7 +216,7 @@ def test_a_case_without_a_metric_of_a_threshold_is_not_comparable(project: Proje
     cases = many(0)
     project.suite(*cases)
     project.run("--tooleval-report=old.json")
-    project.write("conftest.py", BREVITY)
+    project.write("conftest.py", conftest('return {"brevity": Score(0.5)}'))
     cases[0]["thresholds"] = {"brevity": 0.9}
     project.suite(*cases)
     result = project.run("--tooleval-baseline=old.json", GATE)
@@ -442,7 +430,7 @@ def test_the_cases_that_can_be_scored_again_are_compared(older: Project) -> None
 
 
 def test_scores_of_other_scorers_stay_as_they_were(project: Project) -> None:
-    project.write("conftest.py", BREVITY)
+    project.write("conftest.py", conftest('return {"brevity": Score(0.5)}'))
     project.suite(*many(10), thresholds={"brevity": 0.5})
     assert project.run("--tooleval-report=old.json", GATE).ret == 0
     rewrite(project, under_older_rules)

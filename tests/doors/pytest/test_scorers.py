@@ -76,18 +76,12 @@ def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
     result.stdout.re_match_lines([r"outside/b\.tooleval\.json:\d+:\d+: .*brevity: unknown metric.*"])
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("1 / 0", "*Brevity*raised ZeroDivisionError: division by zero at *conftest.py:8"),
-        ('return {"brevity": Score(2.0)}', "*Brevity*2.0, expected a number from 0 to 1*"),
-    ],
-)
-def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, message: str) -> None:
-    project.write("conftest.py", conftest(body))
+def test_a_scorer_that_misbehaves_makes_errors(project: Project) -> None:
+    project.write("conftest.py", conftest("1 / 0"))
     project.suite(right("a"))
     result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
+    message = "*Brevity*raised ZeroDivisionError: division by zero at *conftest.py:8"
     result.stdout.fnmatch_lines([message])
     assert project.rows()["a[agent]"]["outcome"] == "error"
 

@@ -419,3 +419,15 @@ def test_a_cost_below_0_is_unknown(tmp_path: Path) -> None:
     spent = {"operation.cost": -5.0, "gen_ai.usage.input_tokens": -3.0, "gen_ai.usage.output_tokens": 2}
     (run,) = read(tmp_path, span("a", 1, asked(user("Hi"), said=reply("Hi."), **spent)))
     assert (run.taken.cost_usd, run.taken.prompt_tokens, run.taken.completion_tokens) == (None, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "amount"), [("cost_usd", -5), ("latency_s", -1), ("usage", {"prompt_tokens": -1})]
+)
+def test_no_chat_transcript_costs_less_than_0(tmp_path: Path, field: str, amount: object) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps({"messages": [user("Hi")], field: amount}))
+    with pytest.raises(
+        SuiteError, match=rf"runs\.jsonl:1:1: a conversation\.{field}.*: expected .* >= 0"
+    ):
+        read_transcripts([path])

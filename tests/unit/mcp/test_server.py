@@ -51,6 +51,7 @@ def test_an_open_quote_is_refused(windows: bool) -> None:
         ({"stdio": ""}, "the command of an MCP server is empty"),
         ({"stdio": "a", "headers": {"A": "B"}}, "headers are for servers over HTTP"),
         ({"http": "http://b", "env": ["A"]}, "env is for servers started by a command"),
+        ({"http": "example.com/mcp"}, "a URL such as https://example.com/mcp"),
         ({"http": "ftp://b"}, "a URL such as https://example.com/mcp"),
         ({"http": "http://"}, "a URL such as"),
         ({"http": "http://b:99999/"}, "a URL such as"),

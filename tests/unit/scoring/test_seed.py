@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from seed_suite import FLIGHT
 from seed_suite import SEED
 
 from pytest_tooleval.record.results import TrialResult
@@ -29,22 +30,6 @@ QUANTUM = """
 {
   "expected_tool": ["search", "web_search"],
   "prompt": "Find information about quantum computing"
-}
-"""
-
-FLIGHT = """
-{
-  "prompt": "Book a flight from NYC to London for next Friday",
-  "expected_tool": "book_flight",
-  "expected_params": { "origin": "NYC", "destination": "London" },
-  "multi_turn": true,
-  "max_rounds": 5,
-  "optimal_hops": 2,
-  "valid_prerequisites": ["search_flights", "get_availability"],
-  "mock_responses": {
-    "search_flights": { "flights": [{"id": "FL123", "price": 450}] },
-    "get_availability": { "available": true, "seats": 12 }
-  }
 }
 """
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seed_suite import FLIGHT
 from seed_suite import SEED
 
 from pytest_tooleval.errors import SuiteError
@@ -19,22 +20,6 @@ from pytest_tooleval.suite.model import Suite
 ROOT = Path(__file__).parents[3]
 BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
 SEED_PAGE = ROOT / "../shared/seed-tool-calling-evaluation.md"
-
-SEED_CHAIN = """\
-{
-  "prompt": "Book a flight from NYC to London for next Friday",
-  "expected_tool": "book_flight",
-  "expected_params": { "origin": "NYC", "destination": "London" },
-  "multi_turn": true,
-  "max_rounds": 5,
-  "optimal_hops": 2,
-  "valid_prerequisites": ["search_flights", "get_availability"],
-  "mock_responses": {
-    "search_flights": { "flights": [{"id": "FL123", "price": 450}] },
-    "get_availability": { "available": true, "seats": 12 }
-  }
-}
-"""
 
 
 def tool(name: str, **parameters: Any) -> dict[str, Any]:
@@ -95,12 +80,12 @@ def test_the_examples_here_are_those_of_the_seed() -> None:
     page = SEED_PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert SEED in blocks
-    assert SEED_CHAIN in blocks
+    assert FLIGHT in blocks
 
 
 def test_the_chain_of_the_seed_loads() -> None:
     tools = [tool(name) for name in ("book_flight", "search_flights", "get_availability")]
-    text = json.dumps({"name": "s", "tools": tools, "test_cases": [json.loads(SEED_CHAIN)]})
+    text = json.dumps({"name": "s", "tools": tools, "test_cases": [json.loads(FLIGHT)]})
     (chain,) = parse_suite(text).test_cases
     assert chain.multi_turn
     assert chain.optimal_hops == 2
@@ -318,6 +303,9 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
         "expected a whole number of at least 1, got the number 5.0; write 5",
     ),
     ({"trials": 10_001}, "trials", "expected a whole number from 1 to 10000, got the number 10001"),
+    ({"pass": "most"}, "pass", 'expected "mean", "all", "any", or "K/N"'),
+    ({"pass": "3/2"}, "pass", '"3/2" needs more passes than trials; use K/N with K up to N'),
+    ({"pass": "2/3", "trials": 4}, "trials", '"pass": "2/3" asks 3 times'),
     ({"pass": "1/10001"}, "pass", "expected at most 10000 trials, got 10001"),
     ({"trials": 0}, "trials", "expected a whole number from 1 to 10000, got the number 0"),
     ({"weight": 0}, "weight", "expected a number above 0"),
