@@ -219,6 +219,7 @@ def test_two_runs_at_once_ask_each_question_once(project: Project) -> None:
     assert all("60 passed" in output for output in outputs), outputs
     assert sorted(project.calls) == sorted(f"c{i}" for i in range(60))
     assert len(entries(project)) == 60
+    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=60)
 
 
 def test_a_run_that_is_killed_leaves_its_questions_to_the_others(project: Project) -> None:

@@ -155,15 +155,6 @@ def test_models_from_pyproject(project: Project) -> None:
     project.run("-v", model="builtin/lexical").stdout.fnmatch_lines([lexical])
 
 
-def test_tables_are_read_from_the_root_when_started_elsewhere(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.suite(right("a"), file="sub/weather.tooleval.json")
-    project.write("pytest.ini", "[pytest]\n")
-    monkeypatch.chdir(project.path / "sub")
-    project.run("weather.tooleval.json").assert_outcomes(passed=1)
-
-
 def test_an_effort_reaches_callables_that_take_one(project: Project) -> None:
     project.write(
         "agent.py",

@@ -192,15 +192,6 @@ def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
-def test_thresholds_that_never_apply_are_an_error_not_a_pass(project: Project) -> None:
-    project.suite(
-        right("a", expected_params=None, thresholds={"overall": None, "parameter_accuracy": 1.0})
-    )
-    result = project.run()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*cannot be scored*parameter_accuracy*overall*"])
-
-
 def test_a_missing_key_says_which_variable(project: Project) -> None:
     project.suite(right("a"), right("b"))
     project.write(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from .project import Project
 from .project import right
 from .project import wrong
@@ -58,11 +56,3 @@ def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
     result = project.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["agent FAILED: *; pass_rate: 0.00 < 0.90*"])
-
-
-def test_a_conflict_names_the_preset(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run("--tooleval-preset=nightly", "--tooleval-trials=auto")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tooleval-trials=auto: how many cases pass depends on*"])
-    result.stderr.fnmatch_lines(["--tooleval-preset=nightly sets *--tooleval-confidence=0.95*"])

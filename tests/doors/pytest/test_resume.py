@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from mock_server import MockServer
 
@@ -103,27 +102,6 @@ def test_a_folder_that_cannot_be_written_is_a_warning(project: Project) -> None:
     result = project.run()
     result.assert_outcomes(passed=1, warnings=1)
     result.stdout.fnmatch_lines(["*answers cannot be saved, so this run cannot be resumed*"])
-
-
-def test_two_runs_write_one_cassette_and_lose_nothing(project: Project) -> None:
-    with MockServer(latency=0.02) as server:
-        with_server(project, server)
-        served_cases(project, 30)
-        served_cases(project, 30, file="other.tooleval.json")
-        tape = "--tooleval-cassette=tapes"
-        with (
-            project.started(tape, "-k", "weather", model="served") as first,
-            project.started(tape, "-k", "weather or other", model="served") as second,
-        ):
-            for run in (first, second):
-                output, _ = run.communicate(timeout=60)
-                assert run.returncode == 0, output
-        asked = server.requests
-        result = project.run("--tooleval-cassette=tapes", "--tooleval-record=none", model="served")
-        result.assert_outcomes(passed=60)
-        assert server.requests == asked
-        for written in Path(project.path, "tapes").iterdir():
-            assert written.read_bytes().endswith(b"\n")
 
 
 def test_the_same_question_of_two_cases_is_paid_for_once(project: Project) -> None:

@@ -103,11 +103,12 @@ def test_a_scorer_that_cannot_be_registered(project: Project, registers: str, me
     assert project.calls == []
 
 
-def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Project) -> None:
+def test_a_conftest_works_without_the_plugin_when_marked_optional(scored: Project) -> None:
+    """Which can be switched off, and then collects no suite."""
     text = conftest().replace("def pytest_tool", "@pytest.hookimpl(optionalhook=True)\ndef pytest_tool")
-    project.write("conftest.py", "import pytest\n" + text)
-    project.write("test_plain.py", "def test_plain(): pass\n")
-    project.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
+    scored.write("conftest.py", "import pytest\n" + text)
+    scored.write("test_plain.py", "def test_plain(): pass\n")
+    scored.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
 
 
 def test_scorers_work_under_xdist(scored: Project) -> None:

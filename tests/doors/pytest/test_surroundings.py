@@ -216,12 +216,6 @@ def test_pdb_on_a_failure_does_not_break(project: Project) -> None:
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-def test_the_plugin_can_be_switched_off(project: Project) -> None:
-    project.suite(right("a"))
-    project.write("test_plain.py", "def test_plain(): pass\n")
-    project.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
-
-
 def test_ignoring_suites(project: Project) -> None:
     project.suite(right("a"), file="skipme/a.tooleval.json")
     project.suite(right("b"))
