@@ -273,7 +273,7 @@ def test_a_mock_wins_over_the_server(live: Live) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 3 s*"), ("huge", "*")]
+    ("tool", "message"), [("dies", "dies: "), ("slow", "within 3 s"), ("huge", "more than 1 MiB")]
 )
 def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, message: str) -> None:
     write(live, [tool, {"city": "Paris"}], LAST)
@@ -283,8 +283,9 @@ def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, m
     path.write_text(json.dumps(suite))
     result = live.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
-    row = live.rows()["chain[agent]"]
-    assert row["trials"][0]["error"]["kind"] == "tool_server"
+    error = live.rows()["chain[agent]"]["trials"][0]["error"]
+    assert error["kind"] == "tool_server"
+    assert message in error["message"]
     assert "Traceback" not in result.stdout.str()
 
 
@@ -356,26 +357,6 @@ def test_cases_are_checked_against_the_servers_tools(live: Live) -> None:
     # A single turn runs nothing.
     write(live, FIRST, multi_turn=False, valid_prerequisites=[], expected_tool="find_station")
     live.run().stdout.fnmatch_lines(['*live_tools: only for multi-turn cases; add "multi_turn": true*'])
-
-
-WRONG: dict[str, dict[str, Any]] = {
-    "tools: cannot be combined with tools_from; keep one of them": {"tools": []},
-    "tools_from.mcp: expected one of stdio, http and sse, got none": {"tools_from": {"mcp": {}}},
-    "tools_from.mcp.stdoi: unknown field, did you mean stdio?": {"tools_from": {"mcp": {"stdoi": "x"}}},
-    "live_tools: needs a server; add tools_from*": {"tools_from": None},
-    "tools_from.mcp.stdio: expected a command*": {"tools_from": {"mcp": {"stdio": 5}}},
-}
-
-
-def test_what_is_wrong_in_the_file(live: Live) -> None:
-    write(live, FIRST, LAST)
-    path = live.path / "s.tooleval.json"
-    suite = json.loads(path.read_text())
-    path.unlink()
-    for number, change in enumerate(WRONG.values()):
-        wrong = {k: v for k, v in {**suite, **change}.items() if v is not None}
-        live.write(f"s{number}.tooleval.json", json.dumps(wrong))
-    live.run().stdout.fnmatch_lines_random([f"*{message}" for message in WRONG])
 
 
 # Refunds twice, then reports what the server said last. Dies as it is asked again after the first, while

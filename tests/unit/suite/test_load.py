@@ -580,6 +580,24 @@ def test_a_mistake_in_a_tool(given: Any, field: str, message: str, in_case: bool
     assert message in found[at]
 
 
+@pytest.mark.parametrize(
+    ("change", "field", "message"),
+    [
+        ({"tools": []}, "tools", "cannot be combined with tools_from; keep one of them"),
+        ({"tools_from": None}, "live_tools", "needs a server; add tools_from"),
+        ({"tools_from": {"mcp": {}}}, "tools_from.mcp", "one of stdio, http and sse, got none"),
+        ({"tools_from": {"mcp": {"stdoi": "x"}}}, "tools_from.mcp.stdoi", "did you mean stdio?"),
+        ({"tools_from": {"mcp": {"stdio": 5}}}, "tools_from.mcp.stdio", "expected a command"),
+    ],
+)
+def test_a_mistake_in_tools_of_a_server(change: dict[str, Any], field: str, message: str) -> None:
+    data = {"tools_from": {"mcp": {"stdio": "server"}}, "live_tools": ["*"], **change}
+    given = {name: value for name, value in data.items() if value is not None}
+    chain = {"prompt": "x", "expected_tool": "get_weather", "multi_turn": True}
+    found = problems(json.dumps({"name": "s", "test_cases": [chain], **given}))
+    assert message in found[field]
+
+
 def test_two_mocks_for_one_tool() -> None:
     found = problems(suite(case(multi_turn=True, mock_responses={"search": 1, "SEARCH": 2})))
     assert found == {
