@@ -14,6 +14,9 @@ from typing import Any
 import msgspec
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.tool_features import FEATURES
+from pytest_tooleval.engine.tool_features import features_of
 from pytest_tooleval.matchers.matcher import MATCHERS
 from pytest_tooleval.matchers.modes import DEFAULT_MODE
 from pytest_tooleval.matchers.modes import MODES
@@ -172,6 +175,31 @@ def clients() -> str:
     return table(("models", "key", "address"), rows)
 
 
+# Models that differ in what they can do, and how what they get is tested.
+_SAMPLES = {
+    "OpenAI from gpt-5.4 on": (ModelSpec("m", model="openai/gpt-5.5"), "stand-in"),
+    "other models of OpenAI": (ModelSpec("m", model="openai/gpt-4o"), "stand-in"),
+    "OpenAI's on Azure, from gpt-5.4 on": (
+        ModelSpec("m", model="azure/gpt-5.5", api_base="https://x", api_key_env="K"),
+        "not tried",
+    ),
+    "Claude from 4.5 on": (ModelSpec("m", model="anthropic/claude-opus-4-6"), "stand-in"),
+    "other Claude models": (ModelSpec("m", model="anthropic/claude-3-5-haiku-20241022"), "stand-in"),
+    "Gemini": (ModelSpec("m", model="gemini/gemini-3-flash-preview"), "stand-in"),
+    "`builtin/lexical`": (ModelSpec("m", model="builtin/lexical"), "tried"),
+    "agents": (ModelSpec("m", callable="a:b"), "tried"),
+    "all others": (ModelSpec("m", model="ollama/x"), "stand-in"),
+}
+
+
+def features() -> str:
+    rows = [
+        (name, *(tried if feature in features_of(spec) else "" for feature in FEATURES))
+        for name, (spec, tried) in _SAMPLES.items()
+    ]
+    return table(("models", *(f"`{feature}`" for feature in FEATURES)), rows)
+
+
 def destructive() -> str:
     return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
 
@@ -186,6 +214,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/concepts/verdicts.md", "presets"): presets,
     ("docs/reference/results.md", "document"): document,
     ("docs/reference/providers/index.md", "clients"): clients,
+    ("docs/reference/models.md", "features"): features,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
     **{("docs/reference/python.md", f"fields of {name}"): fields(name) for name in _RESULTS_IN_PYTHON},

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import Cassette
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
+    from ..suite.model import ChoiceWord
     from ..suite.model import ResolvedCase
     from ..suite.model import Suite
-    from ..suite.model import ToolChoice
 
 
 @click.group()
@@ -105,7 +105,7 @@ class _Asked:
         from ..suite.model import Overrides
         from ..suite.model import resolve
 
-        choice = cast("ToolChoice | None", self.tool_choice)
+        choice = cast("ChoiceWord | None", self.tool_choice)
         overrides = Overrides(choice, self.temperature, trials=self.trials)
         return [resolve(suite, case, overrides) for case in suite.test_cases]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from ..suite.discovery import is_searched
 from ..text import counted
 from ..text import printable
 from .suite_files import STDOUT
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
 
 _PATTERN = f"*{SUITE_ENDING}"
 
@@ -47,7 +51,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     """Check suite files or folders, without a model.
 
     Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. Plays the expected calls of cases with a
-    world on that world, twice. The exit status is 1 for problems (with --strict, also warnings), and 2
+    world on that world, twice. Says which configured models have what the tools ask for, such as
+    defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
     from ..scoring.rehearsal import rehearse
@@ -77,12 +82,40 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
+        if asked := _features(suite):
+            click.echo(printable(f"{file}: {asked}"))
     counts = [f"{counted(suites, 'suite')}, {counted(cases, 'case')}"] if suites else []
     if suites < len(files):
         counts.append(f"{counted(len(files) - suites, 'file')} unusable")
     click.echo(f"{'; '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)
+
+
+def _features(suite: Suite) -> str:
+    """What the suite's tools ask of a model beyond functions, and which configured models have it."""
+    from ..engine.clients.base import ChatRequest
+    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import resolve_models
+    from ..engine.tool_features import FEATURES
+    from ..engine.tool_features import features_of
+    from ..engine.tool_features import wanted_by
+    from ..suite.model import AllowedTools
+
+    tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
+    choices = [suite.tool_choice, *(case.tool_choice for case in suite.test_cases)]
+    wanted = wanted_by(ChatRequest((), [tool.wire for tool in tools]))
+    if any(isinstance(choice, AllowedTools) for choice in choices):
+        wanted |= {"allowed_tools"}
+    if not wanted:
+        return ""
+    parts = [f"the tools use {', '.join(name for name in FEATURES if name in wanted)}"]
+    tables = read_tables(Path.cwd())
+    for spec in resolve_models(tables.tables, tables):
+        lacking = [name for name in FEATURES if name in wanted - features_of(spec)]
+        has = f"lacks {', '.join(lacking)}" if lacking else "has all of it"
+        parts.append(f"{spec.label} {has}")
+    return "; ".join(parts)
 
 
 def _as_warning(problem: Problem) -> str:

@@ -83,7 +83,7 @@ def estimate(
         fewest = 1 if user else (case.case.optimal_hops or 1) if case.kind == "chain" else turns
         longest = max(fewest, turns * case.max_rounds)
         replies = fewest, longest
-        first = player_request(case, sampling_for(spec, case), case.messages, Toolbox(case))
+        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
         _add(row, spec, case.trials - replayed, replies, first)
         if user is not None and player is not None:
             row = row_of(payer(player.label, "user"), others, replayed)
@@ -106,7 +106,7 @@ def _replayed(
     if case.case.user and player:
         spec, first = player, user_request(player, opening(case.case.user))
     else:
-        first = player_request(case, sampling_for(spec, case), case.messages, Toolbox(case))
+        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
     requests = (structs.replace(first, trial=trial) for trial in range(case.trials))
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 

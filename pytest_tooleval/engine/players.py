@@ -14,10 +14,14 @@ from ..record.calls import ToolCall
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
+from ..scoring.tool_selection import find_tool
+from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
+from ..suite.model import Tool
 from .asking.context import sampling_for
 from .clients.base import PAUSED
 from .clients.base import ChatRequest
+from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
 from .others import Models
 from .toolbox import Toolbox
@@ -29,14 +33,40 @@ _MOST_PAUSES = 20
 
 def player_request(
     case: ResolvedCase,
+    spec: ModelSpec,
     sampling: Mapping[str, Any],
     messages: Sequence[Message],
     toolbox: Toolbox,
     trial: int = 0,
 ) -> ChatRequest:
     """What the model under test is asked."""
-    tools = [tool.wire for tool in toolbox.tools]
-    return ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial, toolbox)
+    tools = [*(_offered(tool, case) for tool in toolbox.tools), *hosted_tools(case, spec)]
+    return ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox)
+
+
+def _offered(tool: Tool, case: ResolvedCase) -> dict[str, Any]:
+    """A tool of the suite, with the description of its namespace."""
+    if tool.namespace is None:
+        return tool.wire
+    space = {"name": tool.namespace, "description": case.namespaces[tool.namespace]}
+    return {**tool.wire, "namespace": space}
+
+
+def _choice(case: ResolvedCase) -> str | dict[str, Any]:
+    """The case's `tool_choice` for the chat API."""
+    choice = case.tool_choice
+    if isinstance(choice, str):
+        return choice
+    if isinstance(choice, OneTool):
+        return _named(case, choice.tool)
+    tools = [_named(case, name) for name in choice.allowed_tools]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}
+
+
+def _named(case: ResolvedCase, name: str) -> dict[str, Any]:
+    tool = find_tool(case, name)
+    assert tool is not None  # the suite's checks
+    return {"type": tool.type, tool.type: {"name": tool.definition.name}}
 
 
 class Player:
@@ -55,7 +85,7 @@ class Player:
         """The replies of a turn, whose messages are added to `messages`. Raises ModelError."""
         case, replies = self._case, list[Reply]()
         while True:
-            request = player_request(case, self._sampling, messages, toolbox, self._trial)
+            request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
             answer = await self._models.ask(self._spec, request)
             if not isinstance(answer, Reply):
                 toolbox.require_altered(answer)
@@ -123,7 +153,10 @@ def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
     kept = {key: value for key, value in data.items() if key != "function_call"}
     if reply.format == "recovered" and not data.get("tool_calls"):
         kept["content"] = None  # it is the calls, which must not be said twice
-    return {**kept, "tool_calls": [_wire(id, call) for id, call in zip(ids, reply.calls, strict=True)]}
+    raw = data.get("tool_calls")
+    own = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
+    made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True)]
+    return {**kept, "tool_calls": made}
 
 
 def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[str]) -> bool:
@@ -134,12 +167,21 @@ def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[
         call.name
         and call.arguments is not None
         and member.get("id") == id
-        and ToolCall.coerce(member).name == call.name
+        and _is_of(ToolCall.coerce(member).name, call.name)
         for member, call, id in zip(raw, calls, ids, strict=True)
     )
 
 
-def _wire(id: str, call: ToolCall) -> dict[str, Any]:
+def _is_of(said: str, name: str) -> bool:
+    """Whether a model's name for a tool means it: without its namespace, or with it before `_`."""
+    return bool(said) and f".{name}".replace(".", "_").endswith(f"_{said}".replace(".", "_"))
+
+
+def _wire(id: str, call: ToolCall, own: object) -> dict[str, Any]:
+    """A call anew; `own` is the model's, if it made one."""
+    said = ToolCall.coerce(own).name if isinstance(own, Mapping) else ""
+    name = said if _is_of(said, call.name) else call.name
     arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments
-    function = {"name": call.name or "unknown", "arguments": json.dumps(arguments)}
-    return {"id": id, "type": "function", "function": function}
+    function = {"name": name or "unknown", "arguments": json.dumps(arguments)}
+    space = {"namespace": own["namespace"]} if isinstance(own, Mapping) and "namespace" in own else {}
+    return {"id": id, "type": "function", "function": function, **space}

@@ -14,7 +14,7 @@ from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
 from .tool_features import choice_text
-from .tool_features import name_of
+from .tool_features import known_names
 
 # A reply, or all replies of an agent that has run its own loop.
 Answered = Reply | tuple[Reply, ...]
@@ -33,7 +33,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     Calls that the model wrote as text are recovered, unless it was told not to call.
     """
     message = dict(answer.message)
-    tool_names = list(map(name_of, request.tools))
+    tool_names = known_names(request.tools)
     asked = choice_text(request.tool_choice) if request.tools else None
     tool_choice = answer.fallbacks.get("tool_choice", asked)
     text = text_of(message)

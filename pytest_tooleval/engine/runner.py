@@ -29,6 +29,7 @@ from .asking.gateway import Shared
 from .cassettes.cassette import Cassette
 from .clients.choice import load_client
 from .clients.transport import missing_key
+from .hosted_tools import refusal
 from .judge import judge_one
 from .judge import with_verdicts
 from .limits.retry import RetryPolicy
@@ -106,7 +107,7 @@ class Runner:
             trial.cassette,
             trial.fresh,
             set_by(trial.model, trial.case),
-            live.refusal if live else "",
+            (live.refusal if live else "") or refusal(trial.case, trial.model, trial.allowed),
             public=trial.case.public,
         )
         return await hold(trial, AskedModels(self._gateway, context), live)

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 from typing import Literal
 from typing import NamedTuple
+from typing import get_args
 
 from msgspec import structs
 
+from ..record.names import spellings
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
@@ -27,6 +29,7 @@ Feature = Literal[
     "defer_loading", "allowed_callers", "input_examples", "output_schema", "custom", "namespace",
     "allowed_tools",
 ]  # fmt: skip
+FEATURES: tuple[Feature, ...] = get_args(Feature)
 
 _OPENAI = ("openai", "azure")
 _CALLERS: frozenset[Feature] = frozenset(("defer_loading", "allowed_callers"))
@@ -103,7 +106,7 @@ class Fitted(NamedTuple):
 
 def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
     """The request with tools that the model can take, and the provider's tools that these need."""
-    wanted = _wanted(request)
+    wanted = wanted_by(request)
     if not wanted:
         return Fitted(request, {})
     features = features_of(spec)
@@ -128,6 +131,11 @@ def name_of(tool: Tool) -> str:
     return str(inner.get("name", ""))
 
 
+def known_names(tools: Iterable[Tool]) -> dict[str, str]:
+    """What calls may name these tools, and their whole names."""
+    return spellings((name_of(tool), (tool.get("namespace") or {}).get("name")) for tool in tools)
+
+
 def choice_text(choice: str | Mapping[str, Any]) -> str:
     """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
     if isinstance(choice, str):
@@ -142,7 +150,7 @@ def functions_of(tools: Iterable[Tool]) -> list[Tool]:
     return [_as_function(tool)["function"] for tool in tools if "function" in tool or "custom" in tool]
 
 
-def _wanted(request: ChatRequest) -> frozenset[Feature]:
+def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     found: set[Feature] = set()
     for tool in request.tools:

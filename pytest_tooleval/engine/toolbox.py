@@ -37,6 +37,7 @@ from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
+from ..suite.model import names_of
 from .alterations import Alterations
 
 # More calls than any single-turn case needs.
@@ -92,7 +93,7 @@ class Toolbox:
     `allowed` are the tools that the command line allows.
     """
 
-    __slots__ = ("_allowed", "_alterations", "_case", "_sources", "_turn", "tools")
+    __slots__ = ("_allowed", "_alterations", "_case", "_names", "_sources", "_turn", "tools")
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class Toolbox:
         self._turn = turn
         # If a model plays the user, one turn stands for all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
+        self._names = names_of(case.tools)
 
     @property
     def most_calls(self) -> int:
@@ -144,7 +146,7 @@ class Toolbox:
         """
         if await self.forbids([call]):
             return None
-        found = self._offered(call)
+        found = self._offered(self._known(call))
         if isinstance(found, Answer):
             return found
         if self._alterations.is_about(found.name):
@@ -220,6 +222,7 @@ class Toolbox:
         self, call: ToolCall, messages: Sequence[Message] | None, *, repeated: bool = False
     ) -> Answer:
         names = [tool.name for tool in self.tools]
+        call = self._known(call)
         found = self._offered(call)
         if not isinstance(found, Answer):
             if self._alterations.answers_itself(found.name):
@@ -250,8 +253,13 @@ class Toolbox:
         """Whether one of these calls is forbidden."""
         # In a thread: a slow pattern must not hold up the loop.
         return self._case.forbids and await asyncio.to_thread(
-            _is_forbidden, self._case, calls, self._turn
+            _is_forbidden, self._case, list(map(self._known, calls)), self._turn
         )
+
+    def _known(self, call: ToolCall) -> ToolCall:
+        """The call by the whole name of its tool, which agents may call without its namespace."""
+        name = self._names.get(call.name, call.name)
+        return call if name == call.name else structs.replace(call, name=name)
 
 
 def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,17 +35,21 @@ def new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
 def _most_common_tools(answers: Iterable[Answer]) -> list[dict[str, Any]]:
     lists: dict[str, list[dict[str, Any]]] = {}
     counted: Counter[str] = Counter()
+    namespaces: dict[str, str] = {}
     for answer in answers:
+        namespaces |= dict(answer.namespaces)
         if answer.tools:
             text = canonical(answer.tools)
             lists.setdefault(text, answer.tools)
             counted[text] += 1
     usable = (lists[text] for text, _ in counted.most_common())
-    return next((tools for tools in usable if tools_problem(tools) is None), [])
+    return next((tools for tools in usable if tools_problem(tools, namespaces) is None), [])
 
 
-def tools_problem(tools: list[dict[str, Any]]) -> str | None:
-    return case_problem({"prompt": "-", "expected_tool": None}, tools)
+def tools_problem(
+    tools: list[dict[str, Any]], namespaces: Mapping[str, str] | None = None
+) -> str | None:
+    return case_problem({"prompt": "-", "expected_tool": None}, tools, None, namespaces)
 
 
 class AnsweredCases:
@@ -61,6 +66,8 @@ class AnsweredCases:
         self.added: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, list[str]] = {}  # for each question, the keys of its cases
         self.folded = self.known = 0
+        self.namespaces: dict[str, str] = dict(suite.get("namespaces") or {})
+        self.hosted: list[dict[str, Any]] = []
 
     def add(self, answer: Answer) -> None:
         """Add an answer as a case. UnusableError if the suite cannot have it."""
@@ -72,15 +79,26 @@ class AnsweredCases:
         if key in self.added:
             self.folded += 1
             return
-        reason = case_problem(case, self.tools, self.system)
+        namespaces = {**dict(answer.namespaces), **self.namespaces}
+        reason = case_problem(case, self.tools, self.system, namespaces)
         if reason is not None:
             raise UnusableError(reason)
+        self.namespaces = namespaces
+        self.hosted += (tool for tool in answer.hosted if tool not in self.hosted)
         self.added[key] = case
         question = canonical({field: case.get(field) for field in ("prompt", "tools", "tool_choice")})
         self.asked.setdefault(question, []).append(key)
 
     def finished(self) -> dict[str, Any]:
-        return {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
+        made = {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
+        own = self.suite.get("provider_tools") or {}
+        known = own.get("openai", [])
+        hosted = [*known, *(tool for tool in self.hosted if tool not in known)]
+        added: dict[str, Any] = {"namespaces": self.namespaces} if self.namespaces else {}
+        if hosted:
+            added["provider_tools"] = {**own, "openai": hosted}
+        # Before the tools.
+        return {"name": made["name"], **added, **made, **added}
 
     def ambiguous(self) -> tuple[tuple[str, str], ...]:
         named = self._named()

@@ -26,10 +26,15 @@ def expected_value(value: Any) -> Any:
 
 
 def case_problem(
-    case: Mapping[str, Any], tools: Sequence[Any] = (), system_prompt: str | None = None
+    case: Mapping[str, Any],
+    tools: Sequence[Any] = (),
+    system_prompt: str | None = None,
+    namespaces: Mapping[str, str] | None = None,
 ) -> str | None:
     """Why a suite with these tools cannot have this case; None if it can."""
     suite: dict[str, Any] = {"name": "import", "tools": list(tools), "test_cases": [case]}
+    if namespaces:
+        suite["namespaces"] = dict(namespaces)
     if system_prompt is not None:
         suite["system_prompt"] = system_prompt
     try:

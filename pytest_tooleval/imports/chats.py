@@ -29,12 +29,16 @@ from ..explain import show
 from ..record.calls import MAX_DEPTH
 from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
+from ..record.names import known_as
+from ..record.names import spellings
 from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
 from ..suite.model import ANY_TOOL
 from .conversation import Conversation
+from .openai_tools import Offered
 from .openai_tools import UnusableError
-from .openai_tools import tool_definitions
+from .openai_tools import definition_of
+from .openai_tools import offered_tools
 from .openai_tools import typed
 
 Message = dict[str, Any]
@@ -142,6 +146,7 @@ class Answer:
     `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
     items in the answer that are not known here. `draft` has the fields of a draft in place of what
     a case expects, which a person has to write.
+    `hosted` are OpenAI's own tools, `namespaces` descriptions by name.
     """
 
     messages: list[Message]
@@ -150,6 +155,8 @@ class Answer:
     calls: list[Call]
     unread: Sequence[str] = ()
     draft: Mapping[str, Any] | None = None
+    hosted: Sequence[dict[str, Any]] = ()
+    namespaces: Sequence[tuple[str, str]] = ()
 
 
 def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
@@ -168,9 +175,9 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
 
 def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
     """All answers of a conversation, as `recorded_answers`."""
-    tools = None if conversation.tools is None else tool_definitions(list(conversation.tools))
+    tools = None if conversation.tools is None else offered_tools(list(conversation.tools))
     messages = _chat(list(conversation.messages), "messages")
-    return _answers(list(_turns(messages)), tools, "auto" if tools else None)
+    return _answers(list(_turns(messages)), tools, "auto" if tools and tools.tools else None)
 
 
 def draft_in(
@@ -188,9 +195,10 @@ def draft_in(
         "expected_tool": ANY_TOOL,
         "skip": why,
     }
-    defined = None if tools is None else tool_definitions(list(tools))
+    defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
     calls: list[Call] = [(function.name, {}) for function in functions]
-    return Answer([_prompt(item) for item in items[:start]], defined, choice, calls, draft=draft)
+    prompt = [_prompt(item) for item in items[:start]]
+    return Answer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
 
 
 def _text_of(arguments: Any) -> str:
@@ -199,11 +207,13 @@ def _text_of(arguments: Any) -> str:
 
 def _answers(
     pairs: Sequence[tuple[Sequence[_Item], _Said]],
-    tools: list[dict[str, Any]] | None,
+    offered: Offered | None,
     choice: str | None,
 ) -> tuple[list[Answer], list[str]]:
     if not pairs:
         raise UnusableError(_NO_ANSWER)
+    tools, hosted, namespaces = offered or (None, (), ())
+    names = spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in tools or ())
     answers: list[Answer] = []
     reasons: list[str] = []
     for before, said in pairs:
@@ -211,14 +221,15 @@ def _answers(
             reasons.append("no message from the user before the answer")
             continue
         try:
-            made = [_call(call) for call in said.calls]
+            made = [_call(call, names) for call in said.calls]
             if said.unread and not made:
                 raise UnusableError(f"the answer has {_named(said.unread[0])}, which may be a call")
             prompt = [_prompt(message) for message in before]
         except UnusableError as error:
             reasons.append(str(error))
         else:
-            answers.append(Answer(prompt, tools, choice, made, tuple(map(kind_of, said.unread))))
+            unread = tuple(map(kind_of, said.unread))
+            answers.append(Answer(prompt, tools, choice, made, unread, None, hosted, namespaces))
     return answers, reasons
 
 
@@ -397,27 +408,29 @@ def _sent(call: _Call) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": text}}
 
 
-def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | None, str | None]:
+def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[Offered | None, str | None]:
     """The tools and the tool_choice of a request."""
     given = _field(parts, "tools", "functions")
     recorded = any("tools" in part or "functions" in part for part in parts)
-    tools = tool_definitions(given) if given is not None else ([] if recorded else None)
+    offered = offered_tools(given) if given is not None else (Offered([]) if recorded else None)
     choice = _field(parts, "tool_choice", "function_call")
-    if choice is None and tools:
-        return tools, "auto"  # the default of the API
+    if offered is None or not offered.tools:
+        return offered, choice if choice in ("auto", "required", "none") else None
+    if choice is None:
+        return offered, "auto"  # the default of the API
     if isinstance(choice, str):
         choice = "required" if choice == "any" else choice
-        return tools, choice if choice in ("auto", "required", "none") else None
-    if not tools or not isinstance(choice, dict):
-        return tools, None
+        return offered, choice if choice in ("auto", "required", "none") else None
+    if not isinstance(choice, dict):
+        return offered, None
     # Offer only the tools that the choice names.
     named = typed(choice, _ToolChoice, "tool_choice")
     names = set(named.names())
     if not names:
-        return tools, None
+        return offered, None
     mode = named.mode or (named.allowed_tools and named.allowed_tools.mode)
-    tools = [tool for tool in tools if tool["function"]["name"] in names]
-    return tools, "auto" if mode == "auto" else "required"
+    tools = [tool for tool in offered.tools if definition_of(tool)["name"] in names]
+    return offered._replace(tools=tools), "auto" if mode == "auto" else "required"
 
 
 def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], _Said]]:
@@ -509,15 +522,15 @@ _SPEAKERS = ("assistant", "model")
 _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _call(call: _Call) -> Call:
+def _call(call: _Call, names: Mapping[str, str]) -> Call:
     if call.custom is not None:
-        return call.custom.name, {"input": call.custom.input}
+        return known_as(call.custom.name, call.namespace or "", names), {"input": call.custom.input}
     function = call.function or _Function("")
     read = ToolCall.parse(function.name, _once(function.arguments))
     if read.arguments is None:
         shown = f"{show(function.name)}: {read.why_malformed}: {show(function.arguments)}"
         raise UnusableError(f"a call of {shown}")
-    return function.name, read.arguments
+    return known_as(function.name, call.namespace or "", names), read.arguments
 
 
 def _once(arguments: Any) -> Any:

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonschemas.values import required_values
+from ..suite.model import Custom
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .cases import expected_value
+from .openai_tools import definition_of
+from .openai_tools import name_in_suite
 from .tool_names import provider_name
 
 DRAFT = "draft"  # the skip reason of drafts
@@ -27,9 +30,9 @@ def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
     The expected params are the required parameters, with the schema's own examples, defaults and options
     if it has any; the prompt names them all. The same tool always gives the same draft.
     """
-    function = tool["function"]
-    name = function["name"]
-    params = required_values(function.get("parameters") or {})
+    function, name = definition_of(tool), name_in_suite(tool)
+    schema = Custom.parameters if "custom" in tool else function.get("parameters")
+    params = required_values(schema or {})
     return {
         "id": provider_name(name),
         "prompt": f"{EDIT} {_request(name, function.get('description'))}{_stated(params)}",

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
+from typing import NamedTuple
 from typing import TypeVar
 
 import msgspec
 
 from ..explain import describe
 from ..explain import show
+from ..record.names import qualified
 
-_FIELDS = ("name", "description", "parameters", "strict")
+_FIELDS = (
+    "name description parameters strict defer_loading allowed_callers input_examples output_schema"
+).split()
+_OF_CUSTOM = "name description format defer_loading allowed_callers".split()
 _OF_RECORDS = ("messages", "role", "choices", "request", "response", "input", "output")
 _HOSTED = re.compile(
     r"(web_search|file_search|code_interpreter|computer|image_generation|mcp|shell|local_shell"
-    r"|apply_patch|tool_search)(_use)?(_preview)?(_[0-9_]+)?"
+    r"|apply_patch|tool_search|programmatic_tool_calling)(_use)?(_preview)?(_[0-9_]+)?"
 )
 _FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
 
 _T = TypeVar("_T")
+Tool = dict[str, Any]
+
+
+class Offered(NamedTuple):
+    """The tools that a request offers: those of a suite, the provider's own, and their namespaces."""
+
+    tools: list[Tool]
+    hosted: Sequence[Tool] = ()
+    namespaces: Sequence[tuple[str, str]] = ()
 
 
 class UnusableError(Exception):
@@ -55,12 +72,14 @@ def is_hosted(value: Any) -> bool:
 def tool_definition(value: Any) -> dict[str, Any]:
     """A tool of the chat API, of the Responses API (flat), or a bare function, in the chat format.
 
-    Fields that the chat API does not have are dropped. UnusableError if it is not a function.
+    Fields that a suite does not have are dropped. UnusableError if only its provider can run it.
     """
     if not isinstance(value, dict):
         raise UnusableError(f"expected a tool, got {describe(value)}")
     function = value.get("function", value)
     kind = value.get("type", "function")
+    if kind == "custom":
+        return _custom(value.get("custom", value))
     if kind != "function":
         raise UnusableError(f"a tool of the type {show(kind)}, which only its provider can run")
     for key, origin in _FORMATS.items():
@@ -72,17 +91,78 @@ def tool_definition(value: Any) -> dict[str, Any]:
     return {"type": "function", "function": made}
 
 
-def tool_definitions(values: Any) -> list[dict[str, Any]]:
+def _custom(custom: Any) -> Tool:
+    """A custom tool, whose grammar is flat in the Responses API."""
+    if not isinstance(custom, dict) or not isinstance(custom.get("name"), str):
+        raise UnusableError(f'expected a custom tool with a "name", got {describe(custom)}')
+    made = {key: custom[key] for key in _OF_CUSTOM if custom.get(key) is not None}
+    form = made.get("format")
+    if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
+        grammar = {key: value for key, value in form.items() if key != "type"}
+        made["format"] = {"type": "grammar", "grammar": grammar}
+    return {"type": "custom", "custom": made}
+
+
+def definition_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The function of a suite's tool, or its custom tool."""
+    found: Mapping[str, Any] = tool.get("function") or tool["custom"]
+    return found
+
+
+def name_in_suite(tool: Mapping[str, Any]) -> str:
+    """The name by which cases know a suite's tool."""
+    return qualified(str(definition_of(tool)["name"]), tool.get("namespace"))
+
+
+def tool_definitions(values: Any) -> list[Tool]:
     """A list of tools without duplicates. UnusableError if one is unusable or two share a name."""
+    return _distinct(map(tool_definition, _listed(values)))
+
+
+def offered_tools(values: Any) -> Offered:
+    """The tools of a request. UnusableError if one of them is of no known type."""
+    tools: list[Tool] = []
+    hosted: list[Tool] = []
+    namespaces: dict[str, str] = {}
+    for value in _listed(values):
+        name = value.get("name") if isinstance(value, dict) else None
+        if isinstance(name, str) and value.get("type") == "namespace":
+            namespaces[name] = str(value.get("description") or "")
+            inner = _listed(value.get("tools"))
+            tools += ({**tool_definition(each), "namespace": name} for each in inner)
+        elif is_hosted(value):
+            hosted.append(_without_secrets(value))
+        else:
+            tools.append(tool_definition(value))
+    return Offered(_distinct(tools), tuple(hosted), tuple(namespaces.items()))
+
+
+def _listed(values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise UnusableError(f'"tools": expected a list of tools, got {describe(values)}')
-    tools: dict[str, dict[str, Any]] = {}
-    for value in values:
-        tool = tool_definition(value)
-        first = tools.setdefault(tool["function"]["name"], tool)
+    return values
+
+
+def _distinct(tools: Iterable[Tool]) -> list[Tool]:
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        first = found.setdefault(name_in_suite(tool), tool)
         if canonical(first) != canonical(tool):
-            raise UnusableError(f"two different tools named {show(tool['function']['name'])}")
-    return list(tools.values())
+            raise UnusableError(f"two different tools named {show(name_in_suite(tool))}")
+    return list(found.values())
+
+
+def _without_secrets(tool: Tool) -> Tool:
+    """A provider's tool with names of variables in place of its secrets."""
+    made = {name: value for name, value in tool.items() if value is not None}
+    label = re.sub(r"\W", "_", str(tool.get("server_label", tool["type"]))).upper()
+    if "authorization" in made:
+        made["authorization"] = f"{label}_TOKEN"
+    if isinstance(made.get("headers"), dict):
+        made["headers"] = {
+            name: re.sub(r"\W", "_", f"{label}_{name}").upper() for name in made["headers"]
+        }
+    return made
 
 
 def canonical(value: Any) -> str:

@@ -22,6 +22,8 @@ from ..suite.model import TestCase
 from .drafts import DRAFT
 from .drafts import draft_case
 from .openai_tools import canonical
+from .openai_tools import definition_of
+from .openai_tools import name_in_suite
 
 Tool = Mapping[str, Any]
 DraftCases = Callable[[Tool], Sequence[Mapping[str, Any]]]
@@ -187,11 +189,11 @@ def _with_comment(tool: Tool, commented: Mapping[str, Tool]) -> dict[str, Any]:
 
 
 def _name(tool: Tool) -> str:
-    return str(tool["function"]["name"])
+    return name_in_suite(tool)
 
 
 def _schema(tool: Tool) -> Mapping[str, Any]:
-    return tool["function"].get("parameters") or {}
+    return definition_of(tool).get("parameters") or {}
 
 
 def _required(tool: Tool) -> set[str]:
@@ -210,7 +212,9 @@ def _differences(old: Tool, new: Tool) -> list[str]:
     one, two = _schema(old), _schema(new)
     known, knows = one.get("properties", {}), two.get("properties", {})
     needed, needs = _required(old), _required(new)
-    what = [key for key in _keys_that_differ(old["function"], new["function"]) if key != "parameters"]
+    what = [
+        key for key in _keys_that_differ(definition_of(old), definition_of(new)) if key != "parameters"
+    ]
     for name in {**known, **knows}:
         shown = show(name)
         if name not in known:

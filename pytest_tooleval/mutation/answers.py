@@ -229,7 +229,7 @@ def offered(case: ResolvedCase, name: str) -> Tool | None:
 
 
 def schema_of(tool: Tool | None) -> dict[str, Any]:
-    return (tool.function.parameters if tool else None) or {}
+    return tool.parameters if tool else {}
 
 
 def _earlier(case: ResolvedCase) -> Iterator[ToolCall]:

@@ -16,10 +16,15 @@ class Choice(Struct, frozen=True, kw_only=True, gc=False):
     expected: Annotated[str | None, doc("The tool that should be called; null for none.")] = None
     called: Annotated[str | None, doc("The tool that was called; null for none.")] = None
     hallucinated: Annotated[bool, doc("Whether `called` was never offered.")] = False
+    not_found: Annotated[
+        bool, doc("Whether no search of the model returned the expected tool, which was not called.")
+    ] = False
 
 
 class Cell(Choice, frozen=True, kw_only=True, gc=False):
-    """A choice and how often it was made; `called` is also null if the tool was never offered."""
+    """A choice and how often it was made; `called` is also null if it was never offered, or if the
+    expected tool was not found.
+    """
 
     count: Annotated[int, doc("How often, over all trials.", ge=1)]
 

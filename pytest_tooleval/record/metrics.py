@@ -28,6 +28,8 @@ _ANSWER = ("calls", "chain")
 ROWS = (
     Metric("overall", _ALL, default=1.0),
     Metric("tool_selection", _ANSWER),
+    # Only where a case has deferred tools.
+    Metric("tool_found", _ANSWER, decisive=False),
     Metric("parameter_accuracy", _ANSWER),
     Metric("no_extra_calls", _ANSWER, default=1.0, decisive=False),
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),

@@ -1,9 +1,13 @@
-"""Names of tools ignore case, except between two tools that differ in nothing else."""
+"""Names of tools ignore case, except between two tools that differ in nothing else.
+
+A tool in a namespace is named by both: `crm.find`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 
 from ..text import folded
 
@@ -23,3 +27,38 @@ def meant(name: str, offered: Collection[str]) -> str | None:
     key = folded(name)
     found = {each for each in offered if folded(each) == key}
     return found.pop() if len(found) == 1 else None
+
+
+def qualified(name: str, namespace: str | None) -> str:
+    """The name of a tool in a namespace."""
+    return f"{namespace}.{name}" if namespace else name
+
+
+def spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """What calls may name the tools, given by name and namespace: whole names, then shorter ones.
+
+    A model without namespaces calls `find`, or `crm_find` where there are several; see `known_as`.
+    """
+    whole = {qualified(name, space): (name, space) for name, space in tools}
+    names = {each: each for each in whole}
+    bare = [name for name, _ in whole.values()]
+    for each, (name, space) in whole.items():
+        if space:
+            short = [name] if bare.count(name) == 1 else []
+            for other in (*short, f"{space}_{name}"):
+                names.setdefault(other, each)
+    return names
+
+
+def known_as(name: str, namespace: str, names: Collection[str]) -> str:
+    """The name of the tool that a call means, by the `spellings` of the offered ones.
+
+    Where no tool has a namespace, that of a call does not count.
+    """
+    if not isinstance(names, Mapping) or all(name == whole for name, whole in names.items()):
+        return name
+    if not namespace:
+        return str(names.get(name, name))
+    whole = qualified(name, namespace)
+    plain = names.get(name) == name
+    return name if plain and whole not in names else whole

@@ -19,9 +19,13 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Literal
 
+from msgspec import structs
+
 from .calls import ToolCall
+from .names import known_as
 from .repeated_keys import Ambiguous
 from .repeated_keys import keep_repeated
+from .untrusted import as_text
 
 CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
@@ -44,16 +48,25 @@ def calls_in(
     raw = message.get("tool_calls")
     raw = [raw] if isinstance(raw, Mapping) and "function" in raw else raw
     if isinstance(raw, (list, tuple)) and raw:
-        return _repaired(tuple(map(_native, raw)), tool_names)
+        return _repaired(tuple(_native(call, tool_names) for call in raw), tool_names)
     function = message.get("function_call")
     if isinstance(function, Mapping):  # the chat API's older field
-        return _repaired((_native({"function": function}),), tool_names)
-    recovered = recover_calls(text, tool_names)
+        return _repaired((_native({"function": function}, tool_names),), tool_names)
+    recovered = tuple(_known(call, "", tool_names) for call in recover_calls(text, tool_names))
     return recovered, "recovered" if recovered else "native"
 
 
-def _native(call: object) -> ToolCall:
-    return ToolCall.coerce(call) if isinstance(call, (Mapping, ToolCall)) else ToolCall.parse("", call)
+def _native(call: object, tool_names: Collection[str]) -> ToolCall:
+    if not isinstance(call, (Mapping, ToolCall)):
+        return ToolCall.parse("", call)
+    made = ToolCall.coerce(call)
+    namespace = as_text(call.get("namespace")) if isinstance(call, Mapping) else ""
+    return _known(made, namespace, tool_names)
+
+
+def _known(call: ToolCall, namespace: str, tool_names: Collection[str]) -> ToolCall:
+    name = known_as(call.name, namespace, tool_names)
+    return call if name == call.name else structs.replace(call, name=name)
 
 
 def _repaired(

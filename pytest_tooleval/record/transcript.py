@@ -99,6 +99,10 @@ class ToolSearch(Struct, frozen=True, gc=False):
 
     arguments: Annotated[Any, doc("What the model searched for.")]
     tools: Annotated[tuple[str, ...] | None, doc("The names of the tools found; null: unknown.")] = None
+    names_shown: Annotated[
+        bool,
+        doc("Whether the provider shows the names of deferred tools without a namespace anyway."),
+    ] = False
 
 
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
@@ -277,6 +281,7 @@ def searches_in(message: Message) -> tuple[ToolSearch, ...]:
         ToolSearch(
             each.get("arguments"),
             None if each.get("tools") is None else tuple(map(as_text, as_list(each["tools"]))),
+            each.get("names_shown") is True,
         )
         for each in objects_in(message.get(SEARCHES))
     )

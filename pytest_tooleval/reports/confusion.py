@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from .columns import table_of
 
 MOST = 15  # tools, which is what a text table has room for
 _HALLUCINATED = "hallucinated"  # one column for all such names
+_NOT_FOUND = "not found"  # whatever was called instead
 _NONE = "none"
 
 
@@ -38,7 +40,7 @@ class Matrix(Struct, frozen=True):
 
 def matrix_of(confusion: Confusion, most: int = MOST) -> Matrix:
     """The matrix of all tools, or of the `most` that were confused most."""
-    wrong = [each for each in confusion.cells if each.hallucinated or each.expected != each.called]
+    wrong = [each for each in confusion.cells if not _is_right(each)]
     tools = [each.tool for each in confusion.tools]
     involved = dict.fromkeys(
         name for each in wrong for name in (each.expected, each.called) if name in tools
@@ -49,8 +51,9 @@ def matrix_of(confusion: Confusion, most: int = MOST) -> Matrix:
     rows: list[str | None] = [*names]
     if wrong and any(each.expected is None for each in confusion.cells):
         rows.append(None)
-    columns = [*(Choice(called=name) for name in names), Choice(), Choice(called="", hallucinated=True)]
-    columns = [each for each in columns if any((row, _called(each)) in counts for row in rows)]
+    named = (Choice(called=name) for name in names)
+    columns = [*named, Choice(), Choice(called="", hallucinated=True), Choice(not_found=True)]
+    columns = [each for each in columns if any((row, _column(each)) in counts for row in rows)]
     total, missed = (sum(each.count for each in cells) for cells in (confusion.cells, wrong))
     return Matrix(
         model=confusion.model,
@@ -58,7 +61,7 @@ def matrix_of(confusion: Confusion, most: int = MOST) -> Matrix:
         notes=_notes(tools, names, set(involved)),
         rows=rows,
         columns=columns,
-        counts=[[counts.get((row, _called(each)), 0) for each in columns] for row in rows],
+        counts=[[counts.get((row, _column(each)), 0) for each in columns] for row in rows],
         figures=table_of("tools", confusion.tools),
     )
 
@@ -70,12 +73,17 @@ def _notes(tools: list[str], names: list[str], involved: set[str]) -> list[str]:
     return [*found, f"{hidden} more were confused; see the JSON report"] if hidden else found
 
 
-def _place(each: Cell) -> tuple[str | None, str | None]:
-    return each.expected, _called(each)
+def _is_right(choice: Choice) -> bool:
+    return choice.expected == choice.called and not choice.hallucinated and not choice.not_found
 
 
-def _called(choice: Choice) -> str | None:
-    return "" if choice.hallucinated else choice.called
+def _place(each: Cell) -> tuple[str | None, str | bool | None]:
+    return each.expected, _column(each)
+
+
+def _column(choice: Choice) -> str | bool | None:
+    """What tells a column from others."""
+    return choice.not_found or ("" if choice.hallucinated else choice.called)
 
 
 def matrix_rows(matrix: Matrix, quote: Callable[[str], str]) -> list[list[str]]:
@@ -88,16 +96,21 @@ def matrix_rows(matrix: Matrix, quote: Callable[[str], str]) -> list[list[str]]:
     numbers = {name: str(number) for number, name in enumerate(matrix.rows, 1) if name is not None}
     figures = [each for each in matrix.figures.columns if each.format == "interval"]
     records = {each["tool"]: each for each in matrix.figures.records}
-    heads = [
-        _HALLUCINATED if each.hallucinated else _NONE if each.called is None else numbers[each.called]
-        for each in matrix.columns
-    ]
+    heads = [_heading(each, numbers) for each in matrix.columns]
     table = [["expected", *heads, *(each.heading for each in figures)]]
     for name, counts in zip(matrix.rows, matrix.counts, strict=True):
         shown = _NONE if name is None else f"{numbers[name]} {quote(name)}"
         of_tool = ["-" if name is None else cell(records[name], each) for each in figures]
         table.append([shown, *(str(count or ".") for count in counts), *of_tool])
     return table
+
+
+def _heading(column: Choice, numbers: Mapping[str, str]) -> str:
+    if column.not_found:
+        return _NOT_FOUND
+    if column.hallucinated:
+        return _HALLUCINATED
+    return _NONE if column.called is None else numbers[column.called]
 
 
 def confusion_text(confusion: Confusion) -> list[str]:

@@ -18,6 +18,7 @@ from ..record.results import TrialResult
 from ..record.transcript import NOT_RUN
 from ..record.transcript import Message
 from ..record.transcript import Reply
+from ..record.transcript import ToolSearch
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..text import MOST_SHOWN
@@ -170,6 +171,8 @@ def _reply_lines(reply: Reply) -> Iterable[str]:
     recovered = " (written as text)" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
         yield f"  assistant  {shown(text, _TEXT)}"
+    for search in reply.searches:
+        yield f"  assistant  {_search(search)}"
     for call, status in zip_longest(reply.calls, reply.status):
         blocked = f" ({status})" if status in NOT_RUN else ""
         yield f"  assistant  calls {show_call(call)}{recovered}{blocked}"
@@ -179,6 +182,15 @@ def _reply_lines(reply: Reply) -> Iterable[str]:
         yield "  assistant  (empty answer)"
     elif reply.finish_reason not in (None, "stop", "tool_calls", "function_call"):
         yield f"             (finish reason: {shown(reply.finish_reason, _TEXT)})"
+
+
+def _search(search: ToolSearch) -> str:
+    """`searches for "refund", finds refund_payment`."""
+    given = search.arguments
+    query = given.get("query", given) if isinstance(given, dict) else given
+    names = None if search.tools is None else ", ".join(map(printable, search.tools)) or "nothing"
+    found = "" if names is None else f", finds {shorten(names, _TEXT)}"
+    return f"searches for {json_text(query, 120)}{found}"
 
 
 def show_call(call: ToolCall) -> str:

@@ -17,6 +17,7 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.metrics import PENALTIES
+from ..record.names import known_as
 from ..record.results import FailureCategory
 from ..record.results import Score
 from ..record.results import TrialResult
@@ -25,10 +26,12 @@ from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..record.transcript import gist_of
 from ..record.transcript import measures_of
+from ..record.untrusted import as_text
 from ..secrets import redacted
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
+from ..suite.model import names_of
 from ..suite.model import resolve
 from ..text import printable
 from ..text import shorten
@@ -72,7 +75,9 @@ def score_calls(
 def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCall:
     """The call without keys."""
     made = ToolCall.coerce(call)
-    return structs.replace(made, **redacted(structs.asdict(made), case.public))
+    namespace = "" if isinstance(call, ToolCall) else as_text(call.get("namespace"))
+    named = structs.replace(made, name=known_as(made.name, namespace, names_of(case.tools)))
+    return structs.replace(named, **redacted(structs.asdict(named), case.public))
 
 
 def score_messages(
@@ -123,10 +128,10 @@ def conversation_of(
     return Transcript.from_messages(said[given:], said[:given], offered)
 
 
-def _offered(case: ResolvedCase) -> list[list[str]]:
+def _offered(case: ResolvedCase) -> list[dict[str, str]]:
     """The names of the tools in each turn that the model may call."""
     tools = [each.tools for each in case.turns] or [case.tools]
-    return [[tool.name for tool in each if case.tool_choice != "none"] for each in tools]
+    return [names_of(each if case.tool_choice != "none" else ()) for each in tools]
 
 
 def score_transcript(

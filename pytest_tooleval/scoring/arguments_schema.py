@@ -71,7 +71,7 @@ def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCateg
 def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
     """The schema of the called tool; None if it was not offered."""
     tool = find_tool(case, call.name)
-    return None if tool is None else tool.function.parameters or {}
+    return None if tool is None else tool.parameters
 
 
 def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:

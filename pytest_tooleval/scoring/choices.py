@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 
 from ..record.calls import ToolCall
 from ..record.confusion import Choice
@@ -19,6 +20,7 @@ from ..suite.model import ResolvedCase
 from .judgement import Judgement
 from .judgement import Pair
 from .kinds import judge
+from .tool_found import unfound
 from .tool_selection import accepts
 from .tool_selection import find_tool
 
@@ -26,22 +28,28 @@ from .tool_selection import find_tool
 def choices_of(case: ResolvedCase, transcript: Transcript, found: Judgement) -> tuple[Choice, ...]:
     """The choices of a trial. Without a usable answer, only the missed calls count."""
     if transcript.no_answer is None:
-        return tuple(_named(case, found.pairs()))
+        return tuple(_named(case, found.pairs(), unfound(case, transcript)))
     missed = judge(case, Transcript()).pairs()
     return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
 
 
-def _named(case: ResolvedCase, pairs: Iterable[Pair]) -> Iterator[Choice]:
+def _named(
+    case: ResolvedCase, pairs: Iterable[Pair], lost: Sequence[Sequence[str]] = ()
+) -> Iterator[Choice]:
     for tools, call in pairs:
         if ANY_TOOL not in tools:
             called, hallucinated = _called(case, call)
+            not_found = False
             if not tools:
                 expected = None
             elif call is not None and accepts(tools, call.name, case):
                 expected = called
             else:
                 expected = _offered(case, tools[0]) or tools[0]
-            yield Choice(expected=expected, called=called, hallucinated=hallucinated)
+                not_found = tools in lost
+            yield Choice(
+                expected=expected, called=called, hallucinated=hallucinated, not_found=not_found
+            )
 
 
 def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool]:

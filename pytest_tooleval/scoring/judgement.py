@@ -49,7 +49,7 @@ class Draft(NamedTuple):
 class Judgement(NamedTuple):
     """What a kind of case finds in an answer."""
 
-    # All metrics of the kind but `arguments_valid`, which looks at `calls`.
+    # All metrics of the kind but `arguments_valid`, which looks at `calls`, and `tool_found`.
     drafts: dict[str, Draft]
     calls: Sequence[ToolCall]
     # The most important mistake by these metrics, which are too low; None if there is none.

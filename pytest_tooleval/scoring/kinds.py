@@ -17,6 +17,8 @@ from . import conversation
 from .arguments_schema import argument_flaw
 from .arguments_schema import score_arguments
 from .judgement import Judgement
+from .tool_found import has_deferred
+from .tool_found import score_found
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Judgement]] = {
     "calls": calls.judge,
@@ -32,6 +34,8 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     """
     found = KINDS[case.kind](case, transcript)
     found.drafts["arguments_valid"] = score_arguments(case, found.calls)
+    if case.kind != "conversation" and has_deferred(case):
+        found.drafts["tool_found"] = score_found(case, transcript)
     return found
 
 

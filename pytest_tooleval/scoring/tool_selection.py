@@ -32,7 +32,7 @@ def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
         return True
     if MODES[case.param_scoring].exact_names:
         return expected.replace(".", "_") == called
-    return same_tool(expected, called, (tool.function.name for tool in case.tools))
+    return same_tool(expected, called, (tool.name for tool in case.tools))
 
 
 def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
@@ -55,10 +55,10 @@ def is_among(name: str, expected: Iterable[ExpectedCall], case: ResolvedCase) ->
 def find_tool(case: ResolvedCase, name: str) -> Tool | None:
     """The offered tool with this name; None if there is none."""
     for tool in case.tools:
-        if tool.function.name == name:
+        if tool.name == name:
             return tool
     for tool in case.tools:
-        if same_name(tool.function.name, name, case):
+        if same_name(tool.name, name, case):
             return tool
     return None
 

@@ -91,5 +91,5 @@ class ToolsContent:
 
 
 def _content_of_tools(tools: Iterable[Tool]) -> str:
-    signatures = sorted(_SORTED.encode([tool.name, tool.function.parameters]) for tool in tools)
+    signatures = sorted(_SORTED.encode([tool.name, tool.definition.parameters]) for tool in tools)
     return content_of_bytes("\n".join(signatures).encode())

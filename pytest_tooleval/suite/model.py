@@ -37,6 +37,8 @@ from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.metrics import ROWS
 from ..record.names import meant
+from ..record.names import qualified
+from ..record.names import spellings
 from ..record.variants import UNCHANGED
 from ..record.variants import Arm
 from ..worlds.world import WorldSpec
@@ -47,7 +49,7 @@ from .tools import TOOL_EXAMPLE
 from .tools import other_format
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-ToolChoice = Literal["required", "auto", "none"]
+ChoiceWord = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
 CaseKind = Literal["calls", "chain", "conversation"]
 Match = Literal["exact", "contains", "within", "state"]
@@ -132,6 +134,16 @@ ExpectedText = Annotated[
     _defined("ExpectedText"),
 ]
 Url = Annotated[Name, Expects("a URL")]
+NamespaceName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"),
+    Expects("a name of letters, digits, _ and -, such as crm"),
+]
+Callers = Annotated[
+    list[Literal["direct", "programmatic"]],
+    Field(min_length=1),
+    Expects('a list of "direct" and "programmatic"'),
+]
 Tag = Annotated[str, Field(json_schema_extra={"pattern": r"^[^\s_.+\-][^\s\[\](),:]*$"})]
 Parameters = Annotated[
     dict[str, Any],
@@ -162,6 +174,55 @@ class Function(Part):
         None, description="A JSON Schema (draft 2020-12) of the arguments, of type object."
     )
     strict: bool | None = Field(None, description="OpenAI's strict mode, sent unchanged.")
+    defer_loading: bool | None = Field(
+        None, description="Whether the model sees the tool only after a search has found it."
+    )
+    allowed_callers: Callers | None = Field(
+        None,
+        description="Who may call it: the model itself (direct), or a program that the model writes "
+        "(programmatic).",
+    )
+    input_examples: Annotated[list[dict[str, Any]], Expects("a list of objects of arguments")] | None = (
+        Field(None, description="Examples of its arguments, for the model.")
+    )
+    output_schema: (
+        Annotated[dict[str, Any], Expects("a JSON Schema"), WithJsonSchema({"type": "object"})] | None
+    ) = Field(None, description="A JSON Schema of its answers.")
+
+
+class Custom(Part):
+    """A tool whose argument is plain text."""
+
+    EXPECTS = 'an object such as {"name": ..., "description": ..., "format": ...}'
+    OTHER_NAMES: ClassVar = {"format": "grammar"}
+
+    name: Name = Field(description="The name that the model calls.")
+    description: str | None = Field(None, description="What the tool does, for the model.")
+    format: (
+        Annotated[
+            dict[str, Any],
+            Expects('{"type": "text"}, or a grammar: {"type": "grammar", "grammar": {...}}'),
+        ]
+        | None
+    ) = Field(
+        None,
+        description='The form of the text: {"type": "text"}, or {"type": "grammar", "grammar": '
+        '{"syntax": "lark" or "regex", "definition": "..."}}.',
+    )
+    defer_loading: bool | None = Field(
+        None, description="Whether the model sees the tool only after a search has found it."
+    )
+    allowed_callers: Callers | None = Field(None, description="Who may call it, as of a function.")
+
+    # The text as the argument of a call, for expected params and mocks.
+    parameters: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {"input": {"type": "string"}},
+        "required": ["input"],
+        "additionalProperties": False,
+    }
+    strict: ClassVar[None] = None
+    input_examples: ClassVar[None] = None
 
 
 class Tool(_Commented):
@@ -169,19 +230,48 @@ class Tool(_Commented):
 
     EXPECTS = f"a tool, {TOOL_EXAMPLE}"
 
-    type: Literal["function"] = Field(description='Always "function".')
-    function: Function = Field(description="The function that the model calls.")
+    type: Literal["function", "custom"] = Field(
+        description="function, or custom: a tool whose argument is a text."
+    )
+    function: Function | SkipJsonSchema[None] = Field(
+        None, description="The function that the model calls."
+    )
+    custom: Custom | SkipJsonSchema[None] = Field(
+        None, description="With the type custom: a tool whose only argument, input, is plain text."
+    )
+    namespace: NamespaceName | None = Field(
+        None, description="The namespace of the tool, described in the suite's namespaces."
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _check_format(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "function" not in data:
-            raise PydanticCustomError("tool", "{reason}", {"reason": other_format(data)})
+        if isinstance(data, dict) and (reason := other_format(data)):
+            raise PydanticCustomError("tool", "{reason}", {"reason": reason})
         return data
 
     @property
+    def definition(self) -> Function | Custom:
+        """The function, or the custom tool."""
+        found = self.custom if self.function is None else self.function
+        assert found is not None
+        return found
+
+    @property
     def name(self) -> str:
-        return self.function.name
+        """What cases call it: its name, after that of its namespace."""
+        return qualified(self.definition.name, self.namespace)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments; {} without one."""
+        return self.definition.parameters or {}
+
+    @property
+    def definition_wire(self) -> dict[str, Any]:
+        """The function or the custom tool for the chat API."""
+        found: dict[str, Any] = self.wire[self.type]
+        return found
 
     @cached_property
     def wire(self) -> dict[str, Any]:
@@ -189,7 +279,80 @@ class Tool(_Commented):
         return self.model_dump(exclude_unset=True)
 
 
+def named_tool(name: str) -> Tool:
+    """A tool of which only the name is known."""
+    return Tool.model_construct(type="function", function=Function.model_construct(name=name))
+
+
+def names_of(tools: Iterable[Tool]) -> dict[str, str]:
+    """What calls may name these tools, and their names in the suite."""
+    return spellings((tool.definition.name, tool.namespace) for tool in tools)
+
+
 Tools = Annotated[list[Tool], Expects(f"a list of tools, each {TOOL_EXAMPLE}")]
+
+
+class OneTool(Part):
+    """A tool that must be called."""
+
+    EXPECTS = 'an object such as {"tool": "pay"}'
+
+    tool: ToolName = Field(description="The tool that must be called.")
+
+    def __str__(self) -> str:
+        return f"tool {self.tool}"
+
+
+class AllowedTools(Part):
+    """The tools that may be called, of all that are offered."""
+
+    EXPECTS = 'an object such as {"allowed_tools": ["pay", "refund"]}'
+
+    allowed_tools: Annotated[ToolNames, Field(min_length=1)] = Field(
+        description="The tools that may be called."
+    )
+    mode: Literal["auto", "required"] = Field("auto", description="Whether one of them must be called.")
+
+    def __str__(self) -> str:
+        return f"{self.mode} of {', '.join(self.allowed_tools)}"
+
+
+Choice = ChoiceWord | OneTool | AllowedTools
+ToolChoice = Annotated[
+    Choice,
+    Expects('"required", "auto", "none", {"tool": "pay"} or {"allowed_tools": ["pay", "refund"]}'),
+]
+
+
+def forces_call(choice: Choice | None) -> bool:
+    """Whether a `tool_choice` leaves the model no answer without a call."""
+    if isinstance(choice, AllowedTools):
+        return choice.mode == "required"
+    return choice == "required" or isinstance(choice, OneTool)
+
+
+_ProviderTool = Annotated[
+    dict[str, Any],
+    WithJsonSchema({"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}),
+    Expects('an object with a "type", such as {"type": "tool_search"}'),
+]
+_ProviderTools = Annotated[
+    list[_ProviderTool], Expects('a list of tools such as [{"type": "tool_search"}]')
+]
+
+
+class ProviderTools(Part):
+    """Tools that a provider has and runs itself."""
+
+    EXPECTS = 'an object such as {"openai": [{"type": "tool_search"}]}'
+
+    openai: _ProviderTools = Field(
+        default_factory=list,
+        description="For OpenAI's models, also on Azure, as its Responses API has it.",
+    )
+    anthropic: _ProviderTools = Field(
+        default_factory=list, description="For Anthropic's models, as its Messages API has it."
+    )
 
 
 class PromptMessage(Part):
@@ -426,7 +589,9 @@ class TestCase(Expectations):
     tools: Tools | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
     )
-    tool_choice: ToolChoice | None = Field(None, description="Whether the model must call a tool.")
+    tool_choice: ToolChoice | None = Field(
+        None, description="Whether the model must call a tool, and which ones it may call."
+    )
     temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
     max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
     thresholds: Thresholds | None = Field(
@@ -612,6 +777,14 @@ class Suite(_Commented):
         default_factory=list,
         description="The tools offered to the model, in OpenAI's function calling format.",
     )
+    namespaces: Annotated[
+        dict[NamespaceName, str], Expects('names and descriptions, such as {"crm": "Customers."}')
+    ] = Field(default_factory=dict, description="The namespaces of tools, each with its description.")
+    provider_tools: ProviderTools = Field(
+        default_factory=ProviderTools,
+        description="A provider's own tools, sent to that provider only. What acts on the world runs "
+        "only with --tooleval-allow-tools; secrets are named by their environment variables.",
+    )
     tools_from: ToolsFrom | None = Field(
         None, description="Instead of tools: a server to read them from when the suite runs."
     )
@@ -692,7 +865,7 @@ class Suite(_Commented):
 class Overrides:
     """What the command line sets for every case; None keeps the value of the suite or the model."""
 
-    tool_choice: ToolChoice | None = None
+    tool_choice: ChoiceWord | None = None
     temperature: float | None = None
     max_tokens: int | None = None
     trials: int | None = None
@@ -730,7 +903,7 @@ class ResolvedCase(Struct, frozen=True):
     suite: str
     messages: tuple[dict[str, Any], ...]
     tools: tuple[Tool, ...]
-    tool_choice: ToolChoice
+    tool_choice: Choice
     temperature: float | None
     max_tokens: int | None
     param_scoring: ParamScoring
@@ -746,6 +919,8 @@ class ResolvedCase(Struct, frozen=True):
     public: PublicTexts | None = None
     arm: Arm = UNCHANGED
     first_trial: int = 0
+    namespaces: Mapping[str, str] = {}
+    provider_tools: ProviderTools = ProviderTools()
     answers: AlteredAnswers | None = None
 
     @property
@@ -793,7 +968,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
     awaits_call = case.kind != "conversation" and not case.expects_nothing
-    default_choice: ToolChoice = "required" if awaits_call else "auto"
+    default_choice: ChoiceWord = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = turns_of(case, tools)
     return ResolvedCase(
@@ -807,6 +982,8 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         turns=turns,
         world=world_of(suite, case),
         public=suite.public,
+        namespaces=suite.namespaces,
+        provider_tools=suite.provider_tools,
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),

@@ -26,11 +26,13 @@ from .fields import part_at
 from .fields import suggestion
 from .fields import wrong_value
 from .model import SEARCHED
+from .model import Custom
 from .model import Function
 from .model import Suite
 from .model import TestCase
 from .model import Tool
 from .model import Turn
+from .model import named_tool
 from .slugs import with_ids
 
 if TYPE_CHECKING:
@@ -97,9 +99,9 @@ def _by_key(wrong: Iterable[Loc]) -> dict[Any, list[Loc]]:
 
 def _named_tool(data: Any) -> Tool:
     """A tool that cannot be read, maybe of another format, by its name; empty if there is none."""
-    function = as_mapping(as_mapping(data).get("function", data))
-    made = Function.model_construct(name=as_text(function.get("name")))
-    return Tool.model_construct(type="function", function=made)
+    tool = as_mapping(data)
+    function = as_mapping(tool.get("function", tool.get("custom", data)))
+    return named_tool(as_text(function.get("name")))
 
 
 def _findings(root: type[Part], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
@@ -161,8 +163,9 @@ def _unknown_field(part: type[Part], name: str, found: Mapping[str, Any]) -> str
             return "a field of a test case, not of the suite; move it into the cases"
         if part is TestCase and name in fields_of(Suite):
             return "a field of the suite, not of a test case; move it to the top of the file"
-        if part is Tool and name in fields_of(Function):
-            return "a field of the function; move it into function"
+        if part is Tool and name in (inner := fields_of(Custom if "custom" in found else Function)):
+            kind = "custom tool" if inner is fields_of(Custom) else "function"
+            return f"a field of the {kind}; move it into {kind.split(maxsplit=1)[0]}"
     meant = suggestion(part, name, found)
     if meant is not None:
         return f"unknown field, did you mean {meant}?"

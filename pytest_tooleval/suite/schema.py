@@ -31,6 +31,7 @@ def suite_schema() -> dict[str, Any]:
             part.pop("title", None)
     definitions.update(_matchers())
     definitions.update(_expected_texts())
+    definitions["Tool"]["oneOf"] = [{"required": ["function"]}, {"required": ["custom"]}]
     case = definitions["TestCase"]
     del case["properties"]["prompt"]["default"]
     case["anyOf"] = _kinds()

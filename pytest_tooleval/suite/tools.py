@@ -9,8 +9,20 @@ from ..explain import show
 TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..., "parameters": ...}}'
 
 
+CUSTOM_EXAMPLE = '{"type": "custom", "custom": {"name": ..., "description": ..., "format": ...}}'
+
+
 def other_format(tool: dict[str, Any]) -> str:
-    """How to write an object that is not a tool in OpenAI's format."""
+    """How to write an object that is not a tool in OpenAI's format; empty for one that is."""
+    kinds = [kind for kind in ("function", "custom") if tool.get(kind) is not None]
+    if kinds[1:]:
+        return "has both function and custom; keep one of them"
+    if tool.get("type") == "custom" and kinds != ["custom"]:
+        return f"custom is missing; write it as {CUSTOM_EXAMPLE}"
+    if kinds == ["custom"] and tool.get("type") != "custom":
+        return f'expected the type "custom" beside custom: {CUSTOM_EXAMPLE}'
+    if kinds:
+        return ""
     for key, origin in (("input_schema", "Anthropic's"), ("inputSchema", "MCP's")):
         if key in tool:
             return f"a tool in {origin} format; write it as {_wrapped(tool, key)}"

@@ -79,7 +79,7 @@ def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: Condition) -> 
 
 
 def _words(tool: Tool) -> frozenset[str]:
-    return _words_of(tool.name, tool.function.description or "")
+    return _words_of(tool.name, tool.definition.description or "")
 
 
 @lru_cache(maxsize=4096)

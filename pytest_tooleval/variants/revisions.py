@@ -70,7 +70,7 @@ def parts_of(suite: Suite, earlier: Suite) -> Iterator[str]:
         if name not in before or name not in now:
             yield name
             continue
-        old, new = (each[name].wire["function"] for each in (before, now))
+        old, new = (each[name].definition_wire for each in (before, now))
         yield from (f"{name}.{field}" for field in FIELDS if old.get(field) != new.get(field))
 
 
@@ -116,13 +116,13 @@ def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
     """The tool with its changed fields as before; None if it was not there and goes."""
     if before is None:
         return None if tool.name in changed else tool
-    old, new = before.wire["function"], tool.wire["function"]
+    old, new = before.definition_wire, tool.definition_wire
     back = {field for field in FIELDS if f"{tool.name}.{field}" in changed}
     if not back:
         return tool
     function = {key: value for key, value in new.items() if key not in back}
     function |= {key: old[key] for key in back if key in old}
-    return Tool.model_validate({**tool.wire, "function": function})
+    return Tool.model_validate({**tool.wire, tool.type: function})
 
 
 def _with(

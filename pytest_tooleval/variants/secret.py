@@ -78,7 +78,7 @@ def _may_be_quoted(case: ResolvedCase, note: str) -> bool:
 def _takes_any(case: ResolvedCase, call: ExpectedCall) -> bool:
     """Whether a tool of the call has parameters."""
     tools = (find_tool(case, name) for name in call.tools)
-    return any(tool and (tool.function.parameters or {}).get("properties") for tool in tools)
+    return any(tool and tool.parameters.get("properties") for tool in tools)
 
 
 def _fits(expected: Any, note: str, mode: Mode) -> bool:

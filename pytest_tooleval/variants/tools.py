@@ -10,7 +10,11 @@ from typing import Any
 from msgspec import structs
 
 from ..record.names import meant
+from ..record.names import qualified
+from ..suite.model import AllowedTools
+from ..suite.model import Choice
 from ..suite.model import ExpectedCall
+from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
 from ..suite.model import TestCase
 from ..suite.model import Tool
@@ -44,10 +48,11 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
     """
     if not case.tools or case.world is not None or case.live_tools:
         return None
-    names = {tool.name: f"tool_{number}" for number, tool in enumerate(case.tools, 1)}
+    numbered = {tool.name: f"tool_{number}" for number, tool in enumerate(case.tools, 1)}
+    names = {tool.name: qualified(numbered[tool.name], tool.namespace) for tool in case.tools}
 
     def renamed(tool: Tool) -> Tool:
-        return _edited(tool, lambda function: {**function, "name": names[tool.name]})
+        return _edited(tool, lambda function: {**function, "name": numbered[tool.name]})
 
     changed = with_tools(case, lambda tools: list(map(renamed, tools)))
     turns = tuple(structs.replace(each, turn=_with_names(each.turn, names)) for each in changed.turns)
@@ -55,6 +60,7 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
         changed,
         case=_with_names(case.case, names),
         turns=turns,
+        tool_choice=_choice(case.tool_choice, names),
         forbidden_calls=tuple(_call(each, names) for each in case.forbidden_calls),
     )
 
@@ -67,7 +73,7 @@ def with_tools(case: ResolvedCase, change: Callable[[Sequence[Tool]], Sequence[T
 
 def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Tool:
     # Validated anew: a copy would keep what the tool has cached.
-    return Tool.model_validate({**tool.wire, "function": edit(tool.wire["function"])})
+    return Tool.model_validate({**tool.wire, tool.type: edit(tool.definition_wire)})
 
 
 def _undescribed(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,6 +118,15 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
     else:
         update["new_tools"] = [_name(each, names) for each in part.new_tools]
     return part.model_copy(update=update)
+
+
+def _choice(choice: Choice, names: Mapping[str, str]) -> Choice:
+    if isinstance(choice, OneTool):
+        return choice.model_copy(update={"tool": _name(choice.tool, names)})
+    if isinstance(choice, AllowedTools):
+        allowed = [_name(each, names) for each in choice.allowed_tools]
+        return choice.model_copy(update={"allowed_tools": allowed})
+    return choice
 
 
 def _call(call: str | ExpectedCall, names: Mapping[str, str]) -> Any:

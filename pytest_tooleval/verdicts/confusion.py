@@ -57,6 +57,7 @@ def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
                 expected=choice.expected,
                 called=choice.called,
                 hallucinated=choice.hallucinated,
+                not_found=choice.not_found,
                 count=count,
             )
             for choice, count in cells.most_common()
@@ -65,7 +66,9 @@ def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
 
 
 def _bucket(choice: Choice) -> Choice:
-    """All hallucinated names are one bucket."""
+    """All hallucinated names are one bucket, and all calls instead of a tool that was not found."""
+    if choice.not_found:
+        return Choice(expected=choice.expected, not_found=True)
     return Choice(expected=choice.expected, hallucinated=True) if choice.hallucinated else choice
 
 

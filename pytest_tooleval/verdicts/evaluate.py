@@ -126,7 +126,7 @@ def _result(
         weight=case.case.weight,
         cluster=case.case.cluster or "",
         tags=tuple(case.case.tags),
-        tool_choice=case.tool_choice,
+        tool_choice=str(case.tool_choice),
         file=place.file,
         line=case.line,
         position=place.position,

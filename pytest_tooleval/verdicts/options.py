@@ -291,7 +291,7 @@ _MODELS = (
     Option("user", "the model that plays users", "NAME", filled("a model"), ini=True),
     Option(
         "allow-tools",
-        "real tools that may run: live_tools, and those of agents; * allows read-only live_tools",
+        "tools that may act: live_tools, agents' and providers' own; * allows read-only live_tools",
         "NAME[,NAME...]",
         read=_names,
         many=True,

@@ -206,10 +206,13 @@ def _error(text: str) -> str:
 
 
 def method_for(tool: str, methods: Collection[str]) -> str | None:
-    """The method that answers a tool: `get` also answers `mcp__shop__get`, as Claude Code names it."""
+    """The method that answers a tool: `get` also answers `mcp__shop__get`, as Claude Code names it.
+
+    `shop_get` answers `shop.get`, the tool of a namespace.
+    """
     start, _, rest = tool.partition("__")
     alone = rest.partition("__")[2] if start == "mcp" else ""
-    return meant(tool, methods) or meant(alone, methods)
+    return meant(tool, methods) or meant(alone, methods) or meant(tool.replace(".", "_"), methods)
 
 
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:

@@ -211,7 +211,7 @@ class Mistakes:
         turn.insert(self._random.randint(0, len(turn)), [self._any_call(id)])
 
     def _any_call(self, id: str) -> Call:
-        tool = self._random.choice(self._category.suite.case(id).tools or []).function
+        tool = self._random.choice(self._category.suite.case(id).tools or []).definition
         known = self._known.get(tool.name)
         if known and self._random.random() < 0.8:
             return tool.name, copy.deepcopy(self._random.choice(known))
@@ -229,7 +229,7 @@ class Mistakes:
 
     def _look(self, id: str, turns: list[Turn]) -> None:
         """A call of a tool without arguments, most of which change nothing."""
-        tools = [tool.function for tool in self._category.suite.case(id).tools or ()]
+        tools = [tool.definition for tool in self._category.suite.case(id).tools or ()]
         names = [tool.name for tool in tools if not (tool.parameters or {}).get("required")]
         if names:
             turn = self._random.choice(turns)

@@ -58,7 +58,7 @@ def imported(tmp_path: Path, *where: str) -> Suite:
     for case in suite.test_cases:
         assert case.skip == "draft"
         tool = next(tool for tool in suite.tools if tool.name == case.expected_tool)
-        assert errors(tool.function.parameters, case.expected_params) == []
+        assert errors(tool.parameters, case.expected_params) == []
     return suite
 
 

@@ -24,6 +24,7 @@ from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..fallbacks import Fallbacks
 from ..fallbacks import ParameterRefused
+from ..hosted_tools import with_secrets
 from ..limits.adaptive import AdaptiveSlots
 from ..limits.retry import RetryPolicy
 from ..limits.retry import with_retries
@@ -233,6 +234,7 @@ class FallingBack:
 
     async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
         plain, hidden = fitted(request, self._spec)
+        plain = structs.replace(plain, tools=with_secrets(plain.tools))
         hidden = {**hidden, **self._schemas.changes(plain.tools)}
         tried: set[str] = set()
         while True:

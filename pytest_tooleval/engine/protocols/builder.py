@@ -76,9 +76,11 @@ class ChatBuilder:
         self.messages.append(message)
         return message
 
-    def search(self, id: object, arguments: object) -> None:
-        """Add a search for tools."""
+    def search(self, id: object, arguments: object, *, names_shown: bool = False) -> None:
+        """Add a search for tools; `names_shown` where the model knows their names without it."""
         search = {"id": id, "arguments": arguments, "tools": None}
+        if names_shown:
+            search["names_shown"] = True
         self._searches[id] = search
         _append(self._current(), SEARCHES, search)
 

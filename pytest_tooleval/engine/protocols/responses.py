@@ -41,7 +41,7 @@ class ItemReader:
         kind = str(item.get("type"))
         id = item.get("call_id") or item.get("id")
         if kind == "tool_search_call":
-            self._chat.search(id, item.get("arguments"))
+            self._chat.search(id, item.get("arguments"), names_shown=True)
         elif kind == "tool_search_output":
             self._chat.found(id, list(tool_names(item.get("tools"))))
         elif kind == "program":

@@ -13,7 +13,7 @@ import { isBelow, isKnown } from "./numbers.js";
  *   trials: Trial[], asked: string, called: string[]}} Row
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
  * @typedef {{label: string, key: string}} Named
- * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the expected and
+ * @typedef {{expected: string | null, called: string | null, hallucinated: boolean, not_found: boolean}} Choice the expected and
  *   the called tool; null for none
  * @typedef {{models: Named[], suites: Named[], variants: string[], cases: Case[]}} Index `key` is its name in an address
  * @typedef {{query: string, outcomes: string[], variant: string, model: string, suite: string, tag: string, tool: string, failure: string,
@@ -117,14 +117,14 @@ export function causeOf(trial) {
 }
 
 /** @param {Choice} choice */
-export function isRight({ expected, called, hallucinated }) {
-  return !hallucinated && expected === called;
+export function isRight({ expected, called, hallucinated, not_found }) {
+  return !hallucinated && !not_found && expected === called;
 }
 
 /** Its name in lists and addresses; all hallucinated names are the same. @param {Choice} choice */
-export function choiceText({ expected, called, hallucinated }) {
+export function choiceText({ expected, called, hallucinated, not_found }) {
   const name = (/** @type {string | null} */ tool) => (tool === null ? "(none)" : shortened(tool, 200).toWellFormed());
-  return `${name(expected)} → ${hallucinated ? "(hallucinated)" : name(called)}`;
+  return `${name(expected)} → ${not_found ? "(not found)" : hallucinated ? "(hallucinated)" : name(called)}`;
 }
 
 /** The tools that were expected or called. @param {Row} row */

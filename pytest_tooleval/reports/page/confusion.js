@@ -40,7 +40,7 @@ function matrixNodes(found, opening) {
 
 /** @param {Matrix} found @param {Opening} opening */
 function matrixTable({ model, rows, columns, counts }, opening) {
-  const heads = columns.map(({ called, hallucinated }) => el("th", { scope: "col", title: shown(called || "") || null }, el("span", {}, hallucinated ? "hallucinated" : toolName(called))));
+  const heads = columns.map(({ called, hallucinated, not_found }) => el("th", { scope: "col", title: shown(called || "") || null }, el("span", {}, not_found ? "not found" : hallucinated ? "hallucinated" : toolName(called))));
   const lines = rows.flatMap((expected, i) => {
     const most = counts[i].reduce((sum, each) => sum + each, 0);
     return most ? tableRow(toolName(expected), ...columns.map((column, j) => choiceCell(model, { ...column, expected }, counts[i][j], most, opening))) : [];

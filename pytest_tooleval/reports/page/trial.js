@@ -3,7 +3,7 @@
 
 import { columnCell, valueIn, valueNodes } from "./columns.js";
 import { difference } from "./difference.js";
-import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
+import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shortened, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, scoreText, secondsText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
@@ -247,7 +247,8 @@ function messageTurn(message, note = "") {
   if (role === "system" && text.length > 300) return turn(role, [fold(shown(text.slice(0, 120)) + "…", false, longText(text, ""))], note);
   const made = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const calls = made.map((each) => {
-    const { name, arguments: given } = Object(Object(each).function);
+    const { name, arguments: given, input } = Object(Object(each).function ?? Object(each).custom);
+    if (typeof input === "string") return callBlock({ name: String(name ?? ""), arguments: { input } });
     return callBlock({ name: String(name ?? ""), arguments: {}, raw_arguments: typeof given === "string" ? given : JSON.stringify(given ?? null) });
   });
   const isData = role === "tool";
@@ -262,12 +263,19 @@ function replyTurn(reply) {
   const body = [
     thoughts ? fold("Reasoning", false, longText(String(thoughts), "")) : null,
     text.trim() && longText(text, ""),
+    ...(reply.searches ?? []).map(searchBlock),
     ...reply.calls.map((call, i) => callBlock(call, reply.status[i])),
     !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(empty answer)"),
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
   ];
   return turn("assistant", body, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : "");
+}
+
+/** What the model searched for, and which tools it found. @param {{arguments: unknown, tools: string[] | null}} search */
+function searchBlock({ arguments: given, tools }) {
+  const found = tools ? tools.map((name) => shown(name)).join(", ") || "nothing" : "unknown";
+  return el("div", { class: "call" }, el("div", { class: "callee" }, "searches for ", el("code", {}, shown(shortened(JSON.stringify(given ?? null), 200)))), el("p", { class: "note" }, `Found: ${found}`));
 }
 
 /** How an answer ended, unless that is normal. @param {Reply} reply */

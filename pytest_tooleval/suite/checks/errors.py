@@ -14,6 +14,7 @@ from ..model import Suite
 from ..model import TestCase
 from . import cases
 from . import expectations
+from . import features
 from . import thresholds
 from . import tools
 from .scope import Check
@@ -42,6 +43,7 @@ def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) 
     yield from readable(
         *_shared_errors(suite, suite, (), offered, metrics),
         _forbidden_errors(suite, offered),
+        features.provider_errors(suite),
         cases.id_errors(suite, line_of),
         _case_errors(suite, offered, metrics),
     )
@@ -53,6 +55,8 @@ def _shared_errors(
     """Of fields that suites and cases have."""
     return (
         tools.tool_errors(holder, suite, at, offered),
+        features.feature_errors(holder, suite, at),
+        features.choice_errors(holder, at, offered),
         thresholds.threshold_errors(holder, at, metrics),
         cases.pass_rule_errors(holder, suite, at),
     )

@@ -15,6 +15,7 @@ from ..fields import wrong_value
 from ..model import ANY_TOOL
 from ..model import ExpectedCall
 from ..model import TestCase
+from ..model import forces_call
 from .scope import KnownTools
 from .scope import Scope
 
@@ -115,9 +116,9 @@ def forbidden_call_errors(scope: Scope) -> Findings:
 def impossible_warnings(scope: Scope) -> Findings:
     """Cases that no model can pass."""
     suite, case = scope.suite, scope.case
-    if case.expects_nothing and (case.tool_choice or suite.tool_choice) == "required":
+    if case.expects_nothing and forces_call(case.tool_choice or suite.tool_choice):
         at = (*scope.at, "tool_choice") if case.tool_choice else scope.at
-        yield Finding(at, 'tool_choice "required" forces a call, but none is expected; use "auto"')
+        yield Finding(at, 'tool_choice forces a call, but none is expected; use "auto"')
     if not case.expects_nothing and not scope.tools.names and scope.tools.complete:
         yield Finding(scope.at, "a call is expected, but there are no tools to call")
     if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:

@@ -43,7 +43,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
     """A tool repeated in many cases is reported once."""
     by_case: dict[str, str] = {}
     for index, tool in enumerate(tools):
-        inside = (*at, "tools", index, "function")
+        inside = (*at, "tools", index, tool.type)
         other = by_case.setdefault(folded(tool.name), tool.name)
         if other != tool.name:
             message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
@@ -51,7 +51,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
         if tool.name in seen:
             continue
         seen.add(tool.name)
-        parameters, place = tool.function.parameters or {}, (*inside, "parameters")
+        parameters, place = tool.parameters, (*inside, "parameters")
         for where, target in references(parameters):
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
@@ -63,7 +63,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
                 effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
                 yield Finding((*place, "required"), message)
-        for trouble in troubles(tool.wire["function"]):
+        for trouble in troubles(tool.definition_wire):
             message = f"tool {show(tool.name)}: {trouble}"
             yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
 
@@ -81,13 +81,13 @@ def world_warnings(suite: Suite) -> Findings:
     if not made:  # the world answers all calls itself
         return
     for index, tool in enumerate(suite.tools):
-        at = ("tools", index, "function")
+        at = ("tools", index, tool.type)
         method = made.get(method_for(tool.name, made) or "")
         if method is None:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue
         schema = method["parameters"]
-        given, takes = set(described(_parameters(tool))), set(schema.get("properties", ()))
+        given, takes = set(described(tool.parameters)), set(schema.get("properties", ()))
         needs = set(schema.get("required", ()))
         surplus = given - takes if schema.get("additionalProperties") is False else set()
         wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
@@ -134,10 +134,6 @@ def _mocked(scope: Scope) -> _Expected:
                 yield (name,), entry.get("params", {}), (*at, index, "params")
 
 
-def _parameters(tool: Tool) -> dict[str, Any]:
-    return tool.function.parameters or {}
-
-
 def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequence[Tool]) -> Findings:
     """Params that none of the acceptable tools accepts with the expected value."""
     offered = [tool.name for tool in tools]
@@ -146,8 +142,8 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
         for tool in tools
         if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
     ]
-    known = {parameter: None for tool in acceptable for parameter in described(_parameters(tool))}
-    takes = [(tool, taken(_parameters(tool))) for tool in acceptable]
+    known = {parameter: None for tool in acceptable for parameter in described(tool.parameters)}
+    takes = [(tool, taken(tool.parameters)) for tool in acceptable]
     for name, expected in params.items() if acceptable else ():
         taking = [tool for tool, own in takes if own is None or name in own]
         if not taking:
@@ -164,7 +160,7 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
 def _reason(tool: Tool, name: str, value: Any) -> str | None:
     """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
     try:
-        return parameter_problem(_parameters(tool), name, value)
+        return parameter_problem(tool.parameters, name, value)
     except CannotCompare:
         return None
 

@@ -20,13 +20,13 @@ def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownT
     """Tools defined twice or with a broken schema, and tools to call for real that cannot be."""
     first: dict[str, int] = {}
     for index, tool in enumerate(holder.tools or ()):
-        inside = (*at, "tools", index, "function")
+        inside = (*at, "tools", index, tool.type)
         other = first.setdefault(tool.name, index)
         if other != index and tool.name:
             message = f"the tool {show(tool.name)} is already defined as tools[{other}]; keep one"
             yield Finding((*inside, "name"), message)
-        if tool.function.parameters is not None:
-            yield from schema_findings(tool.function.parameters, (*inside, "parameters"))
+        if tool.definition.parameters is not None:
+            yield from schema_findings(tool.definition.parameters, (*inside, "parameters"))
     if not holder.live_tools:
         return
     for index, name in enumerate(holder.live_tools):

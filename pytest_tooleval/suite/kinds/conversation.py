@@ -19,6 +19,7 @@ from ...worlds.plain import read_path
 from ..checks.scope import Scope
 from ..model import ANY_TOOL
 from ..model import Expectations
+from ..model import forces_call
 from .kind import Kind
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
@@ -50,8 +51,8 @@ def _field_errors(scope: Scope) -> Findings:
 
 def _choice_errors(scope: Scope) -> Findings:
     own = scope.case.tool_choice
-    if (own or scope.suite.tool_choice) == "required":
-        message = 'a turn ends with a reply without calls, which tool_choice "required" prevents'
+    if forces_call(own or scope.suite.tool_choice):
+        message = "a turn ends with a reply without calls, which this tool_choice prevents"
         at = (*scope.at, "tool_choice" if own else _leader(scope))
         yield Finding(at, f'{message}; set "tool_choice": "auto" in the case')
 

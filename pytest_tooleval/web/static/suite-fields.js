@@ -90,11 +90,24 @@ export function valueAt(data, path) {
   return path.reduce((/** @type {any} */ value, key) => value?.[key], data);
 }
 
+/** The kind of a tool: what holds its name and description. @param {any} tool @returns {"function" | "custom"} */
+export function heldBy(tool) {
+  return tool?.custom ? "custom" : "function";
+}
+
+/** A tool's function, by the name that cases use; the argument of a custom tool is a text. @param {any} tool @returns {any} */
+function definitionOf(tool) {
+  const own = tool?.[heldBy(tool)];
+  const name = tool?.namespace ? `${tool.namespace}.${own?.name}` : own?.name;
+  const parameters = tool?.custom ? { type: "object", properties: { input: { type: "string" } }, required: ["input"] } : own?.parameters;
+  return typeof own?.name === "string" ? { ...own, name, parameters } : null;
+}
+
 /** The functions of the tools that a place can name. @param {any} data @param {Path} path @returns {any[]} */
 export function toolsAt(data, path) {
   const own = path[0] === "test_cases" ? valueAt(data, [...path.slice(0, 2), "tools"]) : undefined;
   const tools = Array.isArray(own) ? own : data?.tools;
-  return (Array.isArray(tools) ? tools : []).map((tool) => tool?.function).filter((tool) => typeof tool?.name === "string");
+  return (Array.isArray(tools) ? tools : []).map(definitionOf).filter(Boolean);
 }
 
 /** Whether the value at a path names a tool. @param {Path} path */

@@ -4,7 +4,7 @@
 import { field, select } from "./controls.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
-import { fieldAt, keysAt, parametersAt, propertiesOf, toolsAt, valueAt } from "./suite-fields.js";
+import { fieldAt, keysAt, heldBy, parametersAt, propertiesOf, toolsAt, valueAt } from "./suite-fields.js";
 import { EXPECTATION, EXPECTATIONS, aboutOf, expectationOf, fieldsOf, keysReplaced, takenOver, text, titleOf } from "./suite-cases.js";
 import { ItemList } from "./suite-items.js";
 import { matchersOf, paramRows } from "./suite-params.js";
@@ -312,18 +312,23 @@ export class SuiteForms {
       get empty() {
         return editor.data.world ? `The world ${editor.data.world} defines the tools.` : "No tools yet. A tool is a function that the model can call.";
       },
-      title: (tool) => text(tool?.function?.name) || "(no name)",
-      about: (tool) => text(tool?.function?.description),
-      body: (_, i) => keysAt(this.schema, ["tools", i, "function"]).map((key) => this.field(["tools", i, "function", key], () => this.tools.refresh(i))),
+      title: (tool) => text(tool?.[heldBy(tool)]?.name) || "(no name)",
+      about: (tool) => text(tool?.[heldBy(tool)]?.description),
+      body: (tool, i) => {
+        const inside = ["tools", i, heldBy(tool)];
+        const paths = [...keysAt(this.schema, inside).map((key) => [...inside, key]), ["tools", i, "namespace"]];
+        return paths.map((path) => this.field(path, () => this.tools.refresh(i)));
+      },
       add: () => {
         const name = unique("new_tool", this.toolNames([]), "_");
         this.add("tools", { type: "function", function: { name, description: "", parameters: { type: "object", properties: {}, required: [] } } });
       },
       duplicate: (i) => {
         const raw = rawOf(editor.text, ["tools", i]) || "{}";
-        const name = unique(text(editor.data.tools[i]?.function?.name), this.toolNames([]), "_");
+        const tool = editor.data.tools[i];
+        const name = unique(text(tool?.[heldBy(tool)]?.name), this.toolNames([]), "_");
         this.edit(insertItem(editor.text, ["tools"], i + 1, raw));
-        this.edit(setRaw(editor.text, ["tools", i + 1, "function", "name"], JSON.stringify(name)));
+        this.edit(setRaw(editor.text, ["tools", i + 1, heldBy(tool), "name"], JSON.stringify(name)));
       },
     };
   }

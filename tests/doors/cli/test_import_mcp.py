@@ -171,7 +171,7 @@ def test_escapes_are_shown_as_text_and_kept_in_the_file() -> None:
     assert done.stderr == "\\x1b[31m../evil\\nserver 1.0: 1 tool\n"
     assert [path.name for path in Path().iterdir()] == ["x1b-31m-evil-nserver.tooleval.json"]
     suite = load_suite("x1b-31m-evil-nserver.tooleval.json")
-    assert suite.tools[0].function.description == "Reads\x1b[31m red\x07.\u202e Then more.\x9b2J"
+    assert suite.tools[0].definition.description == "Reads\x1b[31m red\x07.\u202e Then more.\x9b2J"
     assert str(suite.test_cases[0].prompt).isprintable()
 
 

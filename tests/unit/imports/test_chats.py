@@ -283,8 +283,8 @@ def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
         ({**REQUEST, "previous_response_id": "resp_1", "response": RESPONSE}, "stored by the provider"),
         ({**REQUEST, "tools": {"a": 1}, "response": CHOICES}, "expected a list of tools"),
         (
-            {**REQUEST, "tools": [TOOL, {"type": "web_search"}], "response": CHOICES},
-            'a tool of the type "web_search", which only its provider can run',
+            {**REQUEST, "tools": [TOOL, {"type": "riddle"}], "response": CHOICES},
+            'a tool of the type "riddle", which only its provider can run',
         ),
         (
             {"input": [USER, {"type": "riddle"}], "response": RESPONSE},

@@ -508,7 +508,11 @@ TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"name": "x", "inputSchema": {}}, "", "a tool in MCP's format; write it as"),
     ({"type": "function", "name": "x", "parameters": {}}, "", "the unwrapped function"),
     ({"functionDeclarations": []}, "", "Gemini's format"),
-    ({"type": "fn", "function": {"name": "x"}}, ".type", 'expected "function", got the string "fn"'),
+    (
+        {"type": "fn", "function": {"name": "x"}},
+        ".type",
+        'expected "function" or "custom", got the string "fn"',
+    ),
     ({"function": {"name": "x"}}, ".type", 'missing; expected "function"'),
     ({"type": "function", "function": 5}, ".function", 'expected an object such as {"name"'),
     ({"type": "function", "function": {"name": ""}}, ".function.name", "expected a non-empty string"),

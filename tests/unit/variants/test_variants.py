@@ -238,7 +238,7 @@ def test_the_tools_and_the_prompt_of_a_revision(repository: Path) -> None:
     earlier = at(repository, "against:main~1")
     assert earlier is not None
     assert names(earlier) == ["get_weather", "get_time"]
-    assert earlier.tools[0].function.description == "Weather in a city."
+    assert earlier.tools[0].definition.description == "Weather in a city."
     assert [message["role"] for message in earlier.messages] == ["user"]
     assert earlier.arm.is_earlier
     assert not earlier.arm.added
@@ -256,7 +256,7 @@ def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     assert parts == ["system_prompt", "get_weather.description", "find"]
     described = at(repository, "undo:main~1:get_weather.description")
     assert described is not None
-    assert [each.function.description for each in described.tools] == [
+    assert [each.definition.description for each in described.tools] == [
         "Weather in a city.",
         "The time.",
         "New.",

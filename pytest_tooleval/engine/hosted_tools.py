@@ -1,0 +1,94 @@
+"""The tools that a provider runs itself, as a suite's `provider_tools` name them.
+
+Searches, programs, and code without a network change nothing outside of the answer. Everything else
+runs only if the command line allows it, and secrets are named by their environment variables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Literal
+
+from ..errors import ModelError
+from ..suite.model import ResolvedCase
+from .models.spec import ModelSpec
+
+_HARMLESS = re.compile(
+    r"tool_search(_tool_[a-z0-9]+_[0-9]{8})?|programmatic_tool_calling|code_interpreter"
+    r"|code_execution_[0-9]{8}"
+)
+
+
+def host_of(spec: ModelSpec) -> Literal["openai", "anthropic"] | None:
+    """The provider whose own tools a model can get; None if it is asked elsewhere, or over litellm."""
+    name = spec.provider.name
+    if spec.protocol is None or (spec.base is not None and name != "azure"):
+        return None
+    if name in ("openai", "azure"):
+        return "openai"
+    return "anthropic" if name == "anthropic" else None
+
+
+def hosted_tools(case: ResolvedCase, spec: ModelSpec) -> Sequence[Mapping[str, Any]]:
+    """The provider's own tools that a model gets, with the names of variables in place of secrets."""
+    host = host_of(spec)
+    return getattr(case.provider_tools, host) if host else ()
+
+
+def refusal(case: ResolvedCase, spec: ModelSpec, allowed: Sequence[str]) -> str:
+    """Why a model cannot be asked: a tool acts on the world, and the command line does not allow it."""
+    missing = [
+        names[0]
+        for tool in hosted_tools(case, spec)
+        if not _is_harmless(tool) and not {*(names := _names(tool))} & {*allowed}
+    ]
+    if not missing:
+        return ""
+    option = shlex.quote(f"--tooleval-allow-tools={','.join(missing)}")
+    return (
+        f"provider_tools: {', '.join(missing)} acts at the provider, and runs only with {option} on "
+        "the command line (for tooleval ui: --allow-tools)"
+    )
+
+
+def with_secrets(tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The tools with the values of variables. Raises ModelError if one is not set."""
+    if not any("authorization" in tool or "headers" in tool for tool in tools):
+        return tools
+    return [_with_secrets(tool) for tool in tools]
+
+
+def _with_secrets(tool: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(tool)
+    if "authorization" in tool:
+        made["authorization"] = _value(tool["authorization"])
+    if "headers" in tool:
+        made["headers"] = {name: _value(variable) for name, variable in tool["headers"].items()}
+    return made
+
+
+def _value(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ModelError(
+            f"the environment variable {variable}, which provider_tools names, is not set",
+            kind="credentials",
+        )
+    return value
+
+
+def _is_harmless(tool: Mapping[str, Any]) -> bool:
+    network = tool.get("container")
+    policy = network.get("network_policy", {}) if isinstance(network, Mapping) else {}
+    offline = policy.get("type", "disabled") == "disabled"
+    return _HARMLESS.fullmatch(tool["type"]) is not None and offline
+
+
+def _names(tool: Mapping[str, Any]) -> list[str]:
+    """What the command line may call a tool, the best name first."""
+    return [tool[field] for field in ("server_label", "name", "type") if field in tool]

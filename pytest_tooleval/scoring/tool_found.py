@@ -1,0 +1,91 @@
+"""`tool_found`: did a search return the expected tool?
+
+It counts expected calls to deferred tools. Nothing is to be found where the model made no search, where
+nobody knows what it found, or where the provider shows it the names of deferred tools anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
+
+from ..record.names import known_as
+from ..record.results import Check
+from ..record.transcript import ToolSearch
+from ..record.transcript import Transcript
+from ..suite.model import ANY_TOOL
+from ..suite.model import ResolvedCase
+from ..suite.model import names_of
+from ..text import counted
+from ..text import printable
+from ..text import shorten
+from .judgement import Draft
+from .judgement import Explained
+from .judgement import Line
+from .judgement import expected_got
+from .tool_selection import accepts
+from .tool_selection import find_tool
+from .tool_selection import shown_names
+
+
+def has_deferred(case: ResolvedCase) -> bool:
+    """Whether a search could return a tool of the case."""
+    return any(tool.definition.defer_loading for tool in case.tools)
+
+
+def score_found(case: ResolvedCase, transcript: Transcript) -> Draft:
+    """The share of the expected deferred tools that a search returned."""
+    searches = [search for reply in transcript.replies for search in reply.searches]
+    if not searches:
+        return Draft(None, "nothing was searched")
+    if any(search.tools is None for search in searches):
+        return Draft(None, "what the searches found is unknown")
+    hidden = list(_hidden(case, searches))
+    if not hidden:
+        return Draft(None, "the model saw the names of the expected tools without a search")
+    found = [names for names in hidden if _is_found(case, names, searches)]
+    return Draft(len(found) / len(hidden), partial(_explain, case, hidden, searches))
+
+
+def unfound(case: ResolvedCase, transcript: Transcript) -> list[Sequence[str]]:
+    """The expected tools of each call that no search returned."""
+    if not has_deferred(case) or score_found(case, transcript).value is None:
+        return []
+    searches = [search for reply in transcript.replies for search in reply.searches]
+    return [names for names in _hidden(case, searches) if not _is_found(case, names, searches)]
+
+
+def _hidden(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Iterator[Sequence[str]]:
+    """The acceptable tools of each expected call, where the model saw none of them at first."""
+    named = any(search.names_shown for search in searches)
+    for expected in case.case.calls or ():
+        tools = [find_tool(case, name) for name in expected.tools]
+        if ANY_TOOL not in expected.tools and all(
+            tool is not None and tool.definition.defer_loading and not (named and tool.namespace is None)
+            for tool in tools
+        ):
+            yield expected.tools
+
+
+def _is_found(case: ResolvedCase, names: Sequence[str], searches: Sequence[ToolSearch]) -> bool:
+    return any(accepts(names, found, case) for found in _found(case, searches))
+
+
+def _found(case: ResolvedCase, searches: Sequence[ToolSearch]) -> list[str]:
+    offered = names_of(case.tools)
+    every = (known_as(name, "", offered) for search in searches for name in search.tools or ())
+    return list(dict.fromkeys(every))
+
+
+def _explain(
+    case: ResolvedCase, hidden: Sequence[Sequence[str]], searches: Sequence[ToolSearch]
+) -> Explained:
+    found = shorten(", ".join(map(printable, _found(case, searches)))) or "nothing"
+    lines = []
+    for names in hidden:
+        value = float(_is_found(case, names, searches))
+        check = Check("found", shown_names(names), found, value, "found" if value else "not found")
+        lines.append(Line(check, expected_got))
+    right = sum(line.check.value for line in lines)
+    return f"{right:.0f} of {counted(len(lines), 'expected tool')} found; found {found}", lines

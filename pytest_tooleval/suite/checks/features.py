@@ -1,0 +1,123 @@
+"""Errors in what tools ask of a model: conflicts that providers document, and their own tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...explain import describe
+from ...explain import show
+from ...findings import Finding
+from ...findings import Findings
+from ...findings import Loc
+from ...jsonschemas.subschemas import references
+from ...jsonschemas.subschemas import referred
+from ...jsonschemas.well_formed import json_schema_findings
+from ..model import ANY_TOOL
+from ..model import AllowedTools
+from ..model import OneTool
+from ..model import ProviderTools
+from ..model import Suite
+from ..model import TestCase
+from ..model import Tool
+from .scope import KnownTools
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FORMS = (
+    'expected {"type": "text"}, or {"type": "grammar", "grammar": {"syntax": "lark" or "regex", '
+    '"definition": "..."}}'
+)
+
+
+def feature_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:
+    """Tools that a provider would refuse together, or in themselves."""
+    tools = [tool for tool in holder.tools or () if tool.name]
+    deferred = [tool for tool in tools if tool.definition.defer_loading]
+    if deferred and len(deferred) == len(tools):
+        message = "all tools are deferred, which Anthropic refuses; offer at least one at once"
+        yield Finding((*at, "tools"), message, at_key=True)
+    for index, tool in enumerate(holder.tools or ()):
+        if tool.name:
+            place = (*at, "tools", index)
+            yield from _tool_errors(tool, suite, place, searched=bool(deferred))
+
+
+def _tool_errors(tool: Tool, suite: Suite, at: Loc, *, searched: bool) -> Findings:
+    inner, inside = tool.definition, (*at, tool.type)
+    if tool.namespace is not None and tool.namespace not in suite.namespaces:
+        entry = f'"namespaces": {{{show(tool.namespace)}: "..."}}'
+        message = f"the namespace {show(tool.namespace)} has no description; add {entry} to the suite"
+        yield Finding((*at, "namespace"), message)
+    if searched and inner.input_examples:
+        message = "Anthropic refuses examples together with deferred tools; remove one of the two"
+        yield Finding((*inside, "input_examples"), message, at_key=True)
+    if tool.function is not None and tool.function.output_schema is not None:
+        yield from json_schema_findings(tool.function.output_schema, (*inside, "output_schema"))
+    if "programmatic" in (inner.allowed_callers or ()):
+        if inner.strict:
+            message = "programs cannot call a strict tool; remove strict, or programmatic"
+            yield Finding((*inside, "strict"), message)
+        if loop := _recursion(tool.parameters):
+            message = "programs cannot call a tool whose schema refers to itself; write it out"
+            yield Finding((*inside, "parameters", *loop), message)
+    if tool.custom is not None and tool.custom.format is not None and not _is_form(tool.custom.format):
+        yield Finding((*inside, "format"), f"{_FORMS}, got {describe(tool.custom.format)}")
+
+
+def _recursion(schema: dict[str, Any]) -> Loc | None:
+    """The path of a `$ref` that leads back to itself."""
+    for at, target in references(schema):
+        inside, seen = [target], set[str]()
+        while inside:
+            name = inside.pop()
+            if name not in seen:
+                seen.add(name)
+                found = referred(schema, name)
+                inside += (each for _, each in references(found)) if isinstance(found, dict) else ()
+                if target in inside:
+                    return at
+    return None
+
+
+def _is_form(form: Mapping[str, Any]) -> bool:
+    if form.keys() == {"type"}:
+        return bool(form["type"] == "text")
+    grammar = form.get("grammar")
+    if form.get("type") != "grammar" or form.keys() != {"type", "grammar"}:
+        return False
+    if not isinstance(grammar, dict) or grammar.keys() != {"syntax", "definition"}:
+        return False
+    return grammar["syntax"] in ("lark", "regex") and isinstance(grammar["definition"], str)
+
+
+def choice_errors(holder: Suite | TestCase, at: Loc, offered: KnownTools) -> Findings:
+    """Tools that a `tool_choice` names and that are not there."""
+    choice = holder.tool_choice
+    if isinstance(choice, OneTool):
+        if choice.tool == ANY_TOOL or offered.lacks(choice.tool):
+            yield Finding((*at, "tool_choice", "tool"), offered.complaint(choice.tool))
+    elif isinstance(choice, AllowedTools):
+        yield from offered.undefined(choice.allowed_tools, (*at, "tool_choice", "allowed_tools"))
+
+
+def provider_errors(suite: Suite) -> Findings:
+    """Tools of a provider without a type, and secrets that stand in the suite."""
+    for provider in ProviderTools.model_fields:
+        for index, tool in enumerate(getattr(suite.provider_tools, provider)):
+            at = ("provider_tools", provider, index)
+            if not isinstance(tool.get("type"), str):
+                yield Finding(at, 'missing "type"; expected a tool such as {"type": "tool_search"}')
+            yield from _secret(tool.get("authorization"), (*at, "authorization"))
+            headers = tool.get("headers")
+            if headers is not None and not isinstance(headers, dict):
+                yield Finding((*at, "headers"), f"expected an object, got {describe(headers)}")
+                continue
+            for name, value in (headers or {}).items():
+                yield from _secret(value, (*at, "headers", name))
+
+
+def _secret(value: Any, at: Loc) -> Findings:
+    if value is not None and not (isinstance(value, str) and _VARIABLE.fullmatch(value)):
+        got = "another text" if isinstance(value, str) else describe(value)
+        yield Finding(at, f"expected the name of an environment variable, such as MY_TOKEN, got {got}")

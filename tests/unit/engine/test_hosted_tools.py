@@ -1,0 +1,106 @@
+"""What a model is offered of a suite's tools, and the tools that its provider runs itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import tool
+
+from pytest_tooleval.engine.hosted_tools import hosted_tools
+from pytest_tooleval.engine.hosted_tools import refusal
+from pytest_tooleval.engine.hosted_tools import with_secrets
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.players import player_request
+from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.suite.model import ResolvedCase
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
+
+MCP: dict[str, Any] = {"type": "mcp", "server_label": "shop", "authorization": "SHOP_TOKEN"}
+REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
+OWN: dict[str, Any] = {"openai": [{"type": "tool_search"}, MCP], "anthropic": [REGEX]}
+SQL = {"type": "custom", "custom": {"name": "sql"}}
+
+
+def case(**fields: Any) -> ResolvedCase:
+    data = {
+        "name": "s",
+        "namespaces": {"crm": "Customers."},
+        "tools": [{**tool("find"), "namespace": "crm"}, SQL],
+        "test_cases": [{"prompt": "Go", "expected_tool": "*"}],
+        **fields,
+    }
+    suite = Suite.model_validate(data)
+    return resolve(suite, suite.test_cases[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        ("openai/gpt-5.5", OWN["openai"]),
+        ("anthropic/claude-opus-4-6", OWN["anthropic"]),
+        ("gemini/gemini-3-flash-preview", ()),
+        ("groq/x", ()),
+        ("builtin/lexical", ()),
+    ],
+)
+def test_a_provider_gets_its_own(model: str, sent: Any) -> None:
+    assert hosted_tools(case(provider_tools=OWN), ModelSpec("m", model=model)) == sent
+
+
+def test_what_a_model_is_offered() -> None:
+    choice = {"allowed_tools": ["crm.find", "sql"], "mode": "required"}
+    made = case(provider_tools={"openai": [{"type": "tool_search"}]}, tool_choice=choice)
+    asked = player_request(made, ModelSpec("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
+    find, sql, search = asked.tools
+    assert find["namespace"] == {"name": "crm", "description": "Customers."}
+    assert (sql, search) == (SQL, {"type": "tool_search"})
+    tools = [
+        {"type": "function", "function": {"name": "find"}},
+        {"type": "custom", "custom": {"name": "sql"}},
+    ]
+    assert asked.tool_choice == {
+        "type": "allowed_tools",
+        "allowed_tools": {"mode": "required", "tools": tools},
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "allowed", "refused"),
+    [
+        ([{"type": "tool_search"}, {"type": "programmatic_tool_calling"}], (), ""),
+        ([{"type": "code_interpreter", "container": {"type": "auto"}}], (), ""),
+        ([MCP], (), "provider_tools: shop acts"),
+        ([MCP], ("shop",), ""),
+        ([MCP], ("mcp",), ""),
+        ([MCP], ("*",), "provider_tools: shop acts"),
+        ([{"type": "web_search"}, {"type": "shell"}], ("web_search",), "provider_tools: shell acts"),
+        (
+            [{"type": "code_interpreter", "container": {"network_policy": {"type": "allowlist"}}}],
+            (),
+            "provider_tools: code_interpreter acts",
+        ),
+    ],
+)
+def test_what_acts_on_the_world_needs_a_word(
+    own: list[dict[str, Any]], allowed: tuple[str, ...], refused: str
+) -> None:
+    made = case(provider_tools={"openai": own})
+    found = refusal(made, ModelSpec("m", model="openai/gpt-5.5"), allowed)
+    assert found.startswith(refused)
+    assert bool(found) == bool(refused)
+    assert refusal(made, ModelSpec("m", model="groq/x"), ()) == ""
+
+
+def test_secrets_are_named_by_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools: list[dict[str, Any]] = [MCP, {"type": "mcp", "headers": {"x-key": "SHOP_KEY"}}]
+    with pytest.raises(ModelError, match="variable SHOP_TOKEN, which provider_tools names, is not set"):
+        with_secrets(tools)
+    monkeypatch.setenv("SHOP_TOKEN", "hush")
+    monkeypatch.setenv("SHOP_KEY", "hush too")
+    assert with_secrets(tools) == [
+        {**MCP, "authorization": "hush"},
+        {"type": "mcp", "headers": {"x-key": "hush too"}},
+    ]

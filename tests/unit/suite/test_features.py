@@ -1,0 +1,169 @@
+"""Deferred, namespaced and custom tools, a provider's own, and a `tool_choice` of tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from builders import call
+from builders import tool
+
+from pytest_tooleval import score_calls
+from pytest_tooleval import score_messages
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import resolve
+
+SQL: dict[str, Any] = {"type": "custom", "custom": {"name": "sql"}}
+FIND = {**tool("find", defer_loading=True), "namespace": "crm"}
+_A = {"$ref": "#/$defs/a"}
+LOOP = {"type": "object", "properties": {"a": _A}, "$defs": {"a": {"type": "array", "items": _A}}}
+PROGRAM = ["direct", "programmatic"]
+
+
+def suite(*tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    case = {"prompt": "Go", "expected_tool": "*"}
+    data = {"name": "s", "tools": [tool("pay"), *tools], "test_cases": [case]}
+    return {**data, "namespaces": {"crm": "Customers."}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "message"),
+    [
+        (
+            suite(tools=[FIND]),
+            "tools",
+            "all tools are deferred, which Anthropic refuses; offer at least",
+        ),
+        (
+            suite(FIND, tool("a", input_examples=[{"city": "Rome"}])),
+            "tools[2].function.input_examples",
+            "Anthropic refuses examples together with deferred tools",
+        ),
+        (
+            suite(tool("a", strict=True, allowed_callers=PROGRAM)),
+            "tools[1].function.strict",
+            "programs cannot call a strict tool",
+        ),
+        (
+            suite(tool("a", LOOP, allowed_callers=PROGRAM)),
+            "tools[1].function.parameters.properties.a.$ref",
+            "whose schema refers to itself",
+        ),
+        (suite(FIND, namespaces={}), "tools[1].namespace", 'add "namespaces": {"crm": "..."}'),
+        (suite(FIND, FIND), "tools[2].function.name", 'the tool "crm.find" is already defined'),
+        (suite({**FIND, "namespace": "a b"}), "tools[1].namespace", "a name of letters, digits"),
+        (
+            suite(tool("a", allowed_callers=["robots"])),
+            "tools[1].function.allowed_callers[0]",
+            'expected "direct" or "programmatic", got the string "robots"',
+        ),
+        (
+            suite(tool("a", output_schema={"type": "strnig"})),
+            "tools[1].function.output_schema.type",
+            "not a valid JSON Schema",
+        ),
+        (suite({"type": "custom", "name": "a"}), "tools[1]", "custom is missing; write it as"),
+        (suite({"type": "function", **SQL, "function": {}}), "tools[1]", "has both function and custom"),
+        (
+            suite({"type": "custom", "custom": {"name": "a", "format": {"type": "grammar"}}}),
+            "tools[1].custom.format",
+            'expected {"type": "text"}, or {"type": "grammar"',
+        ),
+        (
+            suite(tool_choice={"tool": "pya"}),
+            "tool_choice.tool",
+            'the tool "pya" is not defined',
+        ),
+        (
+            suite(tool_choice={"allowed_tools": ["pay", "find"]}),
+            "tool_choice.allowed_tools[1]",
+            'the tool "find" is not defined',
+        ),
+        (
+            suite(tool_choice="any"),
+            "tool_choice",
+            'expected "required", "auto", "none", {"tool": "pay"}',
+        ),
+        (
+            suite(provider_tools={"openai": [{"type": "mcp", "authorization": "Bearer abc.def"}]}),
+            "provider_tools.openai[0].authorization",
+            "expected the name of an environment variable, such as MY_TOKEN, got another text",
+        ),
+        (
+            suite(provider_tools={"anthropic": [{"name": "web_search"}]}),
+            "provider_tools.anthropic[0]",
+            'missing "type"',
+        ),
+        (
+            suite(provider_tools={"google": []}),
+            "provider_tools.google",
+            "unknown field; expected one of openai, anthropic",
+        ),
+    ],
+)
+def test_what_is_refused(data: dict[str, Any], field: str, message: str) -> None:
+    with pytest.raises(SuiteError) as error:
+        parse_suite(json.dumps(data, indent=1))
+    ((found, text),) = ((each.field, each.message) for each in error.value.problems)
+    assert found == field
+    assert message in text
+    assert error.value.problems[0].line > 1
+
+
+def test_the_text_of_a_custom_tool_is_an_argument() -> None:
+    case = {"prompt": "Go", "expected_tool": "sql", "expected_params": {"input": {"$contains": "from"}}}
+    made = parse_suite(json.dumps(suite(SQL, test_cases=[case])))
+    for text, passes in (("select a FROM b", True), ("drop b", False)):
+        said = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": text}}
+        assert score_calls(made, made.test_cases[0], [said]).passed == passes
+
+
+OTHER = {**FIND, "namespace": "erp"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "called", "passes"),
+    [
+        ([FIND], {"name": "find", "namespace": "crm"}, True),
+        ([FIND], {"name": "find"}, True),
+        ([FIND], {"name": "crm_find"}, True),
+        ([FIND], {"name": "crm.find"}, True),
+        ([FIND], {"name": "find", "namespace": "erp"}, False),
+        ([FIND, OTHER], {"name": "find"}, False),
+        ([FIND, OTHER], {"name": "find", "namespace": "erp"}, False),
+        ([FIND, OTHER], {"name": "crm_find"}, True),
+    ],
+)
+def test_a_tool_is_its_namespace_and_name(
+    tools: list[dict[str, Any]], called: dict[str, Any], passes: bool
+) -> None:
+    case = {"prompt": "Go", "expected_tool": "crm.find"}
+    spaces = {"crm": "Customers.", "erp": "Stock."}
+    made = parse_suite(json.dumps(suite(*tools, namespaces=spaces, test_cases=[case])))
+    assert score_calls(made, made.test_cases[0], [{**called, "arguments": {}}]).passed == passes
+    made_call = {**call(called["name"]), **{k: v for k, v in called.items() if k == "namespace"}}
+    message = {"role": "assistant", "tool_calls": [made_call]}
+    assert score_messages(made, made.test_cases[0], [message]).passed == passes
+
+
+def test_a_forbidden_tool_of_a_suite_without_namespaces_is_found_in_any() -> None:
+    case = {"prompt": "Go", "expected_tool": "pay", "forbidden_calls": ["find"]}
+    made = parse_suite(json.dumps(suite(tool("find"), test_cases=[case])))
+    calls = [call("pay", "{}", "c1"), {**call("find", "{}", "c2"), "namespace": "crm"}]
+    result = score_messages(made, made.test_cases[0], [{"role": "assistant", "tool_calls": calls}])
+    assert result.failure == "forbidden_call"
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"tool": "pay"}, "tool pay"),
+        ({"allowed_tools": ["pay"]}, "auto of pay"),
+        ({"allowed_tools": ["pay"], "mode": "required"}, "required of pay"),
+    ],
+)
+def test_a_choice_in_words(choice: Any, words: str) -> None:
+    made = parse_suite(json.dumps(suite(tool_choice=choice)))
+    assert str(resolve(made, made.test_cases[0]).tool_choice) == words
