@@ -6,6 +6,7 @@ model without it gets the tools in a plainer form, which counts as a fallback an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from typing import get_args
 
 from msgspec import structs
 
+from ..errors import ModelError
 from ..record.names import spellings
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
@@ -105,11 +107,15 @@ class Fitted(NamedTuple):
 
 
 def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
-    """The request with tools that the model can take, and the provider's tools that these need."""
+    """The request with tools that the model can take, and the provider's tools that these need.
+
+    Raises ModelError where the model could take more, but litellm would lose it.
+    """
     wanted = wanted_by(request)
     if not wanted:
         return Fitted(request, {})
     features = features_of(spec)
+    _require_carried(wanted - features, spec)
     lacking = [feature for feature in _INSTEAD if feature in wanted - features]
     tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
     choice = request.tool_choice
@@ -123,6 +129,19 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
             tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
     return Fitted(structs.replace(request, tools=tools, tool_choice=choice), instead)
+
+
+def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
+    if spec.protocol is not None or spec.is_agent or spec.model == LEXICAL:
+        return
+    own = features_of(dataclasses.replace(spec, api=None, extra={}))
+    if lost := [feature for feature in FEATURES if feature in lacking & own]:
+        cause = 'api = "litellm"' if spec.api == "litellm" else "the parameters that only litellm takes"
+        raise ModelError(
+            f"litellm loses {', '.join(lost)}, which {spec.model} has; remove {cause} from {spec.place} "
+            "so that the built-in client sends the tools, or use a suite without them",
+            kind="bad_request",
+        )
 
 
 def name_of(tool: Tool) -> str:

@@ -145,8 +145,8 @@ class Answer:
     `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
     `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
     items in the answer that are not known here. `draft` has the fields of a draft in place of what
-    a case expects, which a person has to write.
-    `hosted` are OpenAI's own tools, `namespaces` descriptions by name.
+    a case expects, which a person has to write. `hosted` are OpenAI's own tools, `namespaces`
+    descriptions by name.
     """
 
     messages: list[Message]

@@ -148,7 +148,7 @@ def _check_unchanged(path: Path, previous: Document | None) -> None:
 
 def _check_tools(suite: Mapping[str, Any], path: Path) -> None:
     only_tools = {"name": "suite", "tools": suite.get("tools", []), "test_cases": []}
-    only_tools |= {name: suite[name] for name in ("namespaces",) if name in suite}
+    only_tools["namespaces"] = suite.get("namespaces", {})
     parse_suite(suite_text(only_tools), str(path))
 
 

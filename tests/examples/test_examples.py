@@ -178,6 +178,27 @@ def test_a_project_to_copy_replays_a_real_model(
     assert replies, cases
 
 
+def test_sixty_deferred_tools_are_searched(examples: Examples) -> None:
+    result = examples.run("examples/deferred")
+
+    cases = examples.document["cases"]
+    searches = [case["trials"][0]["transcript"]["replies"][0]["searches"] for case in cases]
+    assert (len(cases), len(cases[0]["offered"])) == (16, 60)
+    assert all(len(each) == 1 and len(each[0]["tools"]) <= 5 for each in searches)
+    assert {case["scores"]["tool_found"] for case in cases} == {0.0, 1.0, None}
+    assert "searches for" in result.stdout
+    assert "finds " in result.stdout
+    assert "not found" in result.stdout
+
+
+def test_an_agent_behind_http_is_replayed(examples: Examples) -> None:
+    cassette = EXAMPLES / "deployed" / "cassettes"
+    result = examples.run("examples/deployed", f"--tooleval-cassette={cassette}")
+
+    assert result.returncode == 0, result.stdout
+    assert [case["outcome"] for case in examples.document["cases"]] == ["passed"] * 3
+
+
 def test_the_folder_can_be_run_from_inside(examples: Examples) -> None:
     result = examples.run("-m", "smoke", "--tooleval-model=needle-3", cwd=EXAMPLES)
 

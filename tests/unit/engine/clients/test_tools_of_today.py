@@ -26,6 +26,7 @@ from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tool_features import fitted
+from pytest_tooleval.errors import ModelError
 
 Document = dict[str, Any]
 
@@ -117,6 +118,12 @@ def test_a_model_that_cannot_search_gets_the_whole_list_and_says_so(model: str) 
     assert not any(field in each for each in functions for field in ("defer_loading", "allowed_callers"))
     assert {"tools.defer_loading", "tools.allowed_callers", "tools.namespace"} <= set(instead)
     assert ("tools.custom" in instead) == (model != "openai/gpt-4o")
+
+
+def test_what_litellm_loses_is_an_error() -> None:
+    request = ChatRequest([USER], TOOLS)
+    with pytest.raises(ModelError, match='remove api = "litellm" from'):
+        fitted(request, ModelSpec("m", model=CLAUDE, api="litellm"))
 
 
 def test_names_without_their_namespace_stay_apart() -> None:
