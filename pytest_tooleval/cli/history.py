@@ -391,6 +391,29 @@ def prune(
     click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")
 
 
+@history.command()
+@click.argument("target", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many runs.")
+@history_option
+@folder_option
+def html(target: Path, limit: int, folder: Path | None, place: str | None) -> None:
+    """Write a static site of the newest runs, such as for GitHub Pages.
+
+    It has index.html, and the HTML report of each run. Whoever can open it reads prompts and answers.
+    """
+    from .site import write_site
+
+    store = _open(folder, place)
+    runs = [run for run in store.runs(limit) if run.status == "finished"]
+    if not runs:
+        raise ToolevalError(f"{store.place.name}: no finished run")
+    try:
+        write_site(store, target, runs)
+    except OSError as error:
+        raise ToolevalError(f"{target}: cannot be written: {os_reason(error)}") from None
+    click.echo(f"wrote {printable(str(target / 'index.html'))} with {counted(len(runs), 'run')}")
+
+
 def _age(text: str) -> timedelta:
     match = re.fullmatch(r"([0-9]{1,5})([hdw])", text)
     if not match:

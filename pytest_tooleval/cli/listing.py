@@ -26,9 +26,13 @@ from .tables import table
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run."""
+    return table(history_cells(runs), {"id", "when", "verdict", "commit", "branch", "models", "tags"})
+
+
+def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
+    """The columns of each run, safe to print."""
     found = table_of("runs", runs)
-    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
-    cells = [
+    return [
         {
             "id": printable(run.id),
             "when": local_time(run.started),
@@ -42,7 +46,6 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
         }
         for run, record in zip(runs, found.records, strict=True)
     ]
-    return table(cells, texts)
 
 
 def _cell(record: Record, column: Column) -> str:

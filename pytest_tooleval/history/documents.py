@@ -93,10 +93,14 @@ def delete_document(place: Place, summary: RunSummary) -> None:
 
 def read_head(place: Place, name: HeadName) -> Head:
     """Raises ToolevalError for what is no head, or that of a newer version."""
+    where = f"{place.name}: {name.head}"
     try:
-        return msgspec.json.decode(place.read(name.head), type=Head)
+        head = msgspec.json.decode(place.read(name.head), type=Head)
     except msgspec.DecodeError as error:
-        raise ToolevalError(f"{place.name}: {name.head}: not a head: {printable(str(error))}") from None
+        raise ToolevalError(f"{where}: not a head: {printable(str(error))}") from None
+    if head.summary.id != name.id:
+        raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")
+    return head
 
 
 def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
@@ -106,11 +110,13 @@ def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
         raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
     try:
-        text = gzip.decompress(data)
-        return msgspec.json.decode(text, type=Texts)
+        document = msgspec.json.decode(gzip.decompress(data), type=Texts)
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         why = f"not a results document of version {VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None
+    if document.run.id != name.id:
+        raise ToolevalError(f"{where}: the document of another run, {printable(document.run.id)}")
+    return document
 
 
 def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
