@@ -43,7 +43,7 @@ class Alterations:
         return self._altered.changed(content) if self._altered and alters else content
 
     def skip(self, tool: str) -> None:
-        """Count an answer that was given before, as in a recorded run."""
+        """Count an answer that was given before, as in a transcript."""
         self._answered.add(tool)
 
     def _alters(self, tool: str) -> bool:
