@@ -358,3 +358,31 @@ def test_new_ids_leave_those_that_cases_have_and_would_get() -> None:
     cases = [{"id": "rome", "prompt": "x"}, {"prompt": "Paris?"}]
     existing = read_model({"name": "s", "test_cases": cases})
     assert new_ids(existing, ["Paris?", "Rome?", "!"]) == ["paris-2", "rome-2", "case-5"]
+
+
+def test_tools_that_are_no_plain_functions_are_imported(tmp_path: Path) -> None:
+    flat = {
+        "type": "function",
+        **tool("find")["function"],
+        "defer_loading": True,
+    }
+    grammar = {"type": "grammar", "syntax": "regex", "definition": ".+"}
+    mcp = {"type": "mcp", "server_label": "shop", "authorization": "Bearer secret-of-the-shop"}
+    tools = [
+        tool(),
+        {"type": "namespace", "name": "crm", "description": "Customers.", "tools": [flat]},
+        {"type": "custom", "name": "sql", "format": grammar},
+        {"type": "tool_search"},
+        mcp,
+    ]
+    in_crm = called("Rome", name="find")
+    in_crm["tool_calls"][0]["namespace"] = "crm"
+    sql = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    said = [in_crm, {"role": "assistant", "tool_calls": [sql]}]
+    made = imported(tmp_path, [record(f"Go {n}", each, tools=tools) for n, each in enumerate(said)])
+    assert [each["expected_tool"] for each in made.suite["test_cases"]] == ["crm.find", "sql"]
+    assert made.suite["test_cases"][1]["expected_params"] == {"input": "SELECT 1"}
+    assert made.suite["namespaces"] == {"crm": "Customers."}
+    assert made.suite["tools"][2]["custom"]["format"]["grammar"]["syntax"] == "regex"
+    hosted = made.suite["provider_tools"]["openai"]
+    assert hosted == [{"type": "tool_search"}, {**mcp, "authorization": "SHOP_TOKEN"}]
