@@ -30,6 +30,7 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "cassette": ("cassettes:cassette", click.ClickException),
     "show": ("history:show", click.ClickException),
     "compare": ("history:compare", _NotJudged),
+    "power": ("power:power", click.ClickException),
     "trend": ("history:trend", click.ClickException),
     "history": ("history:history", click.ClickException),
     "blame": ("blame:blame", _NotJudged),

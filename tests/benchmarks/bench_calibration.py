@@ -31,9 +31,7 @@ from msgspec import structs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from power import after_drop
 from power import power
-from power import typical_pass_rates
 
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
@@ -46,6 +44,8 @@ from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
+from pytest_tooleval.verdicts.simulation import after_drop
+from pytest_tooleval.verdicts.simulation import typical_pass_rates
 from pytest_tooleval.verdicts.variants import compare_variants
 
 # Tool, parameters and validity of an answer.

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
-from power import after_drop
 from power import power
-from power import typical_pass_rates
 
 from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.simulation import after_drop
+from pytest_tooleval.verdicts.simulation import typical_pass_rates
 from pytest_tooleval.verdicts.statistics import holm
 from pytest_tooleval.verdicts.statistics import kappa
 from pytest_tooleval.verdicts.statistics import largest_drop

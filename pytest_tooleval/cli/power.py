@@ -1,0 +1,131 @@
+"""`tooleval power`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import click
+
+from ..errors import ConfigError
+from ..suite.discovery import SUITE_ENDING
+from ..text import counted
+from ..text import printable
+from .history import store_of
+from .suites import suite_files
+
+if TYPE_CHECKING:
+    from ..record.results import CaseRow
+    from ..verdicts.simulation import DrawRates
+
+_TRIALS = (1, 3, 5)
+_DROP = 0.05
+
+
+class _Design(NamedTuple):
+    """A suite as it is run; `draws` are estimates of its pass rates, or two limits."""
+
+    title: str
+    cases: int
+    trials: int
+    draws: list[DrawRates]
+    trial_usd: float | None = None
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True)
+def power(sources: tuple[str, ...]) -> None:
+    """Simulate what a comparison with a baseline would see.
+
+    SOURCES are suites, or runs: names in the history (latest, good, an id, ...) or JSON reports. Answers
+    of several runs are pooled. For each model, the command shows how often a comparison fails although
+    nothing changed, the smallest drop of the pass rate that it sees in 80% of runs, and how many cases
+    and trials see a drop of 5 points. Replayed answers are not counted, as they are the same each time.
+    Suites say nothing about a model, so they are simulated with typical pass rates.
+    """
+    suites = [source for source in sources if source.endswith(SUITE_ENDING) or Path(source).is_dir()]
+    if suites and len(suites) < len(sources):
+        raise click.UsageError("name either suites or runs")
+    designs = _of_suites(suites) if suites else _of_runs(sources)
+    for design in designs:
+        for line in _lines(design):
+            click.echo(printable(line))
+
+
+def _of_suites(sources: Sequence[str]) -> Iterator[_Design]:
+    from ..suite.load import load_suite
+    from ..suite.model import resolve
+    from ..verdicts.simulation import typical_pass_rates
+
+    for file in suite_files(tuple(map(Path, sources))):
+        suite = load_suite(file, metrics=None)
+        cases = [resolve(suite, case) for case in suite.test_cases if not case.skip]
+        if not cases:
+            raise ConfigError(f"{printable(str(file))}: there is no case to run")
+        trials = min(case.trials for case in cases)
+        yield _Design(f"{file} (typical pass rates)", len(cases), trials, [typical_pass_rates])
+
+
+def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
+    from ..history.store import load_side
+    from ..verdicts.simulation import spreads_of
+
+    counts: dict[str, dict[tuple[str, ...], list[CaseRow]]] = {}
+    for source in sources:
+        for row in load_side(source, store_of(None)).cases:
+            if row.model and not row.variant and row.outcome != "skipped":
+                key = row.file, row.suite, row.case, row.content
+                counts.setdefault(row.model, {}).setdefault(key, []).append(row)
+    for model, cases in counts.items():
+        live = [
+            [trial for row in rows for trial in row.trials if not trial.cached and trial.error is None]
+            for rows in cases.values()
+        ]
+        asked = [trials for trials in live if trials]
+        if not asked:
+            raise ConfigError(
+                f"{printable(model)}: all answers were replayed or missing, which says nothing of how "
+                "much they vary; run once with --tooleval-record=all"
+            )
+        spreads = spreads_of((len(each), sum(trial.passed for trial in each)) for each in asked)
+        costs = [trial.cost_usd for each in asked for trial in each if trial.cost_usd is not None]
+        trials = min(max(len(row.trials) for row in rows) for rows in cases.values())
+        yield _Design(
+            f"{model} ({counted(sum(map(len, asked)), 'answer')} to {counted(len(asked), 'case')})",
+            len(cases),
+            trials or 1,
+            [spread.rates for spread in spreads],
+            sum(costs) / len(costs) if costs else None,
+        )
+
+
+def _lines(design: _Design) -> Iterator[str]:
+    from ..verdicts.simulation import enough_cases
+    from ..verdicts.simulation import seen
+    from ..verdicts.simulation import smallest_drop
+
+    cases, trials = design.cases, design.trials
+    size = f"{counted(cases, 'case')}, {counted(trials, 'trial')} each"
+    yield f"{design.title}: {size}, compared with a run like it, by simulation"
+    if len(design.draws) > 1:
+        yield "  single trials do not show how much answers vary, so each range has both extremes"
+    falls = [seen(draw, cases, trials, 0.0) for draw in design.draws]
+    yield f"  fails without a change: {_range([f'{fall:.1%}' for fall in falls])} of runs"
+    drops = [smallest_drop(draw, cases, trials) for draw in design.draws]
+    texts = ["none" if drop is None else f"{drop * 100:.0f} points" for drop in drops]
+    yield f"  smallest drop seen in 80% of runs: {_range(texts)}"
+    yield f"  to see a drop of {_DROP * 100:.0f} points in 80% of runs:"
+    for number in _TRIALS:
+        needed = [enough_cases(draw, number, _DROP) for draw in design.draws]
+        texts = ["more than 800 cases" if each is None else f"{each} cases" for each in needed]
+        usd = design.trial_usd
+        costs = ["" if each is None or usd is None else f"${each * number * usd:.2f}" for each in needed]
+        cost = f", {_range(costs)} a run" if all(costs) else ""
+        yield f"    {counted(number, 'trial')}: {_range(texts)}{cost}"
+
+
+def _range(texts: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys(texts))
