@@ -1,4 +1,4 @@
-"""A scorer of one's own, beside the built-in ones, for all suites of this folder."""
+"""Your own scorer and your own variant, for all suites of this folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
+from pytest_tooleval import Condition
+from pytest_tooleval import ConfigError
+from pytest_tooleval import ResolvedCase
 from pytest_tooleval import Score
 from pytest_tooleval import Scorer
 from pytest_tooleval import Transcript
@@ -53,3 +58,24 @@ def _identifiers(value: Any) -> Iterator[str]:
 
 def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None:
     register(Grounded())
+
+
+def typos(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    """`typos:N`: N words of the question have two letters swapped; it needs at least one long word."""
+    if not condition.argument.isdecimal():
+        raise ConfigError("expected typos:N, such as typos:2")
+    *before, last = case.messages
+    words = re.split(r"(\W+)", text_of(last))
+    # Neither names nor codes, which a person would copy.
+    places = [place for place, word in enumerate(words) if word.islower() and len(word) > 3]
+    if not places:
+        return None
+    condition.random(case).shuffle(places)  # the same order for all N
+    for place in places[: int(condition.argument)]:
+        first, second, third, *rest = words[place]
+        words[place] = "".join([first, third, second, *rest])
+    return structs.replace(case, messages=(*before, {**last, "content": "".join(words)}))
+
+
+def pytest_tooleval_variants(register: Callable[..., None]) -> None:
+    register("typos", typos)

@@ -30,18 +30,22 @@ if TYPE_CHECKING:
     from .suite.load import load_suite as load_suite
     from .suite.load import parse_suite as parse_suite
     from .suite.model import ExpectedCall as ExpectedCall
+    from .suite.model import ResolvedCase as ResolvedCase
     from .suite.model import Suite as Suite
     from .suite.model import TestCase as TestCase
+    from .variants.variant import Condition as Condition
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AgentGaveUp": "errors",
     "CaseResult": "record.results",
+    "Condition": "variants.variant",
     "ConfigError": "errors",
     "ExpectedCall": "suite.model",
     "ModelError": "errors",
     "Problem": "errors",
+    "ResolvedCase": "suite.model",
     "Score": "record.results",
     "Scorer": "scoring.registry",
     "ScoringError": "errors",

@@ -98,6 +98,21 @@ def report(folder: Path) -> None:
     screenshots(shoot)
 
 
+def variants(folder: Path) -> None:
+    cwd = project(folder)
+    run(
+        "pytest routing.tooleval.json --tooleval-model=builtin/lexical --tooleval-variant=bare "
+        "--tooleval-variant=typos:0,1,2,4,6,8 --tooleval-report=report.html",
+        cwd,
+    )
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.goto((cwd / "report.html").as_uri())
+        page.locator("#variants").screenshot(path=ASSETS / f"variants-{scheme}.png")
+
+    screenshots(shoot)
+
+
 def home(folder: Path) -> None:
     """The failure on the home page, in its report; and the card of links to the site."""
     text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
@@ -288,7 +303,7 @@ def diagrams(folder: Path) -> None:
             (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
 
 
-PICTURES = {one.__name__: one for one in (diagrams, home, report, page)}
+PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, page)}
 
 
 def main() -> None:
