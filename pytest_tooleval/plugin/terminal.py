@@ -146,7 +146,7 @@ class Terminal(Observer):
             _write_verdicts(terminalreporter, self._state)
         shard = self._state.shard
         if shard is not None:
-            what = f"{self._state.selected} of {counted(shard.cases, 'case')}, not judged"
+            what = f"{len(self._state.cases)} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
         for problem in self._state.unwritten:

@@ -49,7 +49,8 @@ from .model_lines import model_lines
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
 from .tables import told_apart
-from .variants import moved_text
+from .variants import variant_changes
+from .variants import variant_remarks
 from .variants import variants_table
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -144,14 +145,11 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         yield _Section("\n", replaced)
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
+        yield _Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
     yield from _case_sections(document)
-    worse = [
-        f"- {code(each.variant)} on {code(each.model)}: {code(case.case)} {code(moved_text(case))}\n"
-        for each in document.variants
-        for case in each.worse
-    ]
-    if worse:
-        yield _details(f"{counted(len(worse), 'result')} worse under a variant", _most(worse))
+    changes = [f"- {code(each, _LINE)}\n" for each in variant_changes(document.variants, whole=True)]
+    if changes:
+        yield _details("Cases under variants", _most(changes))
     unplayed = [
         f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
         for case in document.unchanged

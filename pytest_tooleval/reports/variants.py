@@ -42,28 +42,47 @@ def series_of(variants: Sequence[ComparedVariant]) -> list[Series]:
 
 
 def variants_table(variants: Sequence[ComparedVariant]) -> Table:
-    return table_of("variants", variants)
+    return table_of("variants", [each for each in variants if each.cases])
 
 
 def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
     """The table, and the worst cases of each variant, for a terminal."""
-    yield from table_lines(variants_table([each for each in variants if each.cases]))
-    yield from (printable(f"{each.variant}: {each.message}") for each in variants if not each.cases)
-    for each in variants:
+    yield from table_lines(variants_table(variants))
+    yield from map(printable, variant_remarks(variants))
+    yield from map(printable, variant_changes(variants, whole=whole))
+
+
+def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
+    """What the table does not say: why one has no row, and how often attacks were followed."""
+    for name, each in _named(variants):
+        if not each.cases:
+            yield f"{name}: {each.message}"
         if each.attack:
-            yield printable(f"{each.variant}: {each.attack.message}")
+            yield f"{name}: {each.attack.message}"
+
+
+def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
+    """The cases that changed most, calls to added tools, and cases that were left out."""
+    for name, each in _named(variants):
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
-            yield printable(f"{each.variant}: {case.case} {moved_text(case)}")
+            yield f"{name}: {case.case} {moved_text(case)}"
         if not whole and len(each.worse) > _FEW:
-            yield printable(f"{each.variant}: {len(each.worse) - _FEW} more got worse (-v shows them)")
+            yield f"{name}: {len(each.worse) - _FEW} more got worse (-v shows them)"
         if each.added_called:
-            counts = (f"{name} ({cases})" for name, cases in each.added_called.items())
-            yield printable(f"{each.variant}: calls to added tools, in cases: {', '.join(counts)}")
+            counts = (f"{tool} ({cases})" for tool, cases in each.added_called.items())
+            yield f"{name}: calls to added tools, in cases: {', '.join(counts)}"
         if each.left_out:
             names = ", ".join(case.case for case in (each.left_out if whole else each.left_out[:_FEW]))
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."
-            yield printable(f"{each.variant}: left out, as it does not apply: {names}{more}")
+            yield f"{name}: left out, as it does not apply: {names}{more}"
+
+
+def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedVariant]]:
+    """With the model in the name if there are several."""
+    several = len({each.model for each in variants}) > 1
+    for each in variants:
+        yield f"{each.variant} on {each.model}" if several else each.variant, each
 
 
 def moved_text(case: Moved) -> str:

@@ -24,6 +24,7 @@ from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
+from ..record.results import unchanged
 from ..record.run import Run
 from ..record.run import Shard
 from ..record.run import add_up
@@ -212,7 +213,7 @@ def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         spent=add_up(*(run.spent for run in runs)),
         answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),
-        selected=shards[0].about.cases,
+        selected=len(unchanged(row for shard in shards for row in shard.rows)),
         partial=ran_partly(row for shard in shards for row in shard.rows),
         shard=None,
     )

@@ -10,7 +10,7 @@ import { countText, plural, scoreText } from "./numbers.js";
 /**
  * A variant on a model, as `ComparedVariant` in record/variants.py.
  * @typedef {{variant: string, model: string, message: string, cases: number, old: number, new: number, low: number, high: number, difference: number,
- *   is_earlier: boolean, worse: Moved[], better: Moved[], left_out: {suite: string, case: string}[], added_called: Record<string, number>}} Compared
+ *   is_earlier: boolean, attack: {message: string} | null, worse: Moved[], better: Moved[], left_out: {suite: string, case: string}[], added_called: Record<string, number>}} Compared
  * @typedef {{suite: string, case: string, old: number | null, new: number | null, old_passes: string, new_passes: string}} Moved
  * @typedef {{about: string, points: Record<string, Compared[]>}} Series by its numbers
  * @typedef {(suite: string, id: string, model: string, variant: string) => string} CaseHref
@@ -18,18 +18,19 @@ import { countText, plural, scoreText } from "./numbers.js";
 
 const MOST_CHANGED = 100;
 
-/** @param {{variant_table: Table, series: Series[]}} document @param {string[]} models in the order of their colours @param {CaseHref} caseHref */
-export function variantsSection({ variant_table: variants, series }, models, caseHref) {
-  if (!variants.records.length) return null;
+/** @param {{variants: Compared[], variant_table: Table, series: Series[]}} document @param {string[]} models in the order of their colours @param {CaseHref} caseHref */
+export function variantsSection({ variants, variant_table: compared, series }, models, caseHref) {
+  if (!variants.length) return null;
   const about = "Each variant asks the same cases under another condition. The difference is over pairs of the same case, with its 95% interval.";
   const plots = series.map((each) => seriesPlot(each, models));
   return section(
     "variants",
     "Variants",
-    columnTable(variants, "Variants"),
+    compared.records.length > 0 && columnTable(compared, "Variants"),
     el("p", { class: "muted" }, about),
+    ...variants.filter(({ attack }) => attack).map(({ variant, model, attack }) => el("p", {}, isolated(variant), " on ", modelName(model), ": ", isolated(attack?.message ?? ""))),
     plots.length > 0 && el("div", { class: "plots" }, ...plots),
-    ...variants.records.map((each) => casesFold(each, caseHref)),
+    ...variants.map((each) => casesFold(each, caseHref)),
   );
 }
 

@@ -321,5 +321,5 @@ def test_variants_are_a_table_and_the_cases_that_got_worse() -> None:
     start = lines.index("### Variants")
     texts = "| `bare` | `gpt-4o` | 1 | 1.00 | 0.00 | -100 points (-100 to 100) | 1.000 | 0 | 1 |"
     assert lines[start + 4] == f"{texts} **inconclusive** |"
-    assert "- `bare` on `gpt-4o`: `paris` `1/1 -> 0/1`" in lines
+    assert "- `bare: paris 1/1 -> 0/1`" in lines
     assert not any("failed" in line for line in lines if line.startswith("<details"))
