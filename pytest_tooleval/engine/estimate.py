@@ -107,7 +107,8 @@ def _replayed(
         spec, first = player, user_request(player, opening(case.case.user))
     else:
         first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
-    requests = (structs.replace(first, trial=trial) for trial in range(case.trials))
+    trials = range(case.first_trial, case.first_trial + case.trials)
+    requests = (structs.replace(first, trial=trial) for trial in trials)
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 
 

@@ -28,6 +28,8 @@ class EstimateOnly:
             return None
         settings, asking = self._state.settings, self._state.asking
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
+        # A variant that leaves a case as it is asks nothing.
+        chosen = [item for item in chosen if not item.case.arm.is_same]
         cases = ((i.case, i.spec, asking.cassette_for(i.path), i.user) for i in chosen if i.spec)
         rows = estimate(cases, settings.judge)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")

@@ -52,6 +52,8 @@ def _lines(document: RowsDocument, changed: int, link: str, note: str) -> Iterat
         models = document.baseline.models
         yield from _cases(document, "Newly broken", [m for each in models for m in each.newly_broken])
         yield from _cases(document, "Newly right", [m for each in models for m in _mended(each)])
+    for each in document.variants[:_MOST]:
+        yield f"- variant {code(each.variant)} on {code(each.model)}: {code(each.message, _LINE)}"
     errors = [case for case in document.unchanged if case.outcome == "error"]
     if errors:
         first = f"{code(errors[0].case)}: {code(errors[0].reason, _LINE)}"

@@ -109,6 +109,14 @@ def test_asked_again_is_another_answer(project: Project) -> None:
     assert len(project.calls) == 2
 
 
+def test_an_estimate_counts_what_variants_ask(varied: Project) -> None:
+    tape = ("--tooleval-cassette=tapes", "--tooleval-estimate")
+    varied.run("--tooleval-cassette=tapes")
+    # `same` asks nothing, `again` has no recorded answers.
+    options = ("--tooleval-variant=same", "--tooleval-variant=again", "--tooleval-variant=louder:!")
+    varied.run(*options, *tape).stdout.fnmatch_lines(["agent *8 *3 *5 *"])
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
