@@ -76,6 +76,10 @@ class SuiteError(ToolevalError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class NoBaseline(ToolevalError):
+    """There is no run to compare with yet, as in the first run."""
+
+
 class ConfigError(ToolevalError):
     """A model name, an option or a config table cannot be used."""
 

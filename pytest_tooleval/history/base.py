@@ -12,6 +12,7 @@ from datetime import datetime
 from datetime import timezone
 from pathlib import Path
 
+from ..errors import NoBaseline
 from ..errors import ToolevalError
 from ..record.results import CaseResult
 from ..record.results import CaseRow
@@ -38,7 +39,7 @@ _MERGED_BY_GITLAB = ("merged_result", "merge_train")
 def find_base(root: Path, place: Place, branch: str | None) -> Side:
     """All whole runs of the base, passed or not, as one: taking only good ones would select lucky ones.
 
-    Raises ToolevalError if git or the place has none.
+    Raises NoBaseline if the place has none, and ToolevalError if git knows no base.
     """
     commits = base_commits(root, branch)
     names: dict[str, list[HeadName]] = {}
@@ -54,7 +55,7 @@ def find_base(root: Path, place: Place, branch: str | None) -> Side:
             texts = [read_texts(place, name, head) for name, head in whole]
             return _side(root, texts, commit, distance)
     no = f"; {counted(untrusted, 'run')} there, partial or of a fork" if untrusted else ""
-    raise ToolevalError(
+    raise NoBaseline(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from ..errors import ConfigError
+from ..errors import NoBaseline
 from ..errors import ToolevalError
 from .options import Option
 from .presets import PRESETS
@@ -132,7 +133,8 @@ class Gates:
 class Baseline:
     """What to compare with: the name of a file or run, pairs of models, the allowed drop.
 
-    The run is None if a preset names it, as it may not exist yet.
+    The run is None if it may not exist yet: if a preset names it, and if `auto` finds none, which
+    `missing` explains.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Baseline:
     models: Sequence[tuple[str, str]]
     max_drop: float
     load: Load
+    missing: str = ""
 
 
 def read_gates(given: Given) -> Gates:
@@ -159,6 +162,8 @@ def read_baseline(given: Given, load: Load) -> Baseline | None:
             run = load(name, ())
             # The newest good run may lack a model that an older one has.
             run = load(name, {(row.file, old) for row in run.cases for old, _ in models})
+        except NoBaseline as error:
+            return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
         except ToolevalError as error:
             raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
         known = dict.fromkeys(row.model for row in run.cases if row.model)

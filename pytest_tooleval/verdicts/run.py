@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..errors import NoBaseline
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
 from ..record.gates import Gate
@@ -17,10 +18,6 @@ from ..text import counted
 from .given import Baseline
 from .given import Gates
 from .sides import FindSuite
-
-
-class NoBaseline(ToolevalError):
-    """There is no baseline yet, as in the first run."""
 
 
 class Finding(NamedTuple):
@@ -180,7 +177,8 @@ def compare_run(
             if baseline.run is None:
                 raise NoBaseline(str(error)) from None
             raise
-    assert old is not None
+    if old is None:
+        raise NoBaseline(baseline.missing)
     return compare(
         old._replace(cases=_selected(old.cases, evaluated), suites=suites or old.suites),
         Side("this run", run, evaluated),

@@ -138,9 +138,10 @@ def options_of(words: list[str], pytestconfig: pytest.Config) -> set[str]:
         if not isinstance(command, click.Group) or word.startswith("-"):
             break
         command = command.get_command(click.Context(command), word) or command
-    return {
-        name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
-    }
+    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    # Such a command hands on options of pytest.
+    passes_on = command.context_settings.get("ignore_unknown_options", False)
+    return own | (options_of(["pytest"], pytestconfig) if passes_on else set())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
