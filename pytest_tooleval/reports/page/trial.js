@@ -18,7 +18,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
- * @typedef {{prompt: Message[], message: Message, calls: Call[], answers: Message[], status: (string | null)[], format: string, finish_reason: string | null,
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
@@ -248,7 +248,7 @@ function messageTurn(message, note = "") {
   const made = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const calls = made.map((each) => {
     const { name, arguments: given, input } = Object(Object(each).function ?? Object(each).custom);
-    if (typeof input === "string") return callBlock({ name: String(name ?? ""), arguments: { input } });
+    if (typeof input === "string") return callBlock({ name: String(name ?? ""), arguments: { input }, raw_arguments: null });
     return callBlock({ name: String(name ?? ""), arguments: {}, raw_arguments: typeof given === "string" ? given : JSON.stringify(given ?? null) });
   });
   const isData = role === "tool";

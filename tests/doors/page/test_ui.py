@@ -827,7 +827,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     seeded.go("suites")
     page.get_by_text("0.00 · 0/2 passed").wait_for()
     seeded.go("compare?old=nope&new=latest")
-    told = re.compile(r"There is no run nope\.$")
+    told = re.compile(r'Run "nope" not found\.$')
     expect(page.get_by_role("alert")).to_contain_text(told)
     seeded.complaints.clear()  # Chromium notes the answer of 404
 
