@@ -136,6 +136,40 @@ def home(folder: Path) -> None:
     screenshots(shoot)
 
 
+COMMENT = """
+<style>
+:root { color-scheme: light dark }
+body { margin: 0; padding: 16px; font: 14px/1.5 system-ui, sans-serif }
+div { border: 1px solid #8886; border-radius: 6px; padding: 4px 16px; max-width: 760px }
+code { background: #8882; border-radius: 6px; padding: 2px 5px; font-size: 85% }
+</style>
+<div>TEXT</div>
+"""
+
+
+def comment(folder: Path) -> None:
+    """The comment on a pull request that spoils a description."""
+    import markdown  # type: ignore[import-untyped]
+
+    cwd = project(folder)
+    pytest = "pytest routing.tooleval.json --tooleval-model=builtin/lexical"
+    run(f"{pytest} --tooleval-report=baseline.json", cwd)
+    suite = cwd / "routing.tooleval.json"
+    text = suite.read_text(encoding="utf-8")
+    suite.write_text(
+        re.sub(r"Builds and edits spreadsheets[^\"]*", "For numbers.", text), encoding="utf-8"
+    )
+    run(f"{pytest} --tooleval-baseline=baseline.json --tooleval-report=tooleval-results.json", cwd)
+    found = run("tooleval ci comment --link=https://example.org/report", cwd)
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.set_viewport_size({"width": 800, "height": 400})
+        page.set_content(COMMENT.replace("TEXT", markdown.markdown(found, extensions=["sane_lists"])))
+        page.locator("div").screenshot(path=ASSETS / f"comment-{scheme}.png")
+
+    screenshots(shoot)
+
+
 def page(folder: Path) -> None:
     cwd = project(folder)
     run("pytest --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
@@ -303,7 +337,7 @@ def diagrams(folder: Path) -> None:
             (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
 
 
-PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, page)}
+PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, comment, page)}
 
 
 def main() -> None:

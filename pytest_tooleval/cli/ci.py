@@ -151,7 +151,10 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     changed = _changed_answers(cassette, event.base) if cassette is not None and event.base else 0
     note = _left_out(document, event)
     text = comment_text(document, changed_answers=changed, link=link, note=note)
-    if not event.number or event.is_fork:
+    if event.name and not event.number:
+        click.echo("not commented: there is no pull request")
+        return
+    if not event.number or event.is_fork:  # outside of CI, it is printed
         _summarise(text)
         return
     from .forges import Refused
