@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +116,11 @@ class Variants:
 
         Raises ConfigError for an unknown name.
         """
+        if not text.isprintable() or re.search(r"[\[\]]|::", text):
+            raise ConfigError(
+                f"variant {text!r}: expected no brackets, '::' or control characters, because it becomes"
+                " part of node ids"
+            )
         name, colon, given = text.partition(":")
         if name not in self._known:
             hint = near(name, self._known) or f"; expected one of {', '.join(sorted(self._known))}"

@@ -128,6 +128,12 @@ def test_an_unknown_variant(name: str, message: str) -> None:
         known().named(name)
 
 
+@pytest.mark.parametrize("text", ["again:a]", "again:[", "again::b", "again:\n"])
+def test_a_variant_that_cannot_be_part_of_a_node_id(text: str) -> None:
+    with pytest.raises(ConfigError, match="because it becomes part of node ids"):
+        known().named(text)
+
+
 def test_a_name_is_taken_once() -> None:
     variants = known()
     for name in ("again", "a b", ""):
