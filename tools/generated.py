@@ -131,8 +131,11 @@ def options() -> str:
             value = option.metavar or "|".join(option.choices)
             name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
             key = f"`tooleval_{option.key}`" if option.ini else ""
-            rows.append([name, option.help.replace("|", "\\|"), key])
-        parts.append(f"## {title.capitalize()}\n\n{table(('option', 'meaning', 'ini key'), rows)}")
+            meaning, _, default = option.help.partition(" (default: ")
+            default, _, rest = default.partition(")")
+            rows.append([name, (meaning + rest).replace("|", "\\|"), default, key])
+        header = ("option", "meaning", "default", "ini key")
+        parts.append(f"## {title.capitalize()}\n\n{table(header, rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -247,7 +247,7 @@ JUDGING = (
 )
 HISTORY = Option(
     "history",
-    "keep the run in a folder, or in a bucket such as s3://bucket/runs; off: nowhere",
+    "keep runs in a folder or a bucket such as s3://bucket/runs; off: nowhere (default: .tooleval)",
     "FOLDER|URL",
     read=_place,
     default=".tooleval",
@@ -362,7 +362,12 @@ _VERDICT = (
         many=True,
         form=True,
     ),
-    Option("pass", "how trials decide: mean (default), all, any, or K/N, such as 4/5", "RULE", _rule),
+    Option(
+        "pass",
+        "how trials decide: mean, all, any, or K/N, such as 4/5 (default: the suite's, else mean)",
+        "RULE",
+        _rule,
+    ),
     *JUDGING,
 )
 _ANSWERS = (
@@ -376,7 +381,7 @@ _ANSWERS = (
     ),
     Option(
         "record",
-        "new (default) asks for missing answers, none only replays, all asks again",
+        "new: ask for missing answers; none: only replay; all: ask again (default: new)",
         choices=("none", "new", "all"),
         default="new",
         ini=True,
