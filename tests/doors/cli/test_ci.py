@@ -279,6 +279,25 @@ def test_better_and_worse(
     assert len(job.github.comments) == 2
 
 
+def test_the_baseline_is_that_of_the_base_in_a_shared_history(job: Job, tmp_path: Path) -> None:
+    shared = {"HISTORY": str(tmp_path / "shared"), "BASELINE": "auto"}
+    (job.folder / "new").write_text("")
+    job.git("add", "new")
+    job.git("commit", "-qm", "feature")
+    # Lost, or not there yet, it fails nothing.
+    assert job.run(**shared) == 1
+    assert "not compared, as there is no baseline" in job.comment
+    job.git("checkout", "-q", "main")
+    assert job.step("run", event="push", HISTORY=shared["HISTORY"]) == 1
+    job.git("checkout", "-q", "feature")
+    job.answers(Paris="Rome", Oslo="Rome")
+    (job.folder / "agent.py").write_text(AGENT + "# asked again\n")
+    assert job.run(**shared) == 1
+    base = job.git("rev-parse", "main")[:10]
+    assert f"compared with `{base} (1 run, 0 hours old)`" in job.comment
+    assert "**Newly broken (1)**\n\n- `Paris`" in job.comment
+
+
 def test_a_partial_run_says_so(job: Job) -> None:
     assert job.run(OPTIONS="-kParis") == 0
     assert "Only some cases of the suites ran." in job.comment
