@@ -52,6 +52,11 @@ class Texts(RowsDocument, frozen=True, kw_only=True, gc=False):
         return [KeptCase(row(case), bytes(case)) for case in self.cases]
 
 
+# Made once, before there are threads: msgspec crashes when two of them make one at a time.
+_READ_HEAD = msgspec.json.Decoder(Head)
+_READ_TEXTS = msgspec.json.Decoder(Texts)
+
+
 class _Fetched(NamedTuple):
     head: Head
     document: Texts
@@ -95,7 +100,7 @@ def read_head(place: Place, name: HeadName) -> Head:
     """Raises ToolevalError for what is no head, or that of a newer version."""
     where = f"{place.name}: {name.head}"
     try:
-        head = msgspec.json.decode(place.read(name.head), type=Head)
+        head = _READ_HEAD.decode(place.read(name.head))
     except msgspec.DecodeError as error:
         raise ToolevalError(f"{where}: not a head: {printable(str(error))}") from None
     if head.summary.id != name.id:
@@ -110,7 +115,7 @@ def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
         raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
     try:
-        document = msgspec.json.decode(gzip.decompress(data), type=Texts)
+        document = _READ_TEXTS.decode(gzip.decompress(data))
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         why = f"not a results document of version {VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None

@@ -732,9 +732,9 @@ def test_an_option_that_only_its_row_knows_can_be_set(seeded: Site) -> None:
     options = [{**row, "choices": {"true": ""}}, {**row, "name": "new-text", "choices": {}}]
     page.route("**/api/project", lambda route: route.fulfill(json={"root": "/", "options": options}))
     seeded.go("run?file=weather.tooleval.json&model=agent")
-    page.unroute("**/api/project")
     page.get_by_label("New flag").select_option("true")
     page.get_by_label("New text").fill("some words")
+    page.unroute("**/api/project")
     with page.expect_request("**/api/tool-eval") as sent:
         page.get_by_role("button", name="Run Eval").click()
     assert json.loads(sent.value.post_data or "")["options"] == {
