@@ -56,13 +56,13 @@ class Spent(Struct, frozen=True, gc=False):
     """The answers of a run, all of which were paid for, even those of discarded trials."""
 
     answers: Annotated[int, doc("Answers of the model, without cached ones.", ge=0)] = 0
-    priced: Annotated[int, doc("The answers whose price is known.", ge=0)] = 0
+    priced: Annotated[int, doc("The answers whose whole price is known.", ge=0)] = 0
     usd: Annotated[float, doc("Their cost in US dollars.")] = 0.0
 
     @classmethod
-    def of(cls, cost_usd: float | None) -> Spent:
-        """One answer; None is an unknown price."""
-        return cls(1, int(cost_usd is not None), cost_usd or 0.0)
+    def of(cls, cost_usd: float | None, at_least: bool = False) -> Spent:
+        """One answer; None is an unknown price, and with `at_least` a part of it is unknown."""
+        return cls(1, int(cost_usd is not None and not at_least), cost_usd or 0.0)
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(self.answers + other.answers, self.priced + other.priced, self.usd + other.usd)

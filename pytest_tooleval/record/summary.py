@@ -87,7 +87,7 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
             "trial, while `spent` of the run is what was paid. Null: unknown, or none."
         ),
     ]
-    priced: Annotated[int, doc("Trials whose cost is known.", ge=0)]
+    priced: Annotated[int, doc("Trials whose whole cost is known.", ge=0)]
     latency_s: Annotated[float | None, doc("The mean latency of a trial in seconds. Null: unknown.")]
 
     @property

@@ -70,6 +70,10 @@ class Taken(Struct, frozen=True, kw_only=True, gc=False):
         int | None, doc("Reasoning tokens, part of the answer tokens. Null: unknown.")
     ] = None
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
+    cost_at_least: Annotated[
+        bool,
+        doc("Whether it may cost more, as the provider ran tools or programs of unknown price."),
+    ] = False
     served_model: Annotated[
         str | None, doc("The model that answered, by the provider's name. Null: unknown.")
     ] = None
@@ -396,6 +400,7 @@ def measures_of(transcript: Transcript) -> Measures:
         completion_tokens=sum_if_known([reply.completion_tokens for reply in replies]),
         reasoning_tokens=sum_if_known([reply.reasoning_tokens for reply in replies]),
         cost_usd=sum_if_known([reply.cost_usd for reply in replies]),
+        cost_at_least=any(reply.cost_at_least for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,

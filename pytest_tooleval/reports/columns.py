@@ -118,6 +118,7 @@ COLUMNS = (
     Column(("reasoning_tokens",), "reasoning tokens", "count", ("csv",)),
     Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs"), unit="USD"),
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
+    Column(("cost_at_least",), "cost at least", "count", ("csv",)),
     Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
     Column(("variant",), "variant", "name", ("variants",)),
@@ -235,7 +236,7 @@ def _total(tokens: dict[str, int | None], _: Record) -> str:
 
 
 def _usd(value: float, record: Record) -> str:
-    """A `+` means that the price of some answers is unknown."""
+    """A `+` means that it is at least this: a price is not known, or not all of it."""
     return f"{value:.4f}" + ("+" if record["priced"] < record["trials"] else "")
 
 

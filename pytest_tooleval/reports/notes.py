@@ -16,7 +16,7 @@ from ..text import printable
 from .run_text import cases_text
 from .run_text import fallbacks_text
 
-_AS_KNOWN = ", as far as prices are known"
+_AT_LEAST = "at least "  # as far as prices are known
 _LEAST_USD = 0.00005  # less is 0 in four digits
 _SOURCES = {
     "replayed": "replayed from the cassette",
@@ -70,15 +70,16 @@ def _money(document: RowsDocument) -> list[str]:
     ]
     total = document.run.total
     if lines or total.cost_usd is not None:
-        known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
+        cost = ("" if total.priced == total.trials else _AT_LEAST) + f"${total.cost_usd or 0.0:.4f}"
+        least = "" if all(each.priced == each.answers for each in spent.values()) else _AT_LEAST
         now = sum(each.usd for each in spent.values())
         of_it = f", ${varied:.4f} of it for variants" if varied > _LEAST_USD else ""
-        lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{of_it}{known}")
+        lines.append(f"cost: {cost}; spent in this run: {least}${now:.4f}{of_it}")
     # Not the sum over trials: they share verdicts, and those without an answer have no cost.
     others = sum((each for model, each in spent.items() if is_other(model)), Spent())
     if others.priced or total.others_cost_usd is not None:
-        known = "" if others.priced == others.answers else _AS_KNOWN
-        paid = f"spent ${others.usd:.4f} in this run{known}"
+        least = "" if others.priced == others.answers else _AT_LEAST
+        paid = f"spent {least}${others.usd:.4f} in this run"
         lines.append(f"judge and simulated user: {paid}, not included in the models' cost")
     return lines
 
@@ -135,6 +136,7 @@ def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
     unpriced = row.trials - row.priced - row.cached
     if run.max_cost_usd is not None and unpriced > 0 and row.model != LEXICAL:
         yield (
-            f"the price of {counted(unpriced, 'answer')} is unknown; --tooleval-max-cost "
-            "did not count them; set input_price and output_price in the model's table"
+            f"the price of {counted(unpriced, 'answer')} is not, or not wholly, known; "
+            "--tooleval-max-cost counted only what is; if tokens have no price, set input_price and "
+            "output_price in the model's table"
         )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..record.comparison import ComparedModel
 from ..record.comparison import Moved
 from ..record.document import RowsDocument
+from ..record.run import Spent
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import shown
@@ -69,8 +70,9 @@ def _facts(document: RowsDocument, link: str) -> Iterator[str]:
     else:
         commit = f", commit {code(found.old.git.commit[:10])}" if found.old.git else ""
         yield f"compared with {code(found.old.name)}{commit}, of {found.old.started[:10]}"
-    usd = sum(each.usd for each in document.run.spent.values())
-    yield f"${usd:.2f} spent in {document.run.duration_s:.0f} s"
+    spent = sum(document.run.spent.values(), Spent())
+    least = "at least " if spent.usd and spent.priced < spent.answers else ""
+    yield f"{least}${spent.usd:.2f} spent in {document.run.duration_s:.0f} s"
     if link:
         yield f"[report]({link})"
 

@@ -46,7 +46,8 @@ class Received:
         costs = [each.cost_usd for each in replies]
         cost = None if None in costs else sum(each or 0 for each in costs)
         # Paid for, also if it is refused below.
-        self._spending.add(payer(self._spec.label, context.role), cost)
+        at_least = any(each.cost_at_least for each in replies)
+        self._spending.add(payer(self._spec.label, context.role), cost, at_least)
         *earlier, last = (_checked(each, context.public) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 

@@ -412,7 +412,11 @@ class Cassette:
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:
     """The answer as a line shows it, without what is not known of it."""
-    stored = {name: each for name, each in structs.asdict(answer).items() if each not in (None, {}, ())}
+    stored = {
+        name: each
+        for name, each in structs.asdict(answer).items()
+        if each is not False and each not in (None, {}, ())
+    }
     if answer.earlier is not None:
         stored["earlier"] = [_stored(each) for each in answer.earlier]
     return stored

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from ...record.endings import ending_of
+from ..models.prices import ran_unpriced
 from .base import ChatAnswer
 from .transport import no_message
 
@@ -27,7 +30,8 @@ def read_chat(
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise no_message(type(error).__name__) from None
     reason = _finish_reason(choice.get("finish_reason"), message)
-    return ChatAnswer.from_chat(message, ending, reason, chat, latency_s, price)
+    answer = ChatAnswer.from_chat(message, ending, reason, chat, latency_s, price)
+    return structs.replace(answer, cost_at_least=ran_unpriced(document))
 
 
 def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,17 +60,17 @@ class Spending:
                 kind="max_cost",
             )
 
-    def add(self, model: str, cost_usd: float | None) -> None:
-        """Count an answer of the model with this label. None is an unknown price."""
+    def add(self, model: str, cost_usd: float | None, at_least: bool = False) -> None:
+        """Count an answer of the model with this label, as `Spent.of` does."""
         if self._ledger is not None and self._ledger.parent.is_dir():
             with contextlib.suppress(OSError), contextlib.closing(Appender()) as ledger:
-                ledger.append(self._ledger, f"{json.dumps([model, cost_usd])}\n".encode())
+                ledger.append(self._ledger, f"{json.dumps([model, cost_usd, at_least])}\n".encode())
                 return
-        _count(self.apart, model, cost_usd)
+        _count(self.apart, model, cost_usd, at_least)
 
 
-def _count(spent: dict[str, Spent], model: str, cost_usd: float | None) -> None:
-    spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd)
+def _count(spent: dict[str, Spent], model: str, cost_usd: float | None, at_least: bool = False) -> None:
+    spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd, at_least)
 
 
 def price(

@@ -13,7 +13,14 @@ import msgspec
 
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
+from ...record.untrusted import objects_in
 
+# What OpenAI runs itself, and does not charge by tokens alone.
+_RUN = (
+    *("code_interpreter_call", "file_search_call", "image_generation_call", "program", "shell_call"),
+    "web_search_call",
+)
 _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
@@ -119,6 +126,22 @@ def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float
     cost = (prompt - cached - created) * into + cached * again + created * keep
     cost += (completion - hidden) * out + hidden * think
     return float(cost) if cost > 0 else None
+
+
+def ran_unpriced(document: Mapping[str, Any]) -> bool:
+    """Whether the provider ran tools or programs for this answer whose price `usage` does not name.
+
+    OpenAI's items or Anthropic's blocks. Both charge a search for tools by its tokens.
+    """
+    return (
+        bool(document.get("container"))
+        or any(item.get("type") in _RUN for item in objects_in(document.get("output")))
+        or any(
+            block.get("type") == "server_tool_use"
+            and not as_text(block.get("name")).startswith("tool_search")
+            for block in objects_in(document.get("content"))
+        )
+    )
 
 
 def _rate(price: Mapping[str, Any], name: str, otherwise: float) -> float:

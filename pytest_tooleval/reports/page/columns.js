@@ -27,8 +27,8 @@ const FORMATS = {
   seconds: (value) => [secondsText(value)],
   tokens: (value) => [tokensSum(value)],
   parts: (_, record) => [tokensText(record.prompt_tokens, record.completion_tokens, record.reasoning_tokens)],
-  // A plus means that the price of some answers is unknown.
-  usd: (value, { priced, trials }) => [usdText(value) + (isKnown(value) && priced < trials ? "+" : "")],
+  // A plus means that it is at least this: a price is not known, or not all of it.
+  usd: (value, { priced, trials, cost_usd, cost_at_least }) => [usdText(value) + (isKnown(value) && (priced < trials || (cost_at_least && value === cost_usd)) ? "+" : "")],
 };
 
 /** @param {any} record @param {Column} column */

@@ -59,7 +59,7 @@ function runFacts({ run, models, suites }) {
     ["Started", run.started && moment(run.started)],
     ["Duration", isKnown(run.duration_s) && secondsText(run.duration_s)],
     ["Commit", run.git && isolated(commitText(run.git))],
-    ["Cost", isKnown(run.total.cost_usd) && usdText(run.total.cost_usd)],
+    ["Cost", isKnown(run.total.cost_usd) && usdText(run.total.cost_usd) + (run.total.priced < run.total.trials ? "+" : "")],
     ["Options", options.length > 0 && el("span", {}, ...options.slice(1))],
     ["Run", run.id && isolated(shortened(run.id, 40))],
     ["Versions", versions.map((each) => each.join(" ")).join(", ")],

@@ -10,11 +10,14 @@ from msgspec import structs
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.summary import Mean
+from pytest_tooleval.reports.notes import notes
+from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.tables import score_tables
 
 from .samples import document
 from .samples import gate
 from .samples import row
+from .samples import trial
 
 
 def with_metrics(
@@ -42,6 +45,20 @@ def test_a_metric_has_its_own_name_over_two_lines() -> None:
     assert below[:end].endswith(" accuracy")
     assert [line[:end].split()[-1] for line in lines] == ["0.50"] * len(lines)
     assert below[end:].split()[0] == "state"
+
+
+@pytest.mark.parametrize("at_least", [False, True])
+def test_a_cost_that_is_known_in_part_is_told_as_at_least(at_least: bool) -> None:
+    spent = {"gpt-4o": {"answers": 2, "priced": 2 - at_least, "usd": 0.75}}
+    trials = trial(cost_usd=0.5), trial(1, cost_usd=0.25, cost_at_least=at_least)
+    found = document(row("passed", *trials), spent=spent, max_cost_usd=1.0).rows()
+    ((_, lines),) = score_tables(found, whole=True)
+    plus, least = ("+", "at least ") if at_least else ("", "")
+    assert f"0.7500{plus}" in lines[0].split()
+    assert f"cost: {least}$0.7500; spent in this run: {least}$0.7500" in notes(found)
+    unpriced = "gpt-4o: the price of 1 answer is not, or not wholly, known"
+    assert any(line.startswith(unpriced) for line in notes(found)) == at_least
+    assert f" {least}$0.75 spent in 12 s" in comment_text(found)
 
 
 MEANS = {

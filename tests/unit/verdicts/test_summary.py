@@ -86,6 +86,11 @@ def test_what_is_known_is_summed() -> None:
     assert (found.trials, found.priced, found.cached, found.recovered) == (3, 2, 1, 1)
 
 
+def test_a_cost_that_is_known_in_part_counts_and_is_not_whole() -> None:
+    found = summarise([row(trials=(trial(cost_usd=0.5), trial(cost_usd=0.25, cost_at_least=True)))])
+    assert (found.cost_usd, found.trials, found.priced) == (0.75, 2, 1)
+
+
 def test_trials_without_answer_are_not_counted_as_trials() -> None:
     failed = TrialResult(error=TrialError("timeout", "too slow"))
     assert summarise([row("error", trials=(failed, trial()))]).trials == 1

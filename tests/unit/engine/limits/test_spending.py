@@ -39,6 +39,8 @@ def test_processes_share_a_ledger(tmp_path: Path) -> None:
     assert other.by_model == {"m": Spent(1, 1, 0.5)}
     other.add("m", 0.5)
     assert one.by_model == other.by_model == {"m": Spent(2, 2, 1.0)}
+    other.add("m", 0.25, at_least=True)
+    assert one.by_model == {"m": Spent(3, 2, 1.25)}
     with pytest.raises(ModelError):
         one.check()
 

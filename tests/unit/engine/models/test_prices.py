@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pytest_tooleval.engine.models.prices import cost_usd
 from pytest_tooleval.engine.models.prices import listed
 from pytest_tooleval.engine.models.prices import price_list
+from pytest_tooleval.engine.models.prices import ran_unpriced
 from pytest_tooleval.engine.models.prices import token_count
 
 PRICE = {
@@ -53,6 +54,24 @@ def test_an_unknown_price_is_none_and_never_0() -> None:
     assert cost_usd(None, usage) is None
     assert cost_usd({}, usage) is None
     assert cost_usd({"input_cost_per_token": 0, "output_cost_per_token": 0}, usage) is None
+
+
+@pytest.mark.parametrize(
+    ("document", "unpriced"),
+    [
+        ({"output": [{"type": "function_call"}, {"type": "tool_search_call"}]}, False),
+        ({"output": [{"type": "message"}, {"type": "web_search_call"}]}, True),
+        ({"output": [{"type": "program"}]}, True),
+        ({"content": [{"type": "tool_use", "name": "web_search"}]}, False),
+        ({"content": [{"type": "server_tool_use", "name": "tool_search_tool_bm25"}]}, False),
+        ({"content": [{"type": "server_tool_use", "name": "web_search"}]}, True),
+        ({"content": [], "container": {"id": "c"}}, True),
+        ({"content": [], "container": None}, False),
+        ({"choices": [{"message": {"content": "server_tool_use"}}]}, False),
+    ],
+)
+def test_what_a_provider_runs_has_no_price_in_usage(document: dict[str, Any], unpriced: bool) -> None:
+    assert ran_unpriced(document) == unpriced
 
 
 def test_only_openais_own_prices_are_taken() -> None:
