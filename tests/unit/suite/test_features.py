@@ -17,6 +17,7 @@ from pytest_tooleval.suite.model import resolve
 
 SQL: dict[str, Any] = {"type": "custom", "custom": {"name": "sql"}}
 FIND = {**tool("find", defer_loading=True), "namespace": "crm"}
+SEARCH = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
 _A = {"$ref": "#/$defs/a"}
 LOOP = {"type": "object", "properties": {"a": _A}, "$defs": {"a": {"type": "array", "items": _A}}}
 PROGRAM = ["direct", "programmatic"]
@@ -32,9 +33,9 @@ def suite(*tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
     ("data", "field", "message"),
     [
         (
-            suite(tools=[FIND]),
-            "tools",
-            "all tools are deferred, which Anthropic refuses; offer at least",
+            suite(FIND, provider_tools={"anthropic": [{**SEARCH, "defer_loading": True}]}),
+            "provider_tools.anthropic[0].defer_loading",
+            "Anthropic refuses a search that is itself deferred",
         ),
         (
             suite(FIND, tool("a", input_examples=[{"city": "Rome"}])),
