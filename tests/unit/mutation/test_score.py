@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from pytest_tooleval.mutation.answers import right_answer
+from pytest_tooleval.mutation.answers import score
+from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation
 from pytest_tooleval.mutation.results import Survivor
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
 
 WEATHER = {
     "type": "function",
@@ -117,6 +122,52 @@ def test_a_threshold_below_what_the_right_answer_scores() -> None:
         "the case",
         '"thresholds": {"overall": 1.0}',
     )
+
+
+SQL = {"type": "custom", "custom": {"name": "sql"}}
+SELECTS = {"input": {"$contains": "SELECT"}}
+
+
+def test_the_text_of_a_custom_tool_is_broken_like_an_argument() -> None:
+    tools = [SQL, *TOOLS]
+    named = mutated(tools, expected_tool="sql", expected_params=SELECTS)
+    unnamed = mutated(tools, expected_tool="sql")
+
+    assert (named.mutants, named.score) == (13, 1.0)
+    assert passing(unnamed)["wrong_value"][0].add == '"expected_params": {"input": ...}'
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"expected_tool": "get_weather", "expected_params": {"city": "Paris"}},
+        {"expected_tool": "get_weather", "forbidden_calls": ["delete_all"]},
+        {"expected_calls": [{"tool": "get_weather"}, {"tool": "sql", "params": SELECTS}]},
+        {"turns": [{"prompt": "?", "expected_calls": [{"tool": "search"}]}], "prompt": None},
+    ],
+)
+def test_a_broken_call_inside_a_program_is_noticed_like_any_other(fields: dict[str, Any]) -> None:
+    programs = [
+        {**tool, "function": {**tool["function"], "allowed_callers": ["programmatic"]}} for tool in TOOLS
+    ]
+    plain, inside = (mutated([*tools, SQL], **{"prompt": "?", **fields}) for tools in (TOOLS, programs))
+    assert inside == plain
+
+    test = {"id": "one", "prompt": "?", **fields}
+    suite = Suite.model_validate({"name": "s", "tools": [*programs, SQL], "test_cases": [test]})
+    case = resolve(suite, suite.test_cases[0])
+    caller = {"type": "program", "caller_id": "p1"}
+    for _, answer in mutants(case, right_answer(case)):
+        called = [
+            turn._replace(
+                replies=tuple(
+                    tuple(structs.replace(call, caller=caller) for call in calls)
+                    for calls in turn.replies
+                )
+            )
+            for turn in answer
+        ]
+        assert score(case, called).passed == score(case, answer).passed
 
 
 def test_calls_more_than_expected() -> None:

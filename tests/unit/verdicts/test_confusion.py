@@ -12,6 +12,9 @@ from pytest_tooleval.record.confusion import ToolFigures
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.summary import Mean
+from pytest_tooleval.reports.confusion import confusion_text
+from pytest_tooleval.reports.confusion import matrix_of
+from pytest_tooleval.reports.confusion import matrix_rows
 from pytest_tooleval.verdicts.confusion import confusion_of
 from pytest_tooleval.verdicts.statistics import wilson
 
@@ -74,6 +77,23 @@ def test_cells_and_figures() -> None:
     assert means(a) == pytest.approx([0.75, 0.6, 6 / 9])
     assert bounds(a.recall) == pytest.approx(wilson(3, 5))
     assert bounds(a.precision) == pytest.approx(wilson(3, 4))
+
+
+def test_whatever_was_called_for_a_tool_that_was_not_found_is_one_column() -> None:
+    def lost(called: str | None) -> CaseResult:
+        choice = Choice(expected="ship", called=called, not_found=True)
+        trials = (TrialResult(choices=(choice,)),)
+        return result_of(suite="s", case="c", model="m", outcome="failed", trials=trials)
+
+    found = confusion_of("m", [lost("pay"), lost(None), case(("ship", "pay")), case(("pay", "pay"))])
+
+    cells = [(c.expected, c.called, c.not_found, c.count) for c in found.cells]
+    assert cells[0] == ("ship", None, True, 2)
+    assert {("ship", "pay", False, 1), ("pay", "pay", False, 1)} == {*cells[1:]}
+    head, pay, ship = matrix_rows(matrix_of(found), str)
+    assert head[:3] == ["expected", "1", "not found"]
+    assert (pay[:3], ship[:3]) == (["1 pay", "1", "."], ["2 ship", "1", "2"])
+    assert confusion_text(found)[0] == "m: 1 of 4 choices right, 2 tools"
 
 
 def test_each_case_counts_once_however_many_trials_it_had() -> None:

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from anthropic.types import ContentBlock
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from builders import CITY
 from contracts.shapes import problem
 from msgspec import structs
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from openai.types.responses import ResponseOutputItem
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+from pydantic import TypeAdapter
 
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
@@ -22,6 +25,7 @@ from pytest_tooleval.engine.clients import anthropic_messages
 from pytest_tooleval.engine.clients import gemini
 from pytest_tooleval.engine.clients import openai_responses
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.chat_document import read_chat
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -166,6 +170,10 @@ SERVED = {"execution": "server", "status": "completed", "call_id": None}
 PROGRAM = {"type": "program", "caller_id": "p1"}
 CODE = {"type": "code_execution_20260120", "tool_id": "s1"}
 RAN = {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}
+FOUND = {
+    "type": "tool_search_tool_search_result",
+    "tool_references": [{"type": "tool_reference", "tool_name": "find"}],
+}
 OPENAI_ROUNDS: list[list[Document]] = [
     [
         {"type": "tool_search_call", "id": "t", "arguments": {}, **SERVED},
@@ -180,11 +188,21 @@ OPENAI_ROUNDS: list[list[Document]] = [
             "caller": PROGRAM,
         },
     ],
-    [{"type": "custom_tool_call", "id": "y", "call_id": "c2", "name": "sql", "input": "SELECT 1"}],
+    [
+        {"type": "program_output", "id": "q", "call_id": "p1", "result": "1", "status": "completed"},
+        {"type": "custom_tool_call", "id": "y", "call_id": "c2", "name": "sql", "input": "SELECT 1"},
+    ],
 ]
 CLAUDE_ROUNDS: list[list[Document]] = [
     [
         {"type": "text", "text": "I look."},
+        {
+            "type": "server_tool_use",
+            "id": "s0",
+            "name": "tool_search_tool_bm25",
+            "input": {"query": "x"},
+        },
+        {"type": "tool_search_tool_result", "tool_use_id": "s0", "content": FOUND},
         {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {"code": "find()"}},
         {"type": "tool_use", "id": "c1", "name": "find", "input": {}, "caller": CODE},
     ],
@@ -206,6 +224,7 @@ def told(message: Document) -> list[Document]:
 def test_a_program_goes_on_over_two_rounds_of_openai() -> None:
     messages: list[Document] = [USER]
     for items in OPENAI_ROUNDS:
+        TypeAdapter[object](list[ResponseOutputItem]).validate_python(items)
         chat = openai_responses.chat_document({"model": "m", "status": "completed", "output": items})
         messages += told(chat["choices"][0]["message"])
     items = to_openai(*messages)["input"]
@@ -228,9 +247,11 @@ def test_a_program_goes_on_over_two_rounds_of_openai() -> None:
 def test_a_program_goes_on_over_two_rounds_of_anthropic() -> None:
     messages: list[Document] = [USER]
     for blocks in CLAUDE_ROUNDS:
+        TypeAdapter[object](list[ContentBlock]).validate_python(blocks)
         document = {"model": "m", "content": blocks, "stop_reason": "tool_use", "container": {"id": "k"}}
         chat = anthropic_messages.chat_document(document, {"find": "find"})
         messages += told(chat["choices"][0]["message"])
+        assert read_chat(chat, document, None, 1.0).cost_at_least, "a container takes time"
     body = to_claude(*messages)
     assert body["container"] == "k"
     assert [turn["content"] for turn in body["messages"] if turn["role"] == "assistant"] == CLAUDE_ROUNDS
@@ -242,8 +263,8 @@ def test_ids_that_a_provider_draws_do_not_change_the_key() -> None:
         caller = {"type": "code_execution_20260120", "tool_id": f"s{drawn}"}
         blocks = [
             first[0],
-            {**first[1], "id": f"s{drawn}", "input": {"code": code}},
-            {**first[2], "id": f"c{drawn}", "caller": caller},
+            {**first[3], "id": f"s{drawn}", "input": {"code": code}},
+            {**first[4], "id": f"c{drawn}", "caller": caller},
         ]
         document = {"content": blocks, "stop_reason": "tool_use", "container": {"id": f"k{drawn}"}}
         message = anthropic_messages.chat_document(document, {})["choices"][0]["message"]
