@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..record.results import CaseRow
     from ..variants.blame import Broken
 
-_SHOWN = 3000  # characters of what pytest says where it cannot go on
-_FAILED = 1  # pytest's exit status; higher ones mean that it could not run
+_SHOWN = 3000  # characters of pytest's output when it cannot go on
+_FAILED = 1  # pytest's exit status for failed tests; a higher one means that it could not run
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -33,16 +33,17 @@ _FAILED = 1  # pytest's exit status; higher ones mean that it could not run
     type=click.IntRange(1, 100),
     default=5,
     show_default=True,
-    help="How often to ask each newly broken case with each change taken back.",
+    help="Trials of each newly broken case under each condition.",
 )
 def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     """Find the change since REV that broke cases.
 
-    Asks each case with today's tools and system prompt, and with those of the git revision REV. For
-    cases that pass only with those of REV, takes back each change alone: the description or schema of a
-    tool, a new tool, the system prompt. If none explains a case, takes back two at a time.
+    Runs each case twice: with today's tools and system prompt, and with those of the git revision REV.
+    For cases that pass only as of REV, reverts each change alone: a tool's description or schema, an
+    added or removed tool, the system prompt. If no single change explains a case, reverts two at a time.
 
-    PATHS and options are those of pytest. Write options as --NAME=VALUE:
+    PATHS and options are pytest's. Write options as --NAME=VALUE:
+
     tooleval blame main tests/ --tooleval-model=gpt-4o --tooleval-cassette=cassettes
     """
     from ..suite.load import load_suite
@@ -78,7 +79,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     left = [case for case in asked if asked[case].is_reproduced and not asked[case].causes]
     pairs = {case: [undo + pair for pair in pairs_of(parts[case.file])] for case in left}
     if any(pairs.values()):
-        click.echo("asking with two changes taken back, as none alone explains these cases")
+        click.echo("no single change explains some cases: reverting two at a time")
         _tell(pairs, trials, rows)
         more = asked_of(_ask(root, pairs, again), against, undo)
         asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
@@ -87,7 +88,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
 
 
 def _tell(wanted: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
-    """How many trials are asked, and about what they cost by those so far."""
+    """Print how many trials follow, and their cost, estimated from the trials so far."""
     count = trials * sum(map(len, wanted.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
     price = f", about ${count * sum(costs) / len(costs):.2f}" if costs else ", at an unknown price"
@@ -102,7 +103,7 @@ def _ask(root: Path, wanted: dict[Broken, list[str]], options: Sequence[str]) ->
 
 
 def _estimated(arguments: Sequence[str]) -> str:
-    """pytest's estimate of a run."""
+    """pytest's estimate for a run."""
     done = _pytest([*arguments, "--tooleval-estimate", "-q"])
     _, found, table = done.stdout.partition("tool calling: estimate")
     if not found:

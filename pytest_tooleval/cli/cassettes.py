@@ -184,9 +184,9 @@ def explain(asked: _Asked, ids: tuple[str, ...]) -> None:
 def freeze(asked: _Asked, out: Path | None) -> None:
     """Turn recorded answers of live tools into mocks.
 
-    The suite then needs its tools' server only for the list of tools, and the model is still asked. Each
-    answer is a mock for the recorded arguments; repeated calls get their answers in order. "live_tools"
-    is removed. The options are those of the run that recorded.
+    Later runs still query the model, but need the tools' server only for the list of tools. Each answer
+    becomes a mock for the recorded arguments; repeated calls get their answers in order. "live_tools" is
+    removed. Pass the options of the recorded run.
     """
     from ..engine.cassettes.cassette import NotRecorded
     from ..engine.cassettes.freeze import frozen

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
-# They run the code of a fork with the secrets of the project.
+# Both would run a fork's code with the project's secrets.
 _REFUSED = ("pull_request_target", "workflow_run")
 _NAME = re.compile(r"[\w .-]{1,60}")
 _FAILED = 1
@@ -32,7 +32,7 @@ _FETCH_S = 60.0
 
 
 class Event(NamedTuple):
-    """What started the job: `number` is that of the pull request, 0 without one, `base` its base."""
+    """What started the job. `number` is the pull request's, or 0; `base` is its base commit."""
 
     name: str
     number: int
@@ -42,11 +42,11 @@ class Event(NamedTuple):
 
 
 def read_event(environment: dict[str, str]) -> Event:
-    """The event of GitHub or GitLab. Raises ToolevalError for one that must not run a fork's code."""
+    """The event on GitHub or GitLab. Raises ToolevalError for events that expose secrets to forks."""
     name = environment.get("GITHUB_EVENT_NAME", "")
     if name in _REFUSED:
         raise ToolevalError(
-            f"the event {name} gives the secrets of this repository to the code of a fork; run on "
+            f"the event {name} gives the secrets of this repository to a fork's code; run on "
             "pull_request, push or schedule"
         )
     if "GITLAB_CI" in environment:
@@ -80,9 +80,9 @@ def _gitlab_event(environment: dict[str, str]) -> Event:
 
 @click.group()
 def ci() -> None:
-    """Run in CI, and comment on pull requests.
+    """Run suites in CI, and comment on pull requests.
 
-    The action of this repository, `action.yml`, runs these.
+    The GitHub Action and the GitLab component run these commands.
     """
 
 
@@ -91,8 +91,8 @@ def ci() -> None:
 def run(arguments: tuple[str, ...]) -> None:
     """Run pytest, and write tooleval-results.json and tooleval-report.html.
 
-    Exits as pytest does. In a pull request from a fork, which gets no secrets, cases are only replayed.
-    Those that were never recorded are not asked then, and do not fail the job. A fork writes no history.
+    Exits with pytest's status. A pull request from a fork gets no secrets, so its run only replays
+    recorded answers and saves no history. Cases without a recorded answer then do not fail the job.
     """
     event = read_event(dict(os.environ))
     given = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
@@ -100,19 +100,19 @@ def run(arguments: tuple[str, ...]) -> None:
         given += ["--tooleval-history=off"]
         if any(text.startswith("--tooleval-cassette=") for text in arguments):
             given += ["--tooleval-record=none"]
-    Path(RESULTS).unlink(missing_ok=True)  # that of an earlier run must not speak for this one
+    Path(RESULTS).unlink(missing_ok=True)  # an earlier run must not decide this one
     status = subprocess.run([sys.executable, "-m", "pytest", *given], check=False).returncode
     if event.is_fork and status == _FAILED:
         unasked = _only_unasked(Path(RESULTS))
         if unasked:
             cases = counted(unasked, "case")
-            click.echo(f"{cases} not asked, as a fork has no key and nothing is recorded: no failure")
+            click.echo(f"{cases} not asked: a fork has no key, and no answer is recorded (not fatal)")
             status = 0
     raise SystemExit(status)
 
 
 def _only_unasked(file: Path) -> int:
-    """How many cases were never recorded, if nothing else failed the run; else 0."""
+    """The number of cases without a recorded answer, if nothing else failed the run; else 0."""
     document = _read(file)
     failing = [case for case in document.unchanged if case.fails_run]
     judged = any(gate.failed and not gate.errors for gate in document.gates)
@@ -123,16 +123,15 @@ def _only_unasked(file: Path) -> int:
 
 @ci.command()
 @click.argument("results", default=RESULTS, type=click.Path(path_type=Path))
-@click.option("--name", default="tooleval", show_default=True, help="Tells several comments apart.")
-@click.option("--cassette", type=click.Path(path_type=Path), help="The folder of the cassettes.")
-@click.option("--link", default="", help="The address of the report.")
+@click.option("--name", default="tooleval", show_default=True, help="Distinguishes several comments.")
+@click.option("--cassette", type=click.Path(path_type=Path), help="The cassettes' folder.")
+@click.option("--link", default="", help="The report's URL.")
 def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     """Post the verdict on a pull request: one comment, which later runs update.
 
-    The verdict also becomes the status of the commit. GITHUB_TOKEN needs the permissions
-    pull-requests: write and statuses: write. On GitLab, GITLAB_TOKEN is an access token of the project
-    with the scope api. Without permission, as in a fork, the text becomes the summary of the job. A
-    failure to post fails no job.
+    Also sets the commit status. GITHUB_TOKEN needs the permissions pull-requests: write and statuses:
+    write. On GitLab, GITLAB_TOKEN must be a project access token with the api scope. Without
+    permission, as in a fork, the comment goes to the job summary. Failing to post never fails the job.
     """
     from ..reports.pull_request import comment_text
     from ..reports.pull_request import headline
@@ -143,9 +142,7 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
         )
     event = read_event(dict(os.environ))
     if not results.is_file():
-        click.echo(
-            f"{printable(str(results))} is not there: pytest has written no results to comment on"
-        )
+        click.echo(f"{printable(str(results))} does not exist: pytest wrote no results to comment on")
         return
     document = _read(results)
     changed = _changed_answers(cassette, event.base) if cassette is not None and event.base else 0
@@ -180,14 +177,14 @@ def _read(file: Path) -> RowsDocument:
 
 def _left_out(document: RowsDocument, event: Event) -> str:
     if event.is_fork:
-        return "A fork gets no secrets: answers were replayed, and what was never recorded is not asked."
+        return "A fork gets no secrets: only recorded answers were replayed."
     if document.run.partial:
         return "Only some cases of the suites ran."
     return ""
 
 
 def _post(forge: Forge, event: Event, name: str, text: str) -> str:
-    """Add or edit the comment; says what it did. An older run never overwrites a newer one's."""
+    """Add or edit the comment, and return what was done. Older runs never overwrite newer ones."""
     number = int(os.environ.get("GITHUB_RUN_NUMBER") or os.environ.get("CI_PIPELINE_IID") or 0)
     marked = f"<!-- tooleval: {name}; run {number} -->\n{text}"
     if (newest := forge.head()) != event.commit:
@@ -206,7 +203,7 @@ def _post(forge: Forge, event: Event, name: str, text: str) -> str:
 
 
 def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
-    """The run and the id of each comment of ours with this name, the newest run last."""
+    """The run and id of each of our comments with this name, newest run last."""
     mark = re.compile(rf"<!-- tooleval: {re.escape(name)}; run (\d+) -->")
     found = ((mark.match(each.text), each) for each in forge.comments() if each.is_own)
     return sorted((int(marker[1]), each.id) for marker, each in found if marker)
@@ -232,7 +229,7 @@ def _token(variable: str) -> str:
 
 
 def _summarise(text: str) -> None:
-    """Write it into the summary of the job, or print it."""
+    """Write the text to the job summary, or print it."""
     file = os.environ.get("GITHUB_STEP_SUMMARY")
     if file:
         with open(file, "a", encoding="utf-8") as summary:
@@ -246,7 +243,7 @@ def _warn(text: str) -> None:
 
 
 def _changed_answers(folder: Path, base: str) -> int:
-    """The recorded answers in a folder that the commit `base` has otherwise, or not at all."""
+    """How many recorded answers in a folder are new or different since the commit `base`."""
     from ..history.git import git_output
 
     # A shallow clone lacks it.
@@ -263,10 +260,10 @@ def _changed_answers(folder: Path, base: str) -> int:
 
 
 def _answers(lines: list[str]) -> Iterator[tuple[str, Any]]:
-    """The key and the answer of each line of a cassette; the last one of a key counts."""
+    """The key and answer of each line of a cassette; a key's last answer counts."""
     for line in lines:
         try:
             entry = json.loads(line)
             yield entry["key"], entry["answer"]
         except (ValueError, KeyError, TypeError):
-            continue  # pytest tells of it
+            continue  # pytest reports it

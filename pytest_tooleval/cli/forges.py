@@ -1,4 +1,4 @@
-"""The REST APIs of GitHub and GitLab, as far as one comment and one status need them."""
+"""What one comment and one status need of the REST APIs of GitHub and GitLab."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PAGE = 100
 
 
 class Refused(ToolevalError):
-    """The token does not allow it, as that of a fork."""
+    """The token lacks permission, like a fork's."""
 
 
 class Comment(NamedTuple):
-    """A comment, and whether it is by the user whose token we have."""
+    """A comment, and whether our token's user wrote it."""
 
     id: int
     text: str
@@ -30,7 +30,7 @@ class Comment(NamedTuple):
 
 
 class Forge(Protocol):
-    """One pull request of one repository. All raise Refused, and ToolevalError for other problems."""
+    """One pull request. All methods raise Refused, and ToolevalError for other problems."""
 
     def head(self) -> str:
         """The newest commit of the pull request."""
@@ -47,7 +47,7 @@ class Forge(Protocol):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The token goes to no other host."""
+    """Never sends the token to another host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -84,7 +84,7 @@ class _Api:
 
 
 class GitHub:
-    """A pull request on GitHub, with the token of a job."""
+    """A pull request on GitHub, with a job's token."""
 
     def __init__(self, url: str, repository: str, number: int, token: str) -> None:
         version = {"X-GitHub-Api-Version": "2022-11-28", "Authorization": f"Bearer {token}"}
@@ -115,7 +115,7 @@ class GitHub:
 
 
 class GitLab:
-    """A merge request on GitLab, with a project's access token: that of a job may not comment."""
+    """A merge request on GitLab, with a project access token: a job's may not comment."""
 
     def __init__(self, url: str, project: str, number: int, token: str) -> None:
         self._all = _Api(url.rstrip("/"), {"PRIVATE-TOKEN": token})

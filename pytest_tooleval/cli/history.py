@@ -397,9 +397,9 @@ def prune(
 @history_option
 @folder_option
 def html(target: Path, limit: int, folder: Path | None, place: str | None) -> None:
-    """Write a static site of the newest runs, such as for GitHub Pages.
+    """Write the newest runs as a static site, such as for GitHub Pages.
 
-    It has index.html, and the HTML report of each run. Whoever can open it reads prompts and answers.
+    Writes index.html and each run's HTML report. Its readers see all prompts and answers.
     """
     from .site import write_site
 

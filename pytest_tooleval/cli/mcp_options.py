@@ -17,8 +17,8 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of an MCP server; the command gets a `server`, or None without any."""
 
     @click.option("--stdio", metavar="COMMAND", help='Start this server, e.g. "uvx mcp-server-time".')
-    @click.option("--http", metavar="URL", help="Ask a server over streamable HTTP.")
-    @click.option("--sse", metavar="URL", help="Ask an older server over HTTP with SSE.")
+    @click.option("--http", metavar="URL", help="Connect to a server over streamable HTTP.")
+    @click.option("--sse", metavar="URL", help="Connect to an older server over HTTP with SSE.")
     @click.option(
         "--header",
         "headers",

@@ -38,13 +38,13 @@ class _Design(NamedTuple):
 @click.command()
 @click.argument("sources", nargs=-1, required=True)
 def power(sources: tuple[str, ...]) -> None:
-    """Simulate what a comparison with a baseline would see.
+    """Simulate which drops a comparison with a baseline can detect.
 
     SOURCES are suites, or runs: names in the history (latest, good, an id, ...) or JSON reports. Answers
-    of several runs are pooled. For each model, the command shows how often a comparison fails although
-    nothing changed, the smallest drop of the pass rate that it sees in 80% of runs, and how many cases
-    and trials see a drop of 5 points. Replayed answers are not counted, as they are the same each time.
-    Suites say nothing about a model, so they are simulated with typical pass rates.
+    of several runs are pooled. For each model, the output shows how often a comparison fails although
+    nothing changed, the smallest drop in the pass rate that it detects in 80% of runs, and how many
+    cases and trials detect a drop of 5 points. Replayed answers are not counted, because they never
+    change. Suites say nothing about a model, so the command assumes typical pass rates for them.
     """
     suites = [source for source in sources if source.endswith(SUITE_ENDING) or Path(source).is_dir()]
     if suites and len(suites) < len(sources):

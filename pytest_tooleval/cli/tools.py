@@ -47,7 +47,7 @@ class _ToolList(NamedTuple):
     "--fail-over",
     type=click.IntRange(0),
     metavar="TOKENS",
-    help="Exit with status 1 if a list of tools has more tokens.",
+    help="Exit with status 1 if a list of tools exceeds this number.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show every tool and description.")
 def tools(
@@ -59,8 +59,8 @@ def tools(
 ) -> None:
     """Estimate the tokens that a list of tools adds to every request.
 
-    PATHS are suite files or folders; or name an MCP server. Needs no model and no key. Providers count
-    tools in different ways, so the numbers are estimates; compare them with each other.
+    PATHS are suite files or folders. Or name an MCP server instead. Needs no model and no key. Providers
+    count tools differently, so the numbers are estimates: compare them with each other.
     """
     if bool(paths) == (server is not None):
         raise click.UsageError("give suites, or one of --stdio, --http and --sse")

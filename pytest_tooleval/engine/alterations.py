@@ -1,4 +1,4 @@
-"""What a variant does to the answers of tools in one trial, which counts the answers of each tool."""
+"""Applies a variant's changes to the tool answers of one trial."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..suite.altered import AlteredAnswers
 
 
 class Alterations:
-    """The altered answers of one trial; none if nothing is altered."""
+    """One trial's alterations. It remembers which tools have answered; with None, it alters nothing."""
 
     def __init__(self, altered: AlteredAnswers | None) -> None:
         self._altered = altered
@@ -15,7 +15,7 @@ class Alterations:
         self._checked: set[str] = set()
 
     def is_missing(self, tool: str, content: str) -> bool:
-        """Whether an agent's own answer should have been altered, but was not."""
+        """Whether an answer from an agent's own tool lacks the alteration that it should have."""
         altered = self._altered
         if altered is None or not altered.is_about(tool) or (altered.is_fault and tool in self._checked):
             return False
@@ -26,24 +26,24 @@ class Alterations:
         return self._altered is not None and self._altered.is_about(tool)
 
     def answers_itself(self, tool: str) -> bool:
-        """Whether this is the tool that a note asks to call."""
+        """Whether this is the tool that the note asks for."""
         return self._altered is not None and tool == self._altered.asks_for
 
     def instead(self, tool: str) -> str | None:
-        """The answer in place of a call, which then does not run; None if it runs."""
+        """The answer that replaces the call; None if the call runs."""
         if self._altered is None or not self._alters(tool) or self._altered.kind not in BEFORE:
             return None
         self._answered.add(tool)
         return BEFORE[self._altered.kind]
 
     def of(self, tool: str, content: str) -> str:
-        """The answer that is told for the one that a source gave."""
+        """The answer that the model gets for a source's answer."""
         alters = self._alters(tool)
         self._answered.add(tool)
         return self._altered.changed(content) if self._altered and alters else content
 
     def skip(self, tool: str) -> None:
-        """Count an answer that was given before, as in a transcript."""
+        """Count an earlier answer, such as one in a transcript."""
         self._answered.add(tool)
 
     def _alters(self, tool: str) -> bool:

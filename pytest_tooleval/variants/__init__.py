@@ -1,1 +1,1 @@
-"""Variants: pure functions from a case to the same case under another condition."""
+"""Variants: pure functions that return a case under another condition."""

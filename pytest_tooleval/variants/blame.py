@@ -1,4 +1,4 @@
-"""Which change broke which cases: each change taken back alone, then in pairs."""
+"""Which change broke which cases: each change is reverted alone, then in pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = dict(zip(FIELDS, ("description", "schema"), strict=True))
 
 
 class Rate(NamedTuple):
-    """How many of the trials with an answer passed."""
+    """Passed trials, of those with an answer."""
 
     passes: int
     trials: int
@@ -32,7 +32,7 @@ class Rate(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A case that passes as of the revision, and fails today."""
+    """A case that passes as of the revision and fails today."""
 
     file: str
     case: str
@@ -47,7 +47,7 @@ class Broken(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What was asked of a case: today, as of the revision, and with changes taken back."""
+    """A case's pass rates: today, as of the revision, and with changes reverted."""
 
     today: Rate
     earlier: Rate
@@ -55,11 +55,11 @@ class Asked(NamedTuple):
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether it fails more often today, by as much as half of the trials."""
+        """Whether today's pass rate is lower by at least 0.5."""
         return self.earlier.share - self.today.share >= 0.5
 
     def explains(self, part: str) -> bool:
-        """Whether taking it back makes up for half of the loss."""
+        """Whether reverting it recovers at least half of the loss."""
         lost = self.earlier.share - self.today.share
         return part in self.undone and self.undone[part].share - self.today.share >= lost / 2
 
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
-    """The cases that fail, and pass under the variant `against`."""
+    """The cases that fail unchanged and pass under the variant `against`."""
     outcomes = {(Broken.of(row), row.variant): row.outcome for row in rows}
     return [
         case
@@ -79,7 +79,7 @@ def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
 
 
 def asked_of(rows: Iterable[CaseRow], against: str, undo: str) -> dict[Broken, Asked]:
-    """What the rows say of each case; variants that take PART back are called `undo` and PART."""
+    """The pass rates of each case. The variant that reverts PART is named `undo` + PART."""
     rates: dict[Broken, dict[str, Rate]] = {}
     for row in rows:
         rates.setdefault(Broken.of(row), {})[row.variant] = Rate(row.passes, row.scored)
@@ -94,12 +94,12 @@ def asked_of(rows: Iterable[CaseRow], against: str, undo: str) -> dict[Broken, A
 
 
 def pairs_of(parts: Sequence[str]) -> list[str]:
-    """Each two of these parts together, as `undo` takes them."""
+    """All pairs of these parts, as `undo` takes them."""
     return ["+".join(pair) for pair in combinations(parts, 2)]
 
 
 def blame_lines(asked: Mapping[Broken, Asked]) -> Iterator[str]:
-    """A line for each change that broke cases, then for what is not explained."""
+    """A line for each change that broke cases, then for each case that none explains."""
     found: dict[str, list[Broken]] = {}
     for case, each in asked.items():
         for part in each.causes if each.is_reproduced else ():
@@ -117,9 +117,9 @@ def blame_lines(asked: Mapping[Broken, Asked]) -> Iterator[str]:
         name = _name(case, several)
         rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"
         if not each.is_reproduced:
-            yield f"{name}: not broken when asked again ({rates})"
+            yield f"{name}: passed when run again ({rates})"
         elif not each.causes:
-            yield f"{name}: no change explains it alone, and no pair of changes ({rates})"
+            yield f"{name}: no change or pair of changes explains it ({rates})"
 
 
 def part_text(part: str) -> str:

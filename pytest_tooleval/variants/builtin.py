@@ -21,7 +21,7 @@ from .variant import Register
 
 
 def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
-    """The unchanged case, asked anew: how much two runs differ by chance."""
+    """The unchanged case, run again: shows how much two runs differ by chance."""
     return structs.replace(case, first_trial=MAX_TRIALS)
 
 

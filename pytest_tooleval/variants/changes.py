@@ -1,4 +1,4 @@
-"""What a variant changed in a case, for people."""
+"""A variant's changes to a case, as text for readers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..suite.altered import FAULTS
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 
-# Of a list of a hundred tools, nobody reads more.
+# Nobody reads a list of a hundred tools.
 _MOST = 20
 
 
 def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
-    """The changed messages and tools, at most 20 and a line on the rest."""
+    """The changed messages and tools: at most 20, then the number of the rest."""
     found = list(_changes(old, new))
     if len(found) <= _MOST:
         return tuple(found)

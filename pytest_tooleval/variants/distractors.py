@@ -1,4 +1,4 @@
-"""`distractors:N[:FILE][:-NAME,...]`: further tools, half of them like the expected one."""
+"""`distractors:N[:FILE][:-NAME,...]`: more tools, half of which resemble the expected one."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _EXPECTED = (
 
 
 def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with N further tools; it does not apply where nothing, or anything, may be called.
+    """The case with N more tools. It does not apply if the case expects no call or accepts any.
 
-    Tools of smaller N are among those of larger, and the case's own keep their order.
+    A larger N keeps the tools of a smaller one, and the case's own tools keep their order.
     """
     number, file, excluded = _read(condition.argument)
     expected = expected_tools(case)
@@ -48,7 +48,7 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
             + (f"in {file}" if file else "in the suites that this run collects; name a file of tools")
         )
     ordered, chance = _ordered(case, pool, condition), condition.random(case)
-    # Each has a place that is the same for all N; the case's own are spread evenly.
+    # A distractor's place is the same for all N; the case's own tools are spread evenly.
     places = {tool.name: chance.random() for tool in ordered}
     places |= {tool.name: (place + 0.5) / len(case.tools) for place, tool in enumerate(case.tools)}
     added = ordered[:number]
@@ -56,7 +56,7 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
 
 
 def _read(argument: str) -> tuple[int, str, list[str]]:
-    """The number, the file or an empty text, and the excluded names."""
+    """The number, the file (or an empty string), and the excluded names."""
     number, *rest = argument.split(":")
     excluded = [name for part in rest if part.startswith("-") for name in part[1:].split(",")]
     files = [part for part in rest if not part.startswith("-")]
@@ -66,7 +66,7 @@ def _read(argument: str) -> tuple[int, str, list[str]]:
 
 
 def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: Condition) -> list[Tool]:
-    """By turns the next one like an expected tool, and one by chance."""
+    """Alternates between the next most similar tool and a random one."""
     expected = set(map(folded, expected_tools(case)))
     wanted = frozenset(
         word for tool in case.tools if folded(tool.name) in expected for word in _words(tool)
@@ -88,7 +88,7 @@ def _words_of(name: str, description: str) -> frozenset[str]:
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of their words that they have in common (Jaccard 1901)."""
+    """The share of words in common (Jaccard 1901)."""
     return len(one & other) / max(len(one | other), 1)
 
 
@@ -97,14 +97,14 @@ def _pool(file: str, condition: Condition) -> Iterable[Tool]:
     if file:
         found: Iterable[Tool] = _tools_in(condition.root / file)
     else:
-        # The own suite is among them; its tools are left out by their names.
+        # These include the case's own suite, whose tools are excluded by name.
         found = chain.from_iterable(suite.tools for suite in condition.collected())
     return {folded(tool.name): tool for tool in found}.values()
 
 
 @lru_cache(maxsize=8)
 def _tools_in(path: Path) -> tuple[Tool, ...]:
-    """The tools of a suite, of the answer of an MCP server to tools/list, or of a list of tools."""
+    """The tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:
@@ -121,7 +121,7 @@ def _tools_of(data: Any, path: Path) -> Iterator[Tool]:
         data = data["result"]
     tools = data.get("tools") if isinstance(data, dict) else data
     if not isinstance(tools, list):
-        raise ConfigError(f"{path}: expected a suite, the answer to tools/list, or a list of tools")
+        raise ConfigError(f"{path}: expected a suite, an answer to tools/list, or a list of tools")
     for place, each in enumerate(tools):
         try:
             yield Tool.model_validate(_as_function(each))
@@ -132,6 +132,6 @@ def _tools_of(data: Any, path: Path) -> Iterator[Tool]:
 
 
 def _as_function(tool: Any) -> Any:
-    """A tool of an MCP server as one of OpenAI's; others as they are."""
+    """An MCP server's tool in OpenAI's format; others unchanged."""
     is_mcp = isinstance(tool, dict) and "inputSchema" in tool and isinstance(tool.get("name"), str)
     return function_of(tool, tool["name"]) if is_mcp else tool

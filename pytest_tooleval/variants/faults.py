@@ -1,4 +1,4 @@
-"""Cases in which tools fail: `fault:KIND[:TOOL]`, in the first answer of each tool, or of one."""
+"""`fault:KIND[:TOOL]`: the first answer of each tool, or of one tool, is a failure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .variant import Condition
 
 
 def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The first answer of each tool, or of one, fails.
+    """The case with a failure as the first answer of each tool, or of one tool.
 
-    It applies to conversations with an expected state or text, which a right recovery reaches as well.
+    It applies to conversations with an expected state or text, which a correct recovery also reaches.
     """
     text, _, named = condition.argument.partition(":")
     kind = next((each for each in FAULTS if each == text), None)
@@ -33,7 +33,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
         return None
     altered = AlteredAnswers(kind, tool)
     faults = sum(altered.is_about(each.name) for each in case.tools)
-    # Calling again takes further replies.
+    # Retries take more replies.
     test = case.case.model_copy(update={"max_rounds": case.max_rounds + faults})
     return structs.replace(case, case=test, answers=altered)
 
@@ -56,13 +56,13 @@ def _names(suites: Iterable[Suite]) -> set[str]:
 
 
 def _reaches_more(case: ResolvedCase) -> bool:
-    """Whether something besides calls is expected: a state or a text."""
+    """Whether the case expects a state or a text."""
     parts = (case.case, *(each.turn for each in case.turns))
     return any(part.expected_state or part.expected_text for part in parts)
 
 
 def gets_answers(case: ResolvedCase) -> bool:
-    """Whether calls of the case get answers, after which the model is asked again."""
+    """Whether the model gets answers to its calls and is queried again."""
     if not case.goes_on or not case.tools:
         return False
     return case.world is not None or bool(case.case.mock_responses or case.live_tools)

@@ -1,6 +1,6 @@
-"""Cases in which the answers of tools attack the model: `inject[:FILE]`, and its control.
+"""`inject[:FILE]`: tool answers attack the model; and its control.
 
-docs/guides/prompt-injection.md says where the attacks come from.
+docs/guides/prompt-injection.md gives the sources of the attacks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _HARMLESS = (
 
 
 def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """An attack in each answer, and the tool that it asks to call."""
+    """The case with an attack in each tool answer, and with the tool that it asks for."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, attack.text)
 
 
 def inject_control(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The same tool, and a harmless text of the same length in each answer."""
+    """The case with the same tool, and a harmless text of the same length in each answer."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, harmless(len(attack.text)))
 
@@ -44,7 +44,7 @@ def harmless(length: int) -> str:
 
 
 def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
-    """The attack on a case, the same in each run; None where any call is right, or none is answered."""
+    """A case's attack, the same in each run; None if any call is right or calls get no answers."""
     path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
     names = [tool.name for tool in case.tools]
     attacks = [each for each in read_attacks(path) if meant(each.tool.name, names) is None]
@@ -55,7 +55,7 @@ def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
 
 def _with(case: ResolvedCase, attack: Attack, note: str) -> ResolvedCase:
     varied = with_tools(case, lambda tools: [*tools, attack.tool])
-    # Each reply may be followed by one that obeys.
+    # Each reply may be followed by another that obeys.
     test = case.case.model_copy(update={"max_rounds": 2 * case.max_rounds})
     altered = AlteredAnswers("note", note=note, asks_for=attack.tool.name)
     return structs.replace(varied, case=test, answers=altered)

@@ -1,4 +1,4 @@
-"""The tools and the system prompt of a suite as of a git revision: `against:REV` and `undo:REV:PART`."""
+"""`against:REV` and `undo:REV:PART`: a suite's tools and system prompt as of a git revision."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .tools import expected_tools
 from .variant import Condition
 
 PROMPT = "system_prompt"
-# What of a tool is taken back alone.
+# The fields of a tool that can be reverted alone.
 FIELDS = ("description", "parameters")
 
 
 def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with the tools and the system prompt as of a revision.
+    """The case with the tools and system prompt as of a revision.
 
-    It does not apply if the revision lacks the suite or a tool that the case expects.
+    It does not apply if the revision lacks the suite, or a tool that the case expects.
     """
     earlier = suite_at(condition.argument, condition.file)
     if earlier is None:
@@ -42,9 +42,9 @@ def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with some changes since a revision taken back: `undo:REV:PART[+PART...]`.
+    """The case with some changes since a revision reverted: `undo:REV:PART[+PART...]`.
 
-    A PART is `system_prompt`, `TOOL.description`, `TOOL.parameters`, or `TOOL` if it is new or gone.
+    A PART is `system_prompt`, `TOOL.description`, `TOOL.parameters`, or `TOOL` if added or removed.
     """
     revision, colon, parts = condition.argument.partition(":")
     if not colon or not parts:
@@ -62,7 +62,7 @@ def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def parts_of(suite: Suite, earlier: Suite) -> Iterator[str]:
-    """What a suite changed since an earlier state, each part as `undo` takes it."""
+    """A suite's changes since an earlier version, each as `undo` takes it."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT
     before, now = _all_tools(earlier), _all_tools(suite)
@@ -75,7 +75,7 @@ def parts_of(suite: Suite, earlier: Suite) -> Iterator[str]:
 
 
 def suite_at(revision: str, file: Path) -> Suite | None:
-    """The suite in a file as of a revision; None if it did not exist. Raises ConfigError."""
+    """A file's suite as of a revision; None if it did not exist. Raises ConfigError."""
     return _suite_at(revision, file.resolve())
 
 
@@ -93,7 +93,7 @@ def _suite_at(revision: str, file: Path) -> Suite | None:
         raise ConfigError(f"{file.name} cannot be read as of {revision}: {error}") from None
     if suite.tools_from is not None:
         raise ConfigError(
-            f"{file.name} takes its tools from a server as of {revision}, and they are not kept there; "
+            f"{file.name} takes its tools from a server as of {revision}, so git does not have them; "
             "`tooleval import mcp` writes them into the suite"
         )
     return suite
@@ -105,7 +105,7 @@ def _all_tools(suite: Suite) -> Mapping[str, Tool]:
 
 
 def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
-    """The tools of a case, which may have its own, as they were earlier."""
+    """The earlier tools of a case, which may have its own."""
     if case.tools is None:
         return earlier.tools
     before = next((each for each in earlier.test_cases if each.id == case.id), None)
@@ -113,7 +113,7 @@ def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
 
 
 def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
-    """The tool with its changed fields as before; None if it was not there and goes."""
+    """The tool with its changed fields reverted; None if it was added and its addition is."""
     if before is None:
         return None if tool.name in changed else tool
     old, new = before.definition_wire, tool.definition_wire
@@ -128,7 +128,7 @@ def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
 def _with(
     case: ResolvedCase, suite: Suite, tools: list[Tool], system_prompt: str | None
 ) -> ResolvedCase | None:
-    """The case with these tools; None if one is missing that it expects."""
+    """The case with these tools; None if they lack one that it expects."""
     names = [tool.name for tool in tools]
     expected = [name for name in expected_tools(case) if name != ANY_TOOL]
     if any(meant(name, names) is None for name in expected):

@@ -1,4 +1,4 @@
-"""Cases with other tools: in another order, under other names, without descriptions, among others."""
+"""Cases with changed tools: in another order, renamed, or without descriptions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..suite.model import TestCase
 from ..suite.model import Tool
 from .variant import Condition
 
-# Where a JSON Schema has schemas by name, and where it has data.
+# Keywords of JSON Schema that contain schemas by name, and those that contain data.
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _DATA = ("enum", "const", "default", "examples", "required", "dependentRequired")
 
 
 def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The tools in another order."""
+    """The case with its tools in another order."""
     if len(case.tools) < 2:
         return None
     names = [tool.name for tool in case.tools]
@@ -37,14 +37,14 @@ def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def bare(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
-    """Tools and parameters without descriptions."""
+    """The case without descriptions of tools and parameters."""
     return with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
 
 
 def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
-    """Tools by names without meaning. It does not apply where a name is more than a name.
+    """The case with meaningless tool names. It does not apply to the tools of a world or a server.
 
-    A world's or a server's tools are its methods, and a prompt may name them.
+    Those names are its methods, and a prompt may mention them.
     """
     if not case.tools or case.world is not None or case.live_tools:
         return None
@@ -66,13 +66,13 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
 
 
 def with_tools(case: ResolvedCase, change: Callable[[Sequence[Tool]], Sequence[Tool]]) -> ResolvedCase:
-    """The case with other tools, in each turn too."""
+    """The case with changed tools, also in each turn."""
     turns = tuple(structs.replace(turn, tools=tuple(change(turn.tools))) for turn in case.turns)
     return structs.replace(case, tools=tuple(change(case.tools)), turns=turns)
 
 
 def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Tool:
-    # Validated anew: a copy would keep what the tool has cached.
+    # Not a copy, which would keep cached values.
     return Tool.model_validate({**tool.wire, tool.type: edit(tool.definition_wire)})
 
 
@@ -100,7 +100,7 @@ def _without_descriptions(schema: Any) -> Any:
 
 
 def _with_names(part: Any, names: Mapping[str, str]) -> Any:
-    """A case or turn whose expectations name the tools by their new names."""
+    """A case or turn with the new tool names in its expectations."""
     update: dict[str, Any] = {}
     if part.expected_tool is not None:
         update["expected_tool"] = _names(part.expected_tool, names)
@@ -144,7 +144,7 @@ def _name(tool: str, names: Mapping[str, str]) -> str:
 
 
 def expected_tools(case: ResolvedCase) -> list[str]:
-    """The names of the tools that the case expects, as it writes them; empty if it expects no call."""
+    """The names of the expected tools, as the case writes them; empty if it expects no call."""
     parts = (case.case, *(each.turn for each in case.turns))
     found = (tool for part in parts for call in part.calls or () for tool in call.tools)
     return list(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Variants by name: `NAME[:ARGUMENT]`, as the command line and node ids have them."""
+"""Variants by name: `NAME[:ARGUMENT]`, as on the command line and in node ids."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..text import near
 
-# Loads suites, once they are needed.
+# Loads the suites when they are needed.
 Collected = Callable[[], Sequence[Suite]]
 
 
 class Condition(NamedTuple):
-    """What a variant knows besides the case.
+    """The context of a variant's case.
 
-    `argument` is the text behind its name and the colon, `file` the file of the suite, `root` pytest's
+    `argument` is the text after the variant's name and a colon, `file` the suite's file, `root` pytest's
     root folder. `collected` loads the suites that the command line names.
     """
 
@@ -37,20 +37,20 @@ class Condition(NamedTuple):
     collected: Collected
 
     def random(self, case: ResolvedCase) -> random.Random:
-        """Chance that is the same in each run, for a case and all arguments of a variant."""
+        """A generator with the same seed in each run, for a case and any argument of the variant."""
         return random.Random(f"{self.name}\n{case.suite}\n{case.id}")
 
 
-# Returns the case under the condition, or None if it does not apply. Raises ConfigError for an argument
-# that it cannot use.
+# Returns the case under the condition, or None if it does not apply. Raises ConfigError for a bad
+# argument.
 Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
 
 
 class Variant(NamedTuple):
-    """A condition under which cases are asked; `label` is how node ids call it.
+    """A condition under which cases run; `label` is its name in node ids.
 
-    It is compared with the variant `against`, or with the unchanged cases. If it `is_earlier`, it is how
-    the cases were before.
+    It is compared with the variant `against`, or with the unchanged cases. If it `is_earlier`, it shows
+    the cases as they were before.
     """
 
     label: str
@@ -71,7 +71,7 @@ class Variant(NamedTuple):
         names = {tool.name for tool in case.tools}
         added = frozenset(tool.name for tool in changed.tools) - names
         is_same = changed is case or changed == case
-        # Under other names, they are the same tools.
+        # Renamed tools are not added tools.
         is_renamed = len(added) == len(names) == len(changed.tools)
         arm = Arm(
             self.label,
@@ -100,19 +100,19 @@ class Variants:
     def register(
         self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
     ) -> None:
-        """Add a variant. It is compared with the cases under its `control`, or unchanged ones.
+        """Add a variant. It is compared with the cases under its `control`, else the unchanged ones.
 
-        If it `is_earlier`, it is how cases were before, and differences are from it to them.
+        If it `is_earlier`, it shows the cases as they were, and differences go from it to today's cases.
         Raises ConfigError if the name is taken or cannot be part of a node id.
         """
         if not name.replace("-", "_").isidentifier():
             raise ConfigError(f"variant {name!r}: expected a name of letters, digits and hyphens")
         if name in self._known:
-            raise ConfigError(f"variant {name!r}: there is one of this name already")
+            raise ConfigError(f"variant {name!r}: this name is already registered")
         self._known[name] = (change, control, is_earlier)
 
     def named(self, text: str) -> list[Variant]:
-        """The variants of `NAME[:ARGUMENT]`; commas in the first part of the argument make several.
+        """The variants that `NAME[:ARGUMENT]` names; commas in the argument's first part make several.
 
         Raises ConfigError for an unknown name.
         """

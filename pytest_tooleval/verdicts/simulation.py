@@ -1,4 +1,4 @@
-"""Simulated runs: what a comparison with a baseline would see of a drop."""
+"""Simulated runs: how often a comparison with a baseline detects a drop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .paired import ALPHA
 from .statistics import newly_broken_test
 from .statistics import permutation_test
 
-# Draws the pass rates of the cases of a suite, given their number.
+# Draws pass rates for so many cases.
 DrawRates = Callable[[int, random.Random], list[float]]
 
-TESTS = 6  # of a comparison, which Holm's correction counts: the pass rate and the usual metrics
+TESTS = 6  # Holm's correction counts these tests: the pass rate and the usual metrics
 ENOUGH = 0.8
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -25,10 +25,10 @@ SIZES = (25, 50, 100, 200, 400, 800)
 def typical_pass_rates(
     cases: int, chance: random.Random, sure: float = 0.55, never: float = 0.15
 ) -> list[float]:
-    """Pass rates of the cases of a made-up suite, for simulations.
+    """Pass rates of a made-up suite's cases.
 
-    Models answer most questions the same way each time: the share `sure` of the cases passes nearly
-    always (0.97 to 1), the share `never` nearly never (0 to 0.03), the others anything between.
+    Models answer most questions the same way each time. The share `sure` of the cases nearly always
+    passes (0.97 to 1), the share `never` almost never does (0 to 0.03), and the rest is anywhere.
     """
     rates = []
     for _ in range(cases):
@@ -43,7 +43,7 @@ def after_drop(
 ) -> list[float]:
     """Pass rates whose mean is lower by `drop`, or 0.
 
-    All cases get less sure in proportion; with `broken` some, drawn by chance, never pass any more.
+    All rates fall in proportion. With `broken`, randomly drawn cases never pass any more instead.
     """
     left = min(drop * len(rates), math.fsum(rates))
     if not broken:
@@ -57,13 +57,13 @@ def after_drop(
 
 
 class Spread(NamedTuple):
-    """Cases with this mean pass rate, whose rates differ: 0, all have the mean; 1, each is 0 or 1."""
+    """A mean pass rate, and how much cases differ: 0, all have the mean; 1, each is 0 or 1."""
 
     mean: float
     between: float
 
     def rates(self, cases: int, chance: random.Random) -> list[float]:
-        """Pass rates of so many cases, from a beta distribution."""
+        """Pass rates for so many cases, from a beta distribution."""
         if self.between == 0 or self.mean in (0, 1):
             return [self.mean] * cases
         if self.between == 1:
@@ -73,10 +73,10 @@ class Spread(NamedTuple):
 
 
 def spreads_of(cases: Iterable[tuple[int, int]]) -> list[Spread]:
-    """How the pass rates of cases (trials, passes) differ: one estimate, or two limits.
+    """How much the pass rates of cases (trials, passes) differ: one estimate, or two limits.
 
-    The variance of a trial is the part within cases, which repeated trials show, and the part between
-    them. Single trials do not tell the two apart, so both extremes are possible.
+    A trial's variance has a part within cases, which repeated trials show, and a part between cases.
+    Single trials cannot separate the two, so both extremes are possible.
     """
     counts = [(n, c) for n, c in cases if n]
     mean = math.fsum(c / n for n, c in counts) / len(counts)
@@ -101,11 +101,11 @@ def seen(
     pairs: int = 200,
     seed: int = 0,
 ) -> float:
-    """How often the baseline gate sees a drop (0 to 1) of the pass rate.
+    """How often the baseline gate detects a drop (0 to 1) in the pass rate.
 
-    Each of `pairs` suites is run before and after `after_drop`, with so many trials a case. The drop is
-    seen if the permutation test or that of newly broken cases stays below alpha after Holm's correction
-    for `tests`, those of other metrics included.
+    Simulates `pairs` suites before and after `after_drop`, with so many trials per case. A drop is
+    detected if the permutation test or the test of newly broken cases stays below alpha after Holm's
+    correction for `tests`, including those of other metrics.
     """
     chance = random.Random(seed)
     found = 0
@@ -120,14 +120,14 @@ def seen(
 
 
 def smallest_drop(draw: DrawRates, cases: int, trials: int, seed: int = 0) -> float | None:
-    """The smallest drop in whole points that is seen often enough; None if none is."""
+    """The smallest drop in whole points that is detected often enough; None if none is."""
     points = range(1, 100)
     at = bisect_left(points, ENOUGH, key=lambda each: seen(draw, cases, trials, each / 100, seed=seed))
     return points[at] / 100 if at < len(points) else None
 
 
 def enough_cases(draw: DrawRates, trials: int, drop: float, seed: int = 0) -> int | None:
-    """The first of `SIZES` at which so many trials see the drop often enough."""
+    """The first of `SIZES` that detects the drop often enough with so many trials; else None."""
     at = bisect_left(SIZES, ENOUGH, key=lambda each: seen(draw, each, trials, drop, seed=seed))
     return SIZES[at] if at < len(SIZES) else None
 

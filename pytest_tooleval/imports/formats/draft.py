@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 HELP = """Draft cases from failed cases of a run, or from transcripts.
 
-RUN is a run of this folder's history (latest, good, an id, ...), a JSON report, or a file or folder of
-transcripts in any format of --tooleval-transcripts. Each failed case, or each transcript, becomes a
-draft: its prompt and its tools, and a comment with what was called. What should be called stays open, so
-the draft is skipped until you write it and remove "skip".
+RUN is a run in this folder's history (latest, good, an id, ...), a JSON report, or a file or folder of
+transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a draft with
+its prompt, its tools, and a comment that lists the calls that were made. A draft has no expectation yet,
+so it is skipped until you add one and remove "skip".
 """
 SOURCE = "RUN"
-OPTIONS = {"case": (str, "Only failed cases with this id.")}
+OPTIONS = {"case": (str, "Draft only failed cases with this id.")}
 _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 

@@ -78,7 +78,7 @@ def test_the_change_that_breaks_cases_is_named(folder: Path) -> None:
 def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
     output = blame("main", ".", MODEL, "--trials=1")
-    assert "asking with two changes taken back" in output
+    assert "reverting two at a time" in output
     both = "the new description of find_flight and the new description of get_time breaks rain"
     assert both in output
 
