@@ -160,6 +160,7 @@ def test_conversations_of_a_real_model_are_replayed(examples: Examples) -> None:
     ("folder", "options", "passed"),
     [
         ("conversations", ["--tooleval-model=qwen2.5-coder-1.5b", "--tooleval-record=none"], 0),
+        ("deferred", ["--tooleval-model=qwen2.5-coder-0.5b"], 9),
         ("framework", [], 1),
         ("mcp", [], 3),
     ],
@@ -179,7 +180,7 @@ def test_a_project_to_copy_replays_a_real_model(
 
 
 def test_sixty_deferred_tools_are_searched(examples: Examples) -> None:
-    result = examples.run("examples/deferred")
+    result = examples.run("examples/deferred", "--tooleval-model=builtin/lexical")
 
     cases = examples.document["cases"]
     searches = [case["trials"][0]["transcript"]["replies"][0]["searches"] for case in cases]
