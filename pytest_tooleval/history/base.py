@@ -1,6 +1,6 @@
-"""The baseline of the commit that is tested, found by git: `auto`, `auto:BRANCH`.
+"""The baseline that git finds for the tested commit: `auto`, `auto:BRANCH`.
 
-Needs only the names of the heads, and the documents of the runs that it takes: no index.
+Needs no index, only the names of the heads and the documents of the chosen runs.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _MERGED_BY_GITLAB = ("merged_result", "merge_train")
 
 
 def find_base(root: Path, place: Place, branch: str | None) -> Side:
-    """All whole runs of the base, passed or not, as one: taking only good ones would select lucky ones.
+    """All whole runs of the base as one, passed or not: choosing only good ones would favor luck.
 
-    Raises NoBaseline if the place has none, and ToolevalError if git knows no base.
+    Raises NoBaseline if the place has none, and ToolevalError if git finds no base.
     """
     commits = base_commits(root, branch)
     names: dict[str, list[HeadName]] = {}
@@ -54,7 +54,7 @@ def find_base(root: Path, place: Place, branch: str | None) -> Side:
         if whole:
             texts = [read_texts(place, name, head) for name, head in whole]
             return _side(root, texts, commit, distance)
-    no = f"; {counted(untrusted, 'run')} there, partial or of a fork" if untrusted else ""
+    no = f"; {counted(untrusted, 'run')} there, partial or from a fork" if untrusted else ""
     raise NoBaseline(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
@@ -82,17 +82,17 @@ def _age(started: str) -> str:
 
 
 def base_commits(root: Path, branch: str | None) -> list[str]:
-    """The commits that the commit here can be compared with, nearest first.
+    """The commits that HEAD can be compared with, nearest first.
 
-    They begin with the first parent of a merge that a CI service tests, else with the merge base, and
-    go on along the base branch. On the base branch itself, changed files are compared with its last
-    commit, and a commit with the one before it. Raises ToolevalError.
+    The first is the first parent of a merge that a CI service tests, else the merge base. Its ancestors
+    on the base branch follow. On the base branch itself, uncommitted changes are compared with the last
+    commit, and a commit with its parent. Raises ToolevalError.
     """
     state = git_state(root)
     if state is None:
         raise ToolevalError(f"{root}: not in a git repository with a commit; name a run or a file")
     base = _base_branch(root, branch)
-    # In a shallow clone, only the commit itself says what its parents are.
+    # In a shallow clone, only the commit object names its parents.
     about = (git_output(root, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
     parents = re.findall(r"^parent (\w+)$", about, re.MULTILINE)
     start = parents[0] if len(parents) == 2 and _is_tested(root, parents[0], base) else None
@@ -112,7 +112,7 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
 
 
 def _is_tested(root: Path, first: str, base: str | None) -> bool:
-    """Whether a merge with this first parent is that of a pull request into the base branch."""
+    """Whether a merge with this first parent merges a pull request into the base branch."""
     if _MERGED_BY_GITHUB.fullmatch(os.environ.get("GITHUB_REF", "")):
         return True
     if os.environ.get("CI_MERGE_REQUEST_EVENT_TYPE") in _MERGED_BY_GITLAB:
@@ -121,7 +121,7 @@ def _is_tested(root: Path, first: str, base: str | None) -> bool:
 
 
 def _base_branch(root: Path, branch: str | None) -> str | None:
-    """The ref of the branch: as named, as the CI service says, else the one that clones check out."""
+    """The base branch's ref: the named one, the CI service's, else the default branch."""
     for variable in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
         branch = branch or os.environ.get(variable)
     names = [f"origin/{branch}", branch] if branch else ["origin/HEAD", "origin/main", "main", "master"]

@@ -1,4 +1,4 @@
-"""The documents of runs in a place, and the index made of them."""
+"""The documents of runs in a place, and their index."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AT_ONCE = 32
 
 
 class Texts(RowsDocument, frozen=True, kw_only=True, gc=False):
-    """A document whose cases are JSON."""
+    """A document with its cases as JSON text."""
 
     cases: tuple[msgspec.Raw, ...]  # type: ignore[assignment]
 
@@ -65,7 +65,7 @@ class _Fetched(NamedTuple):
 def put_document(
     place: Place, document: RowsDocument, cases: Sequence[bytes], run: Run, summary: RunSummary
 ) -> None:
-    """Write the document of a run, then its head, without which nobody reads the document.
+    """Write a run's document, then its head. A document without a head is never read.
 
     Raises ToolevalError.
     """
@@ -84,20 +84,20 @@ def put_document(
         try:
             place.put(file, content)
         except FileExistsError:
-            # Ids are random: an earlier upload of this run, which may have been cut short.
+            # Ids are random, so this is an earlier upload of the same run, perhaps incomplete.
             place.delete(file)
             place.put(file, content)
 
 
 def delete_document(place: Place, summary: RunSummary) -> None:
-    """Delete a run: its head first, so that no head is without its document."""
+    """Delete a run, head first, so that no head lacks its document."""
     name = name_of(summary)
     for file in (name.head, name.document):
         place.delete(file)
 
 
 def read_head(place: Place, name: HeadName) -> Head:
-    """Raises ToolevalError for what is no head, or that of a newer version."""
+    """Raises ToolevalError for an invalid head, or one of a newer version."""
     where = f"{place.name}: {name.head}"
     try:
         head = _READ_HEAD.decode(place.read(name.head))
@@ -109,7 +109,7 @@ def read_head(place: Place, name: HeadName) -> Head:
 
 
 def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
-    """The document of a run. Raises ToolevalError for one that is missing or torn."""
+    """A run's document. Raises ToolevalError if it is missing or damaged."""
     data = place.read(name.document)
     where = f"{place.name}: {name.document}"
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
@@ -132,7 +132,7 @@ def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
 def refresh(database: Database, place: Place) -> list[str]:
     """Bring the index up to date with the place: new runs, deleted runs, tags.
 
-    Returns a line for each run that cannot be read. Raises ToolevalError if the place cannot be.
+    Returns a line for each unreadable run. Raises ToolevalError if the place itself is unreadable.
     """
     names = {found.id: found for each in place.names("heads") if (found := read_name(each))}
     with database.reading() as connection:
@@ -156,7 +156,7 @@ def refresh(database: Database, place: Place) -> list[str]:
     for name in place.names("runs"):
         id = name.rpartition("/")[2].partition(".")[0]
         if id not in names:
-            problems.append(f"{place.name}: {name}: no head; its upload was cut short, or is not over")
+            problems.append(f"{place.name}: {name}: no head: its upload is incomplete or still running")
     return problems
 
 
@@ -179,7 +179,7 @@ def _index(database: Database, found: _Fetched) -> None:
     blocks = packed_blocks(cases)
     with database.writing() as connection:
         if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
-            return  # another process was quicker
+            return  # another process was faster
         number = put_run(connection, run)
         put_cases(connection, number, blocks)
         summary = structs.replace(found.head.summary, tags=())
@@ -201,7 +201,7 @@ def _tag_file(name: str, id: str) -> str:
 
 
 def _refresh_tags(database: Database, place: Place) -> None:
-    """As in the place; a tag of a run that is only here stays."""
+    """Copy the place's tags. Tags of runs that exist only in the index stay."""
     tags = {}
     for file in place.names("tags"):
         name, _, id = file.removeprefix("tags/").rpartition("@")

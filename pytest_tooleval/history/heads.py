@@ -1,6 +1,6 @@
-"""The head of a run: what is known of it without its document.
+"""The head of a run: its summary, which can be read without its document.
 
-The name of a head holds the commit, so one listing finds the runs of a commit.
+A head's name contains the commit, so one listing finds the runs of a commit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Trust = Literal["whole", "partial", "fork"]
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """`summary` has the sums, the commit and the branch; the rest checks the document."""
+    """`summary` has the totals, commit and branch; `bytes` and `sha256` verify the document."""
 
     version: Literal[1] = VERSION
     trust: Trust
@@ -33,7 +33,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
 
 class HeadName(NamedTuple):
-    """A run and its commit, as the name of its head says; `commit` is `-` without one."""
+    """A run and its commit, from the name of its head; `commit` is `-` if there is none."""
 
     id: str
     commit: str
@@ -58,7 +58,7 @@ def name_of(run: Run | RunSummary) -> HeadName:
 
 
 def trust_of(run: Run) -> Trust:
-    """Whether the run can be a baseline that nobody has chosen."""
+    """Whether the run can serve as an automatic baseline."""
     if _is_of_a_fork():
         return "fork"
     dirty = run.git is not None and run.git.dirty
@@ -67,7 +67,7 @@ def trust_of(run: Run) -> Trust:
 
 
 def _is_of_a_fork() -> bool:
-    """Whether a CI service runs the code of another repository, as GitHub and GitLab say."""
+    """Whether GitHub or GitLab runs another repository's code."""
     gitlab = [os.environ.get(f"CI_MERGE_REQUEST_{each}") for each in ("SOURCE_PROJECT_ID", "PROJECT_ID")]
     if all(gitlab):
         return gitlab[0] != gitlab[1]

@@ -1,7 +1,7 @@
-"""Where the documents of runs are: a folder, or a bucket that fsspec reaches.
+"""Where the documents of runs are: a folder, or a bucket that fsspec can access.
 
 A file is written once, under its own name, and never renamed or changed. So several machines can write
-at once, and what was read need not be read again.
+at the same time, and no file needs to be read twice.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Place(Protocol):
         """Raises ToolevalError."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a new file. Raises FileExistsError, and ToolevalError."""
+        """Write a new file. Raises FileExistsError, and ToolevalError for other problems."""
 
     def delete(self, name: str) -> None:
         """Delete a file, if it is there. Raises ToolevalError."""
 
 
 class Folder:
-    """A folder of this machine, or of a network share."""
+    """A folder on this machine or a network share."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -84,21 +84,21 @@ class Bucket:
     """A place with a URL, such as `s3://bucket/folder`."""
 
     def __init__(self, url: str) -> None:
-        """Raises ConfigError when the packages for it are missing."""
+        """Raises ConfigError if its packages are missing."""
         self.name = url
         try:
             import fsspec
         except ImportError:
             raise ConfigError(f"{url}: needs an extra: pip install 'pytest-tooleval[shared]'") from None
-        # Listings of this process must show what others wrote.
+        # Listings must show files that other processes wrote.
         options = {"use_listings_cache": False, "skip_instance_cache": True}
         try:
             self._files, self._root = fsspec.core.url_to_fs(url, **options)
         except ImportError as error:
             raise ConfigError(f"{url}: {printable(str(error))}") from None
-        except Exception as error:  # whatever the library of this protocol raises
+        except Exception as error:  # anything that the protocol's library raises
             raise ConfigError(str(self._failed("used", error))) from None
-        # In a bucket, it would ask for the right to make buckets.
+        # In a bucket, making folders would need permission to create buckets.
         self._has_folders = bool({"file", "memory"} & set(_protocols(self._files.protocol)))
 
     def names(self, folder: str) -> list[str]:
