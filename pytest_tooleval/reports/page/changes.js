@@ -10,7 +10,7 @@ import { comparedPieces } from "./trial.js";
 
 /** @param {Change[]} changes @param {string} unchanged the heading of the other arm */
 export function changesTable(changes, unchanged) {
-  if (!changes.length) return el("p", { class: "muted" }, "Nothing that the model is asked.");
+  if (!changes.length) return el("p", { class: "muted" }, "The request is unchanged.");
   const rows = changes.map(({ what, old, new: now }) => {
     const [before, after] = difference(old, now) ?? [old, now].map((text) => [{ text, same: true }]);
     return tableRow(isolated(what), changedCell("minus", before), changedCell("plus", after));

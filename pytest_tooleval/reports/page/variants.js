@@ -21,7 +21,7 @@ const MOST_CHANGED = 100;
 /** @param {{variants: Compared[], variant_table: Table, series: Series[]}} document @param {string[]} models in the order of their colours @param {CaseHref} caseHref */
 export function variantsSection({ variants, variant_table: compared, series }, models, caseHref) {
   if (!variants.length) return null;
-  const about = "Each variant asks the same cases under another condition. The difference is over pairs of the same case, with its 95% interval.";
+  const about = "Each variant runs the same cases under another condition. The difference is the mean over all pairs, with its 95% interval.";
   const plots = series.map((each) => seriesPlot(each, models));
   return section(
     "variants",
@@ -76,8 +76,8 @@ function casesFold({ variant, model, message, worse, better, left_out: leftOut, 
   const parts = [
     ...listed(`Worse: ${countText(worse.length)}`, worse, item),
     ...listed(`Better: ${countText(better.length)}`, better, item),
-    ...listed("Added tools that were called; some may be right", called, ([tool, cases]) => el("li", {}, el("code", {}, isolated(shortened(tool, 200))), ` in ${plural(cases, "case")}`)),
-    ...listed("Left out, as it does not apply", names, (name) => el("li", {}, isolated(shortened(name, 200)))),
+    ...listed("Calls to added tools, which may be right", called, ([tool, cases]) => el("li", {}, el("code", {}, isolated(shortened(tool, 200))), ` in ${plural(cases, "case")}`)),
+    ...listed("Left out: the variant does not apply", names, (name) => el("li", {}, isolated(shortened(name, 200)))),
   ];
   if (!parts.length) return null;
   return fold(el("span", {}, isolated(variant), " on ", modelName(model), ": ", isolated(message)), false, ...parts);

@@ -46,7 +46,7 @@ export async function accept(row, trial) {
     dialog.append(
       el("h2", {}, "Accept this answer"),
       el("p", {}, "This changes ", isolated(row.file), ", case ", isolated(row.case), ":"),
-      lineDifference(text, changed, "Changes of the suite"),
+      lineDifference(text, changed, "Changes to the suite"),
       message,
       el("div", { class: "row end-row" }, write, button("Cancel", close)),
     );
@@ -64,14 +64,14 @@ export async function accept(row, trial) {
  * @param {WholeTrial} trial
  */
 function accepted(text, place, item, trial) {
-  if (item.turns) throw new Error("set the expected calls of a conversation in the suite editor, turn by turn");
+  if (item.turns) throw new Error("set a conversation's expected calls in the suite editor, turn by turn");
   if (item.user) throw new Error("a conversation with a simulated user differs each time; set its expectations in the suite editor");
   const made = (trial.transcript?.replies ?? []).flatMap((reply) => reply.calls);
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);
   if (broken) throw new Error(`the arguments of ${shown(broken.name)} are not a JSON object`);
   const forbidden = causeOf(trial) === "forbidden_call";
-  if (forbidden) throw new Error("it makes a forbidden call; if that is right, change forbidden_calls in the suite editor");
+  if (forbidden) throw new Error("it makes a forbidden call; to allow that, change forbidden_calls in the suite editor");
   const checks = trial.scores.parameter_accuracy?.checks ?? [];
   const own = ["test_cases", place];
   const set = (/** @type {string} */ key, /** @type {unknown} */ value) => {

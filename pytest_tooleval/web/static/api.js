@@ -47,7 +47,7 @@ export async function call(method, path, { body, etag, signal, read = JSON.parse
   try {
     data = text ? read(text) : null;
   } catch {
-    throw new ApiError(response.status, `Expected JSON from the server, got something else (status ${response.status}).`);
+    throw new ApiError(response.status, `Expected JSON from the server, got another format (status ${response.status}).`);
   }
   if (response.ok) return data;
   const error = data?.error ?? {};

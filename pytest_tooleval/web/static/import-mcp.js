@@ -33,7 +33,7 @@ export async function show({ place, isGone }) {
   const find = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, "Find tools"));
   const targetField = field("URL", target, { wide: true });
   const envField = field("Environment variables", env, { hint: "Names only. The values come from the environment of tooleval ui." });
-  const headersField = el("fieldset", { class: "field wide" }, el("legend", {}, "Headers"), headers.node, el("small", {}, "Each value comes from an environment variable, so that no secret is typed or stored here."));
+  const headersField = el("fieldset", { class: "field wide" }, el("legend", {}, "Headers"), headers.node, el("small", {}, "Each value comes from an environment variable, so you never enter or store a secret here."));
   const into = el("div", { class: "field" });
   const intoList = await suiteChoice();
   if (isGone()) return;
@@ -73,7 +73,7 @@ export async function show({ place, isGone }) {
     if (isSending) return;
     isSending = true;
     find.disabled = true;
-    messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving…" : "Asking the server for its tools…"));
+    messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving…" : "Getting the server's tools…"));
     try {
       const found = await call("POST", "/api/import/mcp", { body: body(save) });
       if (isGone()) return;

@@ -86,7 +86,7 @@ class Form {
         { class: "card form" },
         el("legend", {}, "Settings"),
         ...this.settings.map(({ label, control, hint }) => field(label, control, { hint })),
-        field("Only cases that match (-k)", this.keyword, { hint: "Such as: smoke and not slow" }),
+        field("Only cases that match (-k)", this.keyword, { hint: "For example: smoke and not slow" }),
       ),
       this.messages,
       this.estimated,
@@ -165,7 +165,7 @@ class Form {
   /** The requests and cost of the run, as --tooleval-estimate prints them. */
   async estimate() {
     this.estimating.disabled = true;
-    this.estimated.replaceChildren(el("p", { class: "muted" }, "Asking pytest…"));
+    this.estimated.replaceChildren(el("p", { class: "muted" }, "Estimating…"));
     try {
       const { text } = await call("POST", "/api/tool-eval/estimate", { body: this.body() });
       this.estimated.replaceChildren(el("pre", { class: "code text", tabindex: 0 }, text));

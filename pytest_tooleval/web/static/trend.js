@@ -107,5 +107,5 @@ function pointTable(points, isCase) {
       point.git ? el("code", {}, shown(point.git.commit.slice(0, 8))) : UNKNOWN,
     ),
   );
-  return listTable(["Run", "Model", "Pass rate", "Overall", "Result", "Commit"], rows, "Runs of the trend");
+  return listTable(["Run", "Model", "Pass rate", "Overall", "Result", "Commit"], rows, "Runs in the trend");
 }
