@@ -165,8 +165,8 @@ class Function(Part):
     """A tool's function, in OpenAI's schema."""
 
     EXPECTS = 'an object such as {"name": ..., "parameters": ...}'
-    OTHER_NAMES: ClassVar = {"parameters": "input_schema inputSchema schema"}
-    ELSEWHERE: ClassVar = {"$comment": "a field of the tool; move it out of function"}
+    OTHER_NAMES: ClassVar[dict[str, str]] = {"parameters": "input_schema inputSchema schema"}
+    ELSEWHERE: ClassVar[dict[str, str]] = {"$comment": "a field of the tool; move it out of function"}
 
     name: Name = Field(description="The name that the model calls.")
     description: str | None = Field(None, description="What the tool does, for the model.")
@@ -194,7 +194,7 @@ class Custom(Part):
     """A tool whose argument is plain text."""
 
     EXPECTS = 'an object such as {"name": ..., "description": ..., "format": ...}'
-    OTHER_NAMES: ClassVar = {"format": "grammar"}
+    OTHER_NAMES: ClassVar[dict[str, str]] = {"format": "grammar"}
 
     name: Name = Field(description="The name that the model calls.")
     description: str | None = Field(None, description="What the tool does, for the model.")
@@ -379,7 +379,7 @@ class ExpectedCall(Part):
     """One of several expected calls, or a forbidden call."""
 
     EXPECTS = f"an object such as {_CALL}"
-    OTHER_NAMES: ClassVar = {
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
         "tool": "name expected_tool function",
         "params": "arguments args expected_params parameters",
     }
@@ -547,7 +547,7 @@ class TestCase(Expectations):
     __test__ = False  # not a test class for pytest
 
     EXPECTS = 'an object such as {"prompt": "...", "expected_tool": "..."}'
-    OTHER_NAMES: ClassVar = {
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
         "id": "name title",
         "prompt": "messages input question query",
         "expected_tool": "tool expected_tools expected_function",
@@ -556,7 +556,7 @@ class TestCase(Expectations):
         "tags": "markers",
         "mock_responses": "mocks",
     }
-    ELSEWHERE: ClassVar = {
+    ELSEWHERE: ClassVar[dict[str, str]] = {
         "system_prompt": "a field of the suite; for one case, make prompt a list that begins with "
         '{"role": "system", "content": "..."}',
         "max_calls": 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it '
@@ -564,7 +564,7 @@ class TestCase(Expectations):
         "description": "a field of the suite; for a note on a case, write $comment",
     }
     # With other values, it is the same case: all other fields are in its fingerprint.
-    APART: ClassVar = frozenset(
+    APART: ClassVar[frozenset[str]] = frozenset(
         "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
         "tags skip xfail weight cluster metadata".split()
     )
@@ -768,7 +768,11 @@ def without_key_values(suite: Any) -> Any:
 class Suite(_Commented):
     """A collection of tools and test cases."""
 
-    OTHER_NAMES: ClassVar = {"test_cases": "cases tests", "tools": "functions", "name": "title"}
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "test_cases": "cases tests",
+        "tools": "functions",
+        "name": "title",
+    }
 
     schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")
     name: Name = Field(description="The name of the suite, shown in reports.")
