@@ -186,7 +186,7 @@ def freeze(asked: _Asked, out: Path | None) -> None:
 
     Later runs still query the model, but need the tools' server only for the list of tools. Each answer
     becomes a mock for the recorded arguments; repeated calls get their answers in order. "live_tools" is
-    removed. Pass the options of the recorded run.
+    removed. Pass the options of the recording.
     """
     from ..engine.cassettes.cassette import NotRecorded
     from ..engine.cassettes.freeze import frozen
