@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +33,6 @@ from .no_model import no_model
 from .nodeids import VARIANT
 from .settings import Settings
 from .state import RunState
-from .suites import collected
 from .suites import load
 from .suites import worker_user
 
@@ -82,14 +80,15 @@ class Cases:
                 user = worker_user(file.config, state.settings, case) if asks else None
             except ConfigError as error:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
+            varied = list(self._varied(variants, origin, resolved)) if asks else []
             for spec in models:
                 item = self._item(origin, position, resolved, spec, user)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
                     item.transcripts = [run for run in of_case if spec and run.model == spec.label]
                 yield item
-                for varied in self._varied(variants, origin, resolved) if spec else ():
-                    yield self._item(origin, position, varied, spec, user, resolved)
+                for each in varied:
+                    yield self._item(origin, position, each, spec, user, resolved)
 
     def _variants(self) -> list[Variant]:
         """The variants of the command line, by the names that hooks give them."""
@@ -111,12 +110,10 @@ class Cases:
     def _varied(
         self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
     ) -> Iterator[ResolvedCase]:
-        config = self._file.config
+        state, root = self._state, self._file.config.rootpath
         for variant in variants:
             try:
-                varied = variant.of(
-                    case, origin.suite, self._file.path, config.rootpath, partial(collected, config)
-                )
+                varied = variant.of(case, origin.suite, self._file.path, root, lambda: state.collected)
             except ConfigError as error:
                 raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
             if varied is not None:

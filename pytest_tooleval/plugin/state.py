@@ -124,6 +124,13 @@ class RunState:
         self.cases[case.row.nodeid] = case if is_read else KeptCase(case.row)
 
     @cached_property
+    def collected(self) -> list[Suite]:
+        """The suites that the command line names; variants take tools of them."""
+        from .suites import collected
+
+        return collected(self.config)
+
+    @cached_property
     def is_reported(self) -> bool:
         """Whether files, or GitHub, get the results."""
         return bool(self.settings.reports) or on_github(self.settings.github)
