@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -125,22 +126,9 @@ def _asks(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--user", help="As --tooleval-user in the run.")
     @click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
     @functools.wraps(command)
-    def with_asked(
-        cassette_file: Path,
-        suite_file: Path,
-        models: tuple[str, ...],
-        temperature: float | None,
-        tool_choice: str | None,
-        trials: int | None,
-        judge: str | None,
-        user: str | None,
-        metrics: tuple[str, ...],
-        **others: Any,
-    ) -> None:
-        asked = _Asked(
-            cassette_file, suite_file, models, temperature, tool_choice, trials, judge, user, metrics
-        )
-        command(asked, **others)
+    def with_asked(**values: Any) -> None:
+        asked = _Asked(**{field.name: values.pop(field.name) for field in fields(_Asked)})
+        command(asked, **values)
 
     return with_asked
 

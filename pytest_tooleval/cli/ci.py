@@ -244,16 +244,17 @@ def _warn(text: str) -> None:
 
 def _changed_answers(folder: Path, base: str) -> int:
     """How many recorded answers in a folder are new or different since the commit `base`."""
+    from ..history.git import file_at
     from ..history.git import git_output
+    from ..history.git import has_revision
 
     # A shallow clone lacks it.
-    if git_output(Path(), "cat-file", "-e", base) is None:
+    if not has_revision(Path(), base):
         fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
         git_output(Path(), *fetch, timeout_s=_FETCH_S)
     changed = 0
     for file in sorted(folder.rglob("*.jsonl")):
-        before = git_output(Path(), "show", f"{base}:./{file.as_posix()}") or ""
-        old = dict(_answers(before.splitlines()))
+        old = dict(_answers((file_at(base, file) or "").splitlines()))
         new = dict(_answers(file.read_text("utf-8", "replace").splitlines()))
         changed += sum(old.get(key) != answer for key, answer in new.items())
     return changed

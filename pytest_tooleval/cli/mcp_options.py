@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from ..mcp.server import McpServer
 
 
 def server_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,27 +46,18 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
         timeout: float,
         **others: Any,
     ) -> None:
-        command(server=_server(stdio, http, sse, headers, env, timeout), **others)
+        from ..mcp.server import McpServer
+
+        if any("=" not in header for header in headers):
+            raise click.UsageError(
+                "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the "
+                "value"
+            )
+        given = sum(option is not None for option in (stdio, http, sse))
+        if given > 1:
+            raise click.UsageError("give one of --stdio, --http and --sse")
+        pairs = dict(header.partition("=")[::2] for header in headers)
+        server = McpServer.of(stdio, http, sse, pairs, env, timeout) if given else None
+        command(server=server, **others)
 
     return with_server
-
-
-def _server(
-    stdio: str | None,
-    http: str | None,
-    sse: str | None,
-    headers: tuple[str, ...],
-    env: tuple[str, ...],
-    timeout: float,
-) -> McpServer | None:
-    from ..mcp.server import McpServer
-
-    if any("=" not in header for header in headers):
-        raise click.UsageError(
-            "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the value"
-        )
-    given = sum(option is not None for option in (stdio, http, sse))
-    if given > 1:
-        raise click.UsageError("give one of --stdio, --http and --sse")
-    pairs = dict(header.partition("=")[::2] for header in headers)
-    return McpServer.of(stdio, http, sse, pairs, env, timeout) if given else None

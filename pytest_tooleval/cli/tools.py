@@ -127,16 +127,17 @@ def _of_suite(suite: Suite) -> _ToolList:
 
 def _at(revision: str, file: Path) -> _ToolList:
     """The tools of a suite in a revision; none if the file is not in it."""
-    from ..history.git import git_output
+    from ..history.git import file_at
+    from ..history.git import has_revision
     from ..suite.load import parse_document
 
     folder = file.absolute().parent
-    if git_output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None:
+    if not has_revision(folder, revision):
         raise ConfigError(
             f"--against: the git repository of {printable(str(file))} has no revision "
             f"{printable(revision)}; fetch it first, or name another"
         )
-    text = git_output(folder, "show", f"{revision}:./{file.name}")
+    text = file_at(revision, file)
     if text is None:
         return _ToolList([])
     name = f"{revision}:{file}"

@@ -36,6 +36,17 @@ def _branch_in_ci() -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
+def has_revision(folder: Path, revision: str) -> bool:
+    """Whether the repository around a folder has a commit of this name."""
+    commit = f"{revision}^{{commit}}"
+    return git_output(folder, "rev-parse", "--verify", "--quiet", commit) is not None
+
+
+def file_at(revision: str, file: Path) -> str | None:
+    """The text of a file as of a revision; None if it did not exist."""
+    return git_output(file.absolute().parent, "show", f"{revision}:./{file.name}")
+
+
 def git_output(folder: Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
     # pytest may change a variable in another thread meanwhile.

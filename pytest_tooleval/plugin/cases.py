@@ -16,6 +16,7 @@ from ..errors import SuiteError
 from ..explain import listing
 from ..record.metrics import LIMITS
 from ..record.results import CaseRow
+from ..record.variants import SEPARATOR
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
@@ -30,7 +31,6 @@ from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
 from .no_model import no_model
-from .nodeids import VARIANT
 from .settings import Settings
 from .state import RunState
 from .suites import load
@@ -129,7 +129,7 @@ class Cases:
         unchanged: ResolvedCase | None = None,
     ) -> CaseItem:
         case, config = resolved.case, self._file.config
-        variant = f"{VARIANT}{resolved.arm.variant}" if unchanged else ""
+        variant = f"{SEPARATOR}{resolved.arm.variant}" if unchanged else ""
         name = f"{case.id}[{spec.label}{variant}]" if spec else str(case.id)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
+from ..record.variants import SEPARATOR
 from ..suite.discovery import SUITE_ENDING
 
 _CASE = f"{SUITE_ENDING}::"
-# What is between the model and the variant; labels have no spaces behind a comma.
-VARIANT = ", "
 
 
 class CaseId(NamedTuple):
@@ -33,7 +32,7 @@ def is_case(nodeid: str) -> bool:
 def split_nodeid(nodeid: str) -> CaseId:
     file, _, name = nodeid.partition("::")
     case, _, condition = name.removesuffix("]").partition("[")
-    model, _, variant = condition.partition(VARIANT)
+    model, _, variant = condition.partition(SEPARATOR)
     return CaseId(file, case, model, variant)
 
 

@@ -26,7 +26,7 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     ]
     message: Annotated[str, doc("The gate and its verdict in one line.")]
     model: Annotated[str | None, doc("The model judged; null for all.")] = None
-    scope: Annotated[str, doc("Its scope: model, suite or tag.")] = "model"
+    scope: Annotated[str, doc("Its scope: model, suite, tag or variant.")] = "model"
     of: Annotated[str | None, doc("The name in that scope; null if no case was evaluated.")] = None
     metric: Annotated[str | None, doc("The metric, or the name of --tooleval-fail-over.")] = None
     needed: Annotated[float | None, doc("The value that passes.")] = None

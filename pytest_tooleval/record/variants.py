@@ -11,6 +11,8 @@ from .comparison import ComparedCase
 from .comparison import Moved
 from .fields import doc
 
+# In node ids, between the model and the variant; labels have no spaces behind a comma.
+SEPARATOR = ", "
 Effect = Literal["worse", "better", "inconclusive", "not judged"]
 
 

@@ -112,11 +112,14 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
 
 
 def _moved(model: ComparedModel, case: Moved) -> CaseItem:
-    """With the passes before and now; where they are the same, the overall scores."""
-    change = (case.old_passes, case.new_passes)
+    return CaseItem(case.suite, case.case, (model.old, model.new), *change_of(case))
+
+
+def change_of(case: Moved) -> tuple[str, str]:
+    """The passes before and now; where they are the same, the overall scores."""
     if case.old_passes == case.new_passes:
-        change = (score_text(case.old), score_text(case.new))
-    return CaseItem(case.suite, case.case, (model.old, model.new), *change)
+        return score_text(case.old), score_text(case.new)
+    return case.old_passes, case.new_passes
 
 
 def _unshared(case: ComparedCase) -> CaseItem:

@@ -11,10 +11,10 @@ from msgspec import Struct
 from ..record.comparison import Moved
 from ..record.variants import ComparedVariant
 from ..text import printable
-from ..text import score_text
 from .columns import Table
 from .columns import table_lines
 from .columns import table_of
+from .comparison import change_of
 
 _FEW = 5
 # The number in `distractors:50:tools.json`, and what is around it.
@@ -86,7 +86,4 @@ def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedV
 
 
 def moved_text(case: Moved) -> str:
-    """The passes before and now; where they are the same, the overall scores."""
-    if case.old_passes == case.new_passes:
-        return f"{score_text(case.old)} -> {score_text(case.new)}"
-    return f"{case.old_passes} -> {case.new_passes}"
+    return " -> ".join(change_of(case))

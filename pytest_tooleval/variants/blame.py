@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ..record.results import CaseRow
+from ..record.variants import SEPARATOR
 from .revisions import FIELDS
 from .revisions import PROMPT
 
@@ -43,7 +44,7 @@ class Broken(NamedTuple):
         return cls(row.file, row.case, row.model)
 
     def nodeid(self, variant: str = "") -> str:
-        return f"{self.file}::{self.case}[{self.model}{variant and f', {variant}'}]"
+        return f"{self.file}::{self.case}[{self.model}{variant and SEPARATOR + variant}]"
 
 
 class Asked(NamedTuple):

@@ -12,7 +12,8 @@ from msgspec import structs
 
 from ..errors import ConfigError
 from ..errors import SuiteError
-from ..history.git import git_output
+from ..history.git import file_at
+from ..history.git import has_revision
 from ..record.names import meant
 from ..suite.load import parse_suite
 from ..suite.model import ANY_TOOL
@@ -81,10 +82,9 @@ def suite_at(revision: str, file: Path) -> Suite | None:
 
 @lru_cache(maxsize=512)
 def _suite_at(revision: str, file: Path) -> Suite | None:
-    folder = file.parent
-    if git_output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None:
-        raise ConfigError(f"git knows no revision {revision!r} in {folder}")
-    text = git_output(folder, "show", f"{revision}:./{file.name}")
+    if not has_revision(file.parent, revision):
+        raise ConfigError(f"git knows no revision {revision!r} in {file.parent}")
+    text = file_at(revision, file)
     if text is None:
         return None
     try:

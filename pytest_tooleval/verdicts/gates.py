@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections import defaultdict
 from collections.abc import Collection
@@ -25,7 +24,7 @@ from .rules import PASS_RATE
 from .rules import RELIABILITY
 from .rules import Rule
 from .statistics import clusters_of
-from .statistics import mean_interval
+from .statistics import mean_over
 from .statistics import pass_at_k
 from .statistics import pass_hat_k
 
@@ -145,10 +144,7 @@ def _judge_rate(rule: Rule, cases: Sequence[CaseRow], confidence: float | None) 
     verdict: Verdict = "failed"
     text = "no case has a value"
     if found:
-        weights = [case.weight for case, _ in found]
-        values, clusters = [value for _, value in found], clusters_of(case for case, _ in found)
-        value = sum(map(operator.mul, values, weights)) / sum(weights)
-        low, high = mean_interval(values, weights, confidence or 0.95, clusters)
+        value, low, high = mean_over(found, confidence or 0.95)
         least, most = (value, value) if confidence is None else (low, high)
         verdict = "passed" if most <= rule.needed + TOLERANCE else "inconclusive"
         verdict = "failed" if least > rule.needed + TOLERANCE else verdict
@@ -223,17 +219,13 @@ def _judge_mean(
     too_many = any(case.outcome == "error" and case.nodeid not in allowed for case in cases)
     scored = [case for case in cases if case.outcome != "error"]
     found = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
-    pairs = [(value, case.weight) for case, value in found]
     value = low = high = None
     verdict: Verdict = "failed"
     further: tuple[int | None, int | None] = None, None
-    if not pairs:
+    if not found:
         text = "no case has a value"
     else:
-        values, weights = zip(*pairs, strict=True)
-        clusters = clusters_of(case for case, _ in found)
-        value = sum(map(operator.mul, values, weights)) / sum(weights)
-        low, high = mean_interval(values, weights, confidence or 0.95, clusters)
+        value, low, high = mean_over(found, confidence or 0.95)
         bounds = (low, high) if confidence is not None else (value, value)
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
@@ -242,8 +234,8 @@ def _judge_mean(
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"
         text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
-    if rule.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
-        text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
+    if rule.metric == PASS_RATE and len({case.weight for case, _ in found}) > 1:
+        text += f", of which {sum(value for _, value in found):.0f} passed (cases have weights)"
     silent = sum(len(case.trials) - case.scored for case in scored)
     if silent:
         text += f"; {counted(silent, 'trial')} without an answer"
@@ -262,7 +254,7 @@ def _judge_mean(
         low=low,
         high=high,
         confidence=confidence,
-        cases=len(pairs),
+        cases=len(found),
         errors=errors,
         verdict=verdict,
         failed=False,

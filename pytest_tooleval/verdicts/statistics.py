@@ -119,6 +119,16 @@ def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True
     return Mean(mean, len(cases), *mean_interval(values, weights, clusters=clusters))
 
 
+def mean_over(
+    found: Sequence[tuple[CaseRow, float]], confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """The mean of these cases' values by their weights, and the ends of its interval."""
+    values, weights = [value for _, value in found], [case.weight for case, _ in found]
+    clusters = clusters_of(case for case, _ in found)
+    mean = sum(map(operator.mul, values, weights)) / sum(weights)
+    return mean, *mean_interval(values, weights, confidence, clusters)
+
+
 def mean_interval(
     values: Sequence[float],
     weights: Sequence[float] | None = None,

@@ -28,7 +28,7 @@ from .paired import PairedCase
 from .paired import moved
 from .statistics import clusters_of
 from .statistics import holm
-from .statistics import mean_interval
+from .statistics import mean_over
 from .statistics import permutation_test
 from .statistics import summed
 
@@ -125,12 +125,9 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
     found = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
     if not found:
         return None
-    weights, clusters = [row.weight for row, _ in found], clusters_of(row for row, _ in found)
-    rates = [rate for _, rate in found]
     trials, followed = _followed(rows)
     control_trials, control_followed = _followed(control)
-    _, high = mean_interval(rates, weights, clusters=clusters)
-    rate = math.fsum(w * each for w, each in zip(weights, rates, strict=True)) / math.fsum(weights)
+    rate, _, high = mean_over(found)
     return Attacked(
         trials=trials,
         followed=followed,
