@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +18,13 @@ from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints in a folder, as somebody without a configuration of their own."""
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def tool(name: str, parameters: Mapping[str, Any] = CITY, **fields: Any) -> dict[str, Any]:

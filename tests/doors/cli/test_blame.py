@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import git
 from builders import tool
 from click.testing import CliRunner
 
@@ -40,11 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "commit", "-q", "-m", "old")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b.example")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def write(folder: Path, tools: Mapping[str, str], prompt: str = "Be brief.") -> None:

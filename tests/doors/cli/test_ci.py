@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import git
 from builders import tool
 
 STEPS = Path(__file__).parents[3] / ".github" / "action"
@@ -136,10 +137,7 @@ class Job:
         self.output = ""
 
     def git(self, *arguments: str) -> str:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b.example")
-        command = ["git", *identity, *arguments]
-        done = subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        return git(self.folder, *arguments)
 
     def answers(self, **cities: str) -> None:
         """What the agent answers from now on, by case."""

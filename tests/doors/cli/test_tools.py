@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders import CITY
+from builders import git
 from builders import tool
 from click.testing import CliRunner
 from click.testing import Result
@@ -33,7 +33,7 @@ SEARCH = tool(
 @pytest.fixture(autouse=True)
 def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    subprocess.run(["git", "init", "-q"], check=True)
+    git(tmp_path, "init", "-q")
 
 
 def tools(*arguments: str) -> Result:
@@ -49,9 +49,8 @@ def suite(tools: list[dict[str, Any]], *cases: dict[str, Any]) -> str:
 
 
 def commit() -> None:
-    author = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
-    subprocess.run(["git", "add", "."], check=True)
-    subprocess.run(["git", *author, "commit", "-qm", "m"], check=True)
+    git(Path(), "add", ".")
+    git(Path(), "commit", "-qm", "m")
 
 
 def test_tools_and_descriptions_are_listed_the_largest_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,14 @@ from .runs import kept
 from .runs import run_of
 
 Keep = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git and CI services say of another repository counts for none of these tests."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "GITHUB_", "CI_")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture

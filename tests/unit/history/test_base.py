@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from builders import git
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
@@ -20,19 +19,6 @@ from pytest_tooleval.record.run import Git
 from .runs import case_of
 from .runs import kept
 from .runs import run_of
-
-
-@pytest.fixture(autouse=True)
-def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("GIT_", "GITHUB_", "CI_")):
-            monkeypatch.delenv(name)
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit(folder: Path) -> str:

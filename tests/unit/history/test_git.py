@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from builders import git as run_git
 
 from pytest_tooleval.history import git
 from pytest_tooleval.history import git_state
 from pytest_tooleval.record.run import Git
-
-
-@pytest.fixture(autouse=True)
-def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("GIT_", "GITHUB_", "CI_")):
-            monkeypatch.delenv(name)
-
-
-def run_git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import git
 from builders import tool
 
 from pytest_tooleval.errors import ConfigError
@@ -215,22 +215,18 @@ def repository(tmp_path: Path) -> Path:
     new = {"get_weather": "Do not use.", "get_time": "The time.", "find": "New."}
     file = tmp_path / "s.tooleval.json"
 
-    def git(*arguments: str) -> None:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b.example")
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
-
     def write(texts: dict[str, str], prompt: str | None, *cases: dict[str, Any]) -> None:
         tools = [tool(name, description=text) for name, text in texts.items()]
         data = {"name": "s", "tools": tools, "test_cases": cases}
         file.write_text(json.dumps({**data, **({"system_prompt": prompt} if prompt else {})}))
 
-    git("init", "-q", "-b", "main")
-    git("commit", "-q", "--allow-empty", "-m", "none")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "none")
     write(old, None, CASE)
-    git("add", ".")
-    git("commit", "-q", "-m", "old")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "old")
     write(new, "Be brief.", CASE, {"id": "find", "prompt": "Find", "expected_tool": "find"})
-    git("commit", "-qam", "new")
+    git(tmp_path, "commit", "-qam", "new")
     return file
 
 
