@@ -184,7 +184,7 @@ def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
 
 
 def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
-    """What is wrong with a model, suite or tag of a gate; empty if nothing is."""
+    """What is wrong with the scope of a gate; empty if nothing is."""
     rows = [_planned(case) for case in cases]
     for rule in settings.gates.rules:
         known = {name for row in rows for name, _ in rule.scope.keys(row) if name}

@@ -114,7 +114,7 @@ def _judge(
 
 
 def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
-    """The cases of each model, or of each suite or tag of each model, in order of appearance.
+    """The cases of each model, or of each suite, tag or variant of each model, in order of appearance.
 
     A key is a model and a key of the scope.
     """
