@@ -943,9 +943,14 @@ class ResolvedCase(Struct, frozen=True):
         return bool(self.forbidden_calls) or any(each.turn.forbidden_calls for each in self.turns)
 
     @property
+    def parts(self) -> tuple[Expectations, ...]:
+        """What may expect something: the turns, and the case."""
+        return (*(each.turn for each in self.turns), self.case)
+
+    @property
     def rubrics(self) -> list[str]:
         """The rubrics for a judge, of the turns and the case."""
-        return [rubric for part in (*(t.turn for t in self.turns), self.case) for rubric in part.rubrics]
+        return [rubric for part in self.parts for rubric in part.rubrics]
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -13,11 +12,17 @@ from typing import Any
 
 from ..engine.clients.lexical import words_of
 from ..errors import ConfigError
+from ..errors import SuiteError
 from ..errors import os_reason
+from ..findings import Finding
 from ..mcp.tools import function_of
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
+from ..suite.reading import findings_of
+from ..suite.source import Document
+from ..suite.source import decode_bytes
+from ..suite.source import read_document
 from ..text import counted
 from ..text import folded
 from .tools import expected_tools
@@ -106,29 +111,33 @@ def _pool(file: str, condition: Condition) -> Iterable[Tool]:
 def _tools_in(path: Path) -> tuple[Tool, ...]:
     """The tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
     try:
-        data = json.loads(path.read_bytes())
+        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+        return tuple(_tools_of(document))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: not JSON: {error}") from None
-    return tuple(_tools_of(data, path))
+    except SuiteError as error:
+        raise ConfigError(str(error)) from None
 
 
-def _tools_of(data: Any, path: Path) -> Iterator[Tool]:
+def _tools_of(document: Document) -> Iterator[Tool]:
     from pydantic import ValidationError
 
-    if isinstance(data, dict) and isinstance(data.get("result"), dict):
-        data = data["result"]
-    tools = data.get("tools") if isinstance(data, dict) else data
+    tools = document.data
+    at: tuple[str, ...] = ()
+    for key in ("result", "tools"):
+        if isinstance(tools, dict) and key in tools:
+            tools, at = tools[key], (*at, key)
     if not isinstance(tools, list):
-        raise ConfigError(f"{path}: expected a suite, an answer to tools/list, or a list of tools")
+        what = "expected a suite, an answer to tools/list, or a list of tools"
+        raise SuiteError(document.problems([Finding(at, what)]))
     for place, each in enumerate(tools):
+        tool = _as_function(each)
         try:
-            yield Tool.model_validate(_as_function(each))
+            yield Tool.model_validate(tool)
         except ValidationError as error:
-            first = error.errors()[0]
-            at = ".".join(map(str, (f"tools[{place}]", *first["loc"])))
-            raise ConfigError(f"{path}: {at}: {first['msg']}") from None
+            found = findings_of(Tool, error, tool)
+            there = [each._replace(loc=(*at, place, *each.loc)) for each in found]
+            raise SuiteError(document.problems(there)) from None
 
 
 def _as_function(tool: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec import structs
 
 from ..errors import ConfigError
@@ -11,8 +9,8 @@ from ..record.names import meant
 from ..suite.altered import FAULTS
 from ..suite.altered import AlteredAnswers
 from ..suite.model import ResolvedCase
-from ..suite.model import Suite
 from ..text import near
+from .tools import all_tools
 from .variant import Condition
 
 
@@ -39,26 +37,16 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def _require_tool(name: str, condition: Condition) -> None:
-    names = _names([condition.suite])
+    names = set(all_tools(condition.suite))
     if meant(name, names) is None:
-        names |= _names(condition.collected())
+        names.update(*map(all_tools, condition.collected()))
         if meant(name, names) is None:
             raise ConfigError(f"no suite has the tool {name!r}{near(name, names)}")
 
 
-def _names(suites: Iterable[Suite]) -> set[str]:
-    return {
-        tool.name
-        for suite in suites
-        for tools in (suite.tools, *(case.tools or () for case in suite.test_cases))
-        for tool in tools
-    }
-
-
 def _reaches_more(case: ResolvedCase) -> bool:
     """Whether the case expects a state or a text."""
-    parts = (case.case, *(each.turn for each in case.turns))
-    return any(part.expected_state or part.expected_text for part in parts)
+    return any(part.expected_state or part.expected_text for part in case.parts)
 
 
 def gets_answers(case: ResolvedCase) -> bool:

@@ -16,6 +16,7 @@ from ..suite.attacks import read_attacks
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from .faults import gets_answers
+from .tools import expected_tools
 from .tools import with_tools
 from .variant import Condition
 
@@ -48,7 +49,7 @@ def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
     path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
     names = [tool.name for tool in case.tools]
     attacks = [each for each in read_attacks(path) if meant(each.tool.name, names) is None]
-    if not attacks or not gets_answers(case) or _any_is_right(case):
+    if not attacks or not gets_answers(case) or ANY_TOOL in expected_tools(case):
         return None
     return condition.random(case).choice(attacks)
 
@@ -59,8 +60,3 @@ def _with(case: ResolvedCase, attack: Attack, note: str) -> ResolvedCase:
     test = case.case.model_copy(update={"max_rounds": 2 * case.max_rounds})
     altered = AlteredAnswers("note", note=note, asks_for=attack.tool.name)
     return structs.replace(varied, case=test, answers=altered)
-
-
-def _any_is_right(case: ResolvedCase) -> bool:
-    parts = (case.case, *(each.turn for each in case.turns))
-    return any(ANY_TOOL in call.tools for part in parts for call in part.calls or ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from ..suite.model import TestCase
 from ..suite.model import Tool
 from ..suite.model import messages_of
 from ..suite.model import turns_of
+from .tools import all_tools
 from .tools import expected_tools
 from .variant import Condition
 
@@ -66,7 +66,7 @@ def parts_of(suite: Suite, earlier: Suite) -> Iterator[str]:
     """A suite's changes since an earlier version, each as `undo` takes it."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT
-    before, now = _all_tools(earlier), _all_tools(suite)
+    before, now = all_tools(earlier), all_tools(suite)
     for name in dict.fromkeys([*before, *now]):
         if name not in before or name not in now:
             yield name
@@ -97,11 +97,6 @@ def _suite_at(revision: str, file: Path) -> Suite | None:
             "`tooleval import mcp` writes them into the suite"
         )
     return suite
-
-
-def _all_tools(suite: Suite) -> Mapping[str, Tool]:
-    own = (tool for case in suite.test_cases for tool in case.tools or ())
-    return {tool.name: tool for tool in (*suite.tools, *own)}
 
 
 def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:

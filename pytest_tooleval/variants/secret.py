@@ -66,12 +66,11 @@ def _spellings(canary: str) -> Iterator[str]:
 def _may_be_quoted(case: ResolvedCase, note: str) -> bool:
     """Whether an argument that contains the note may be right."""
     mode = MODES[case.param_scoring]
-    parts = (case.case, *(each.turn for each in case.turns))
     return any(
         any(not call.params and _takes_any(case, call) for call in part.calls or ())
         or any(_fits(call.params, note, mode) for call in part.calls or () if call.params)
         or _fits(part.expected_state or {}, note, mode)
-        for part in parts
+        for part in case.parts
     )
 
 

@@ -16,6 +16,7 @@ from ..suite.model import Choice
 from ..suite.model import ExpectedCall
 from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
+from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import Tool
 from .variant import Condition
@@ -143,8 +144,13 @@ def _name(tool: str, names: Mapping[str, str]) -> str:
     return names.get(meant(tool, list(names)) or "", tool)
 
 
+def all_tools(suite: Suite) -> dict[str, Tool]:
+    """The tools of a suite and of its cases, by name."""
+    own = (tool for case in suite.test_cases for tool in case.tools or ())
+    return {tool.name: tool for tool in (*suite.tools, *own)}
+
+
 def expected_tools(case: ResolvedCase) -> list[str]:
     """The names of the expected tools, as the case writes them; empty if it expects no call."""
-    parts = (case.case, *(each.turn for each in case.turns))
-    found = (tool for part in parts for call in part.calls or () for tool in call.tools)
+    found = (tool for part in case.parts for call in part.calls or () for tool in call.tools)
     return list(dict.fromkeys(found))

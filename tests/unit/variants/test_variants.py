@@ -271,3 +271,12 @@ def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     assert (undone.tools, undone.messages) == (earlier.tools, earlier.messages)
     with pytest.raises(ConfigError, match="expected undo:REV:PART"):
         at(repository, "undo:main~1")
+
+
+def test_a_wrong_file_of_distractors_is_told_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text('{\n "tools": [\n  {"type": "function", "function": {"nme": "x"}}\n ]\n}')
+    with pytest.raises(
+        ConfigError, match=r"tools\.json:3:37: tools\[0\]\.function\.nme: unknown field, did you mean"
+    ):
+        vary(f"distractors:1:{file}", suite_of(CASE))
