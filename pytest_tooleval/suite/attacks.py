@@ -14,6 +14,7 @@ from ..errors import ConfigError
 from ..errors import SuiteError
 from ..errors import os_reason
 from ..findings import Finding
+from ..secrets import without_key_values
 from .fields import Expects
 from .fields import Part
 from .model import Name
@@ -51,13 +52,14 @@ def read_attacks(path: Path) -> Sequence[Attack]:
     try:
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         findings = document.repeated_keys()
-        if not isinstance(document.data, dict):
+        data = without_key_values(document.data)
+        if not isinstance(data, dict):
             findings.append(Finding((), f"expected {Attacks.EXPECTS}"))
         elif not findings:
             try:
-                return Attacks.model_validate(document.data).attacks
+                return Attacks.model_validate(data).attacks
             except ValidationError as error:
-                findings = findings_of(Attacks, error, document.data)
+                findings = findings_of(Attacks, error, data)
         raise SuiteError(document.problems(findings))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None

@@ -16,6 +16,7 @@ from ..errors import SuiteError
 from ..errors import os_reason
 from ..findings import Finding
 from ..mcp.tools import function_of
+from ..secrets import without_key_values
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
@@ -122,7 +123,7 @@ def _tools_in(path: Path) -> tuple[Tool, ...]:
 def _tools_of(document: Document) -> Iterator[Tool]:
     from pydantic import ValidationError
 
-    tools = document.data
+    tools = without_key_values(document.data)
     at: tuple[str, ...] = ()
     for key in ("result", "tools"):
         if isinstance(tools, dict) and key in tools:
