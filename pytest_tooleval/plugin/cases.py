@@ -162,7 +162,7 @@ class Cases:
             reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
             item.add_marker(pytest.mark.skip(reason=reason))
         if case.xfail:
-            item.add_marker(_xfail_mark(case.xfail))
+            item.add_marker(_xfail_mark(case.xfail, is_variant=unchanged is not None))
         return item
 
 
@@ -208,8 +208,10 @@ def _planned(item: CaseItem) -> CaseRow:
     )
 
 
-def _xfail_mark(xfail: bool | str | XFail) -> pytest.MarkDecorator:
+def _xfail_mark(xfail: bool | str | XFail, *, is_variant: bool) -> pytest.MarkDecorator:
     reason = xfail.reason if isinstance(xfail, XFail) else (xfail if isinstance(xfail, str) else "")
-    strict = {"strict": xfail.strict} if isinstance(xfail, XFail) and xfail.strict is not None else {}
+    # A variant never fails the run, not even by passing.
+    is_strict = False if is_variant else xfail.strict if isinstance(xfail, XFail) else None
+    strict = {} if is_strict is None else {"strict": is_strict}
     # Only the model's failure is the expected one; a missing answer stays an error.
     return pytest.mark.xfail(reason=printable(reason), raises=CaseFailure, **strict)

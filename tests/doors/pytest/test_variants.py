@@ -62,6 +62,16 @@ def test_the_failure_of_a_variant_fails_no_run(varied: Project, workers: Sequenc
     assert len(asked) == len(set(asked)) == 5
 
 
+def test_a_variant_that_passes_where_failure_is_expected_fails_no_run(project: Project) -> None:
+    project.write("conftest.py", HOOK)
+    project.suite(wrong("a", xfail={"reason": "hard", "strict": True}))
+    project.script("What is the weather in Paris? (a)!", **right("a")["_script"])
+    result = project.run("--tooleval-variant=louder:!", "--tooleval-report=out.json")
+    assert result.ret == 0
+    result.assert_outcomes(xfailed=1, xpassed=1)
+    assert [row["outcome"] for row in project.document()["cases"]] == ["failed", "passed"]
+
+
 def test_the_record_has_the_variant_and_what_it_changed(varied: Project) -> None:
     varied.run("--tooleval-variant=louder:!", "--tooleval-report=out.json")
     document = varied.document()
