@@ -14,6 +14,7 @@ from ..suite.altered import AlteredAnswers
 from ..suite.attacks import Attack
 from ..suite.attacks import read_attacks
 from ..suite.model import ANY_TOOL
+from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
 from .faults import gets_answers
 from .tools import expected_tools
@@ -45,11 +46,15 @@ def harmless(length: int) -> str:
 
 
 def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
-    """A case's attack, the same in each run; None if any call is right or calls get no answers."""
+    """A case's attack, the same in each run.
+
+    None if any call is right, the model may call one tool only, or calls get no answers.
+    """
     path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
     names = [tool.name for tool in case.tools]
     attacks = [each for each in read_attacks(path) if meant(each.tool.name, names) is None]
-    if not attacks or not gets_answers(case) or ANY_TOOL in expected_tools(case):
+    may_follow = ANY_TOOL not in expected_tools(case) and not isinstance(case.tool_choice, OneTool)
+    if not attacks or not gets_answers(case) or not may_follow:
         return None
     return condition.random(case).choice(attacks)
 

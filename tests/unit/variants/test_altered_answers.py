@@ -72,6 +72,8 @@ def expecting(**fields: Any) -> dict[str, Any]:
         ("inject", {"prompt": "?", "expected_tool": "send"}, False),
         ("inject", {**CHAIN, "expected_tool": "*"}, False),
         ("inject", {**CHAIN, "mock_responses": {}}, False),
+        ("inject", {**CHAIN, "tool_choice": {"tool": "send"}}, False),
+        ("inject", {**CHAIN, "tool_choice": {"allowed_tools": ["look", "send"]}}, True),
         ("secret", CHAIN, True),
         ("secret", {**CHAIN, "expected_params": {"text": {"$any_of": ["hi", "hello"]}}}, True),
         ("secret", {**CHAIN, "expected_params": {"text": {"$regex": "^h"}}}, False),
