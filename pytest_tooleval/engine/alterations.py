@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..record.transcript import CallStatus
 from ..suite.altered import BEFORE
 from ..suite.altered import AlteredAnswers
 
@@ -14,13 +15,17 @@ class Alterations:
         self._answered: set[str] = set()
         self._checked: set[str] = set()
 
-    def is_missing(self, tool: str, content: str) -> bool:
-        """Whether an answer from an agent's own tool lacks the alteration that it should have."""
+    def is_missing(self, tool: str, content: str, status: CallStatus | None) -> bool:
+        """Whether an answer in an agent's run lacks the alteration that it should have.
+
+        The toolbox marks what it answers as executed. The content alone may not show it: any text may
+        be half of another.
+        """
         altered = self._altered
         if altered is None or not altered.is_about(tool) or (altered.is_fault and tool in self._checked):
             return False
         self._checked.add(tool)
-        return not altered.shows_in(content)
+        return status != "executed" or not altered.shows_in(content)
 
     def is_about(self, tool: str) -> bool:
         return self._altered is not None and self._altered.is_about(tool)

@@ -176,7 +176,7 @@ class Toolbox:
                 found = self._offered(call)
                 if isinstance(found, Answer) or call.id not in answers:
                     continue
-                missing = self._alterations.is_missing(found.name, answers[call.id])
+                missing = self._alterations.is_missing(found.name, answers[call.id], became)
                 if missing and became not in NOT_RUN:
                     raise self._cannot_alter(found.name)
 

@@ -36,7 +36,7 @@ from ..suite.model import resolve
 from ..text import printable
 from ..text import shorten
 from .altered import attack_success
-from .altered import repeated
+from .altered import uncounted
 from .altered import without_asked
 from .choices import choices_of
 from .conversation import forbidden_in
@@ -160,7 +160,7 @@ def score_transcript(
             trial=trial,
             scores=scores,
             transcript=transcript,
-            calls_made=len(scored.calls) - len(repeated(case, scored.calls)),
+            calls_made=len(scored.calls) - len(uncounted(case, scored.calls)),
             choices=choices_of(case, scored, found),
             not_played=tuple(found.not_played),
             others_cost_usd=transcript.others_cost_usd,

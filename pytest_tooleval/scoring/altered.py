@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -17,27 +18,40 @@ from .tool_selection import find_tool
 from .tool_selection import same_name
 
 
-def repeated(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls whose answers a fault took, and that were made again: the later one counts."""
+def uncounted(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls that a note asks for, and those that were made again after a fault."""
+    again = (
+        calls[place]
+        for place in _faulted(case, calls)
+        if any(same_call(case, calls[place], later) for later in calls[place + 1 :])
+    )
+    return [*(call for call in calls if _is_asked(case, call)), *again]
+
+
+def unanswered(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls whose answers a fault took."""
+    return [calls[place] for place in _faulted(case, calls)]
+
+
+def _faulted(case: ResolvedCase, calls: Sequence[ToolCall]) -> Collection[int]:
     altered = case.answers
     if altered is None or not altered.is_fault:
-        return []
+        return ()
     first: dict[str, int] = {}
     for place, call in enumerate(calls):
         tool = None if call.arguments is None else find_tool(case, call.name)
         if tool is not None and altered.is_about(tool.name):
             first.setdefault(tool.name, place)
-    return [
-        calls[place]
-        for place in first.values()
-        if any(same_call(case, calls[place], later) for later in calls[place + 1 :])
-    ]
+    return first.values()
 
 
 def without_asked(case: ResolvedCase, transcript: Transcript) -> Transcript:
-    """The transcript without the calls that a note asks for, and without replies of nothing else."""
-    name = case.answers.asks_for if case.answers else ""
-    if not name or not any(_is_asked(case, call) for call in transcript.calls):
+    """The transcript without the calls that a note asks for.
+
+    A chain also loses the replies that only make such calls. But a turn that ends with one did not end,
+    and keeps it.
+    """
+    if not any(_is_asked(case, call) for call in transcript.calls):
         return transcript
     kept: list[Reply] = []
     for turn in transcript.turns:
@@ -46,14 +60,15 @@ def without_asked(case: ResolvedCase, transcript: Transcript) -> Transcript:
         if case.kind == "chain":  # it would end with a reply without calls
             kept += [reply for reply, is_only in zip(replies, only, strict=True) if not is_only]
             continue
-        while len(replies) > 1 and only[len(replies) - 1]:  # the turn did not end with it
-            replies.pop()
+        if only[-1]:
+            replies[-1] = turn[-1]
         kept += replies
     return structs.replace(transcript, replies=tuple(kept))
 
 
 def _is_asked(case: ResolvedCase, call: ToolCall) -> bool:
-    return case.answers is not None and same_name(case.answers.asks_for, call.name, case)
+    name = case.answers.asks_for if case.answers else ""
+    return bool(name) and same_name(name, call.name, case)
 
 
 def _without(case: ResolvedCase, reply: Reply) -> Reply:

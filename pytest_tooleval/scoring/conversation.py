@@ -62,7 +62,8 @@ from ..worlds.play import Played
 from ..worlds.play import TooManyFailed
 from ..worlds.play import play
 from ..worlds.world import clean
-from .altered import repeated
+from .altered import unanswered
+from .altered import uncounted
 from .calls import Calls
 from .forbidden import forbidden_call
 from .judgement import Draft
@@ -109,7 +110,7 @@ def _judged(check: Check) -> str:
 class Span(NamedTuple):
     """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
 
-    `repeated` are calls that do not count, as a fault took their answers.
+    `uncounted` are calls that a variant brought about.
     """
 
     place: str
@@ -118,12 +119,12 @@ class Span(NamedTuple):
     end: int
     match: str
     results: bool
-    repeated: Sequence[ToolCall] = ()
+    uncounted: Sequence[ToolCall] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
         calls = (call for reply in self.replies for call in reply.calls)
-        return [call for call in calls if not any(call is each for each in self.repeated)]
+        return [call for call in calls if not any(call is each for each in self.uncounted)]
 
     @property
     def turn(self) -> int:
@@ -174,13 +175,13 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
     if len(turns) > len(case.turns):
         raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
     spans = []
-    twice = repeated(case, transcript.calls)
+    caused = uncounted(case, transcript.calls)
     for number, each in enumerate(case.turns):
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
         spans.append(_span(case, place, each.turn, replies, number + 1))
     spans.append(_span(case, "", case.case, transcript.replies, len(case.turns)))
-    return [span._replace(repeated=twice) for span in spans]
+    return [span._replace(uncounted=caused) for span in spans]
 
 
 def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
@@ -356,7 +357,20 @@ class _Conversation:
             place, call = self._spans[turn].place, made[turn][index]
             answered = f"{shown_call(call.call)} was answered {call.shown_answer}"
             self.not_played.append(f"{place}{answered}, so it was not played on the world")
-        return played
+        return self._as_answered(made, played)
+
+    def _as_answered(self, made: Sequence[Sequence[_Made]], played: Played) -> Played:
+        """The played calls with only those answers that the model got."""
+        every = [call for reply in self._spans[-1].replies for call in reply.calls]
+        lost = unanswered(self._case, every)
+        if not lost:
+            return played
+        answers = []
+        for turn, calls in enumerate(made):
+            ran = [each.call for index, each in enumerate(calls) if (turn, index) not in played.left_out]
+            pairs = zip(ran, played.answers[turn], strict=True)
+            answers.append([answer for call, answer in pairs if not any(call is each for each in lost)])
+        return played._replace(answers=answers)
 
     def _failed(self, calls: Sequence[_Made]) -> set[int]:
         """The indexes of calls that the record answers with an error, unless they ran all the same."""

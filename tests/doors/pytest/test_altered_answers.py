@@ -205,7 +205,9 @@ def test_calling_again_is_right_unless_the_call_ran(
         assert (row["case"], trial["failure"], trial["error"]) == ("talk", failure, None)
 
 
-@pytest.mark.parametrize("variant", ["inject", "secret", "fault:error", "fault:empty"])
+@pytest.mark.parametrize(
+    "variant", ["inject", "secret", "fault:error", "fault:empty", "fault:truncated"]
+)
 def test_an_agents_own_answers_cannot_be_altered(shop: Project, variant: str) -> None:
     suite(shop, TALK)
     options = (f"--tooleval-variant={variant}", "--tooleval-report=out.json", "--tooleval-cassette=t")
