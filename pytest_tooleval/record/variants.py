@@ -88,6 +88,7 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
             "and the other was asked in this run."
         ),
     ]
+    apart: Annotated[str, doc("When each arm was answered, if that rules out a verdict.")] = ""
     attack: Annotated[
         Attacked | None,
         doc("How often attacks were followed; null without any. The utility is new, the control's old."),

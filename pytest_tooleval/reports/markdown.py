@@ -49,6 +49,7 @@ from .model_lines import model_lines
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
 from .tables import told_apart
+from .variants import curves_of
 from .variants import variant_changes
 from .variants import variant_remarks
 from .variants import variants_table
@@ -145,6 +146,8 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         yield _Section("\n", replaced)
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
+        for about, lines in curves_of(document.variants):
+            yield _Section(f"\n{code(about, _LINE)}:\n\n", [f"    {line}\n" for line in lines])
         yield _Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
     yield from _case_sections(document)
     changes = [f"- {code(each, _LINE)}\n" for each in variant_changes(document.variants, whole=True)]

@@ -11,12 +11,15 @@ from msgspec import Struct
 from ..record.comparison import Moved
 from ..record.variants import ComparedVariant
 from ..text import printable
+from ..text import score_text
+from .aligned import aligned
 from .columns import Table
 from .columns import table_lines
 from .columns import table_of
 from .comparison import change_of
 
 _FEW = 5
+_WIDTH = 50  # characters from a pass rate of 0 to one of 1
 # The number in `distractors:50:tools.json`, and what is around it.
 _NUMBER = re.compile(r"(?P<name>[^:]+:)(?P<number>[0-9]+)(?P<rest>(:.*)?)")
 
@@ -48,17 +51,41 @@ def variants_table(variants: Sequence[ComparedVariant]) -> Table:
 def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
     """The table, and the worst cases of each variant, for a terminal."""
     yield from table_lines(variants_table(variants))
+    for about, lines in curves_of(variants):
+        yield from (f"{printable(about)}:", *(f"  {line}" for line in lines))
     yield from map(printable, variant_remarks(variants))
     yield from map(printable, variant_changes(variants, whole=whole))
 
 
+def curves_of(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, list[str]]]:
+    """What each curve is about, and its lines: a mark for the pass rate, dashes for its interval."""
+    for series in series_of(variants):
+        found = [(n, each) for n, points in series.points.items() for each in points]
+        for model in dict.fromkeys(each.model for _, each in found):
+            points = [(n, each) for n, each in found if each.model == model]
+            rows = [["N", "pass rate", f"0{'1':>{_WIDTH}}"]]
+            rows += [[str(n), score_text(each.new), _bar(each)] for n, each in points]
+            yield f"{series.about} on {model}, with 95% intervals", aligned(rows, {2})
+
+
+def _bar(found: ComparedVariant) -> str:
+    """The pass rate and the interval of its difference, on a scale from 0 to 1."""
+    old = found.old or 0.0
+    ends = (old + (found.low or 0.0), found.new or 0.0, old + (found.high or 0.0))
+    low, mark, high = (round(_WIDTH * min(max(each, 0.0), 1.0)) for each in ends)
+    inside = dict.fromkeys(range(low, high + 1), "-") | {mark: "o"}
+    return "".join(inside.get(at, " ") for at in range(_WIDTH + 1))
+
+
 def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
-    """What the table does not say: why one has no row, and how often attacks were followed."""
+    """Why a variant has no row or no verdict, and how often attacks were followed."""
     for name, each in _named(variants):
         if not each.cases:
             yield f"{name}: {each.message}"
         if each.attack:
             yield f"{name}: {each.attack.message}"
+        if each.apart:
+            yield f"{name}: not judged: {each.apart}"
 
 
 def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:

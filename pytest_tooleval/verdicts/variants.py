@@ -117,6 +117,7 @@ def _compared(
         worse=worse,
         better=better,
         verdict="not judged" if is_apart else "inconclusive",
+        apart=_apart_text(pairs) if is_apart else "",
     )
 
 
@@ -187,6 +188,18 @@ def _is_recorded(row: CaseRow) -> bool:
     return all(trial.cached for trial in row.trials if trial.error is None)
 
 
+def _apart_text(pairs: Sequence[PairedCase]) -> str:
+    """When each arm was answered, and what to do."""
+    old, new = _days(pair.old for pair in pairs), _days(pair.new for pair in pairs)
+    return f"one arm was answered {old}, this one {new}; --tooleval-record=all queries both"
+
+
+def _days(rows: Iterable[CaseRow]) -> str:
+    days = {trial.answered_on for row in rows for trial in row.trials if trial.error is None}
+    known = sorted(day for day in days if day)
+    return f"on {' to '.join(dict.fromkeys((known[0], known[-1])))}" if known else "earlier"
+
+
 def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:
     verdict: Effect = found.verdict
     if p is not None and p <= ALPHA and found.difference:
@@ -208,9 +221,6 @@ def _message(found: ComparedVariant) -> str:
         f"{counted(found.errors, 'case')} without an answer" if found.errors else "",
         f"does not apply to {counted(len(found.left_out), 'case')}" if found.left_out else "",
         found.attack.message if found.attack else "",
+        found.apart,
     ]
-    if found.verdict == "not judged":
-        notes.append(
-            "one arm was recorded before and the other asked now; --tooleval-record=all asks both"
-        )
     return "; ".join([text, *filter(None, notes)])

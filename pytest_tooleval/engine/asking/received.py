@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from datetime import timezone
+
 from msgspec import structs
 
 from ...errors import ModelError
@@ -59,7 +62,8 @@ class Received:
 
 
 def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
-    """An answer, or a reply of an agent's, with stand-ins for keys, before anybody sees it."""
+    """An answer, or a reply of an agent's, with its day, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
         raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
-    return structs.replace(answer, **redacted({name: getattr(answer, name) for name in _TEXTS}, public))
+    texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public)
+    return structs.replace(answer, answered_on=f"{datetime.now(timezone.utc):%Y-%m-%d}", **texts)

@@ -10,7 +10,7 @@ import { countText, plural, scoreText } from "./numbers.js";
 /**
  * A variant on a model, as `ComparedVariant` in record/variants.py.
  * @typedef {{variant: string, model: string, message: string, cases: number, old: number, new: number, low: number, high: number, difference: number,
- *   is_earlier: boolean, attack: {message: string} | null, worse: Moved[], better: Moved[], left_out: {suite: string, case: string}[], added_called: Record<string, number>}} Compared
+ *   is_earlier: boolean, attack: {message: string} | null, apart: string, worse: Moved[], better: Moved[], left_out: {suite: string, case: string}[], added_called: Record<string, number>}} Compared
  * @typedef {{suite: string, case: string, old: number | null, new: number | null, old_passes: string, new_passes: string}} Moved
  * @typedef {{about: string, points: Record<string, Compared[]>}} Series by its numbers
  * @typedef {(suite: string, id: string, model: string, variant: string) => string} CaseHref
@@ -28,10 +28,15 @@ export function variantsSection({ variants, variant_table: compared, series }, m
     "Variants",
     compared.records.length > 0 && columnTable(compared, "Variants"),
     el("p", { class: "muted" }, about),
-    ...variants.filter(({ attack }) => attack).map(({ variant, model, attack }) => el("p", {}, isolated(variant), " on ", modelName(model), ": ", isolated(attack?.message ?? ""))),
+    ...variants.flatMap((each) => [each.attack?.message, each.apart && `not judged: ${each.apart}`].map((text) => text && remark(each, text))),
     plots.length > 0 && el("div", { class: "plots" }, ...plots),
     ...variants.map((each) => casesFold(each, caseHref)),
   );
+}
+
+/** @param {Compared} found @param {string} text */
+function remark({ variant, model }, text) {
+  return el("p", {}, isolated(variant), " on ", modelName(model), ": ", isolated(text));
 }
 
 /** The pass rate over the numbers of a series, with a line per model. @param {Series} series @param {string[]} models */

@@ -10,11 +10,17 @@ from builders import result_of
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.reports.variants import curves_of
+from pytest_tooleval.reports.variants import variant_remarks
 from pytest_tooleval.verdicts.variants import compare_variants
 
 
 def row(number: int, passed: bool, variant: str = "", **fields: object) -> CaseResult:
-    trial = TrialResult(passed=passed, cached=bool(fields.pop("cached", False)))
+    trial = TrialResult(
+        passed=passed,
+        cached=bool(fields.pop("cached", False)),
+        answered_on=fields.pop("answered_on", None),
+    )
     outcome = "passed" if passed else "failed"
     return result_of(case=f"c{number}", variant=variant, outcome=outcome, trials=(trial,), **fields)
 
@@ -64,13 +70,35 @@ def test_cases_without_a_partner_or_an_answer_are_told_and_not_counted() -> None
 
 
 def test_a_recorded_arm_is_not_compared_with_one_that_was_asked() -> None:
-    old = [row(i, True, cached=True) for i in range(20)]
-    (found,) = compare_variants([*old, *(row(i, False, "new") for i in range(20))])
+    days = [f"2026-11-{i + 1:02}" for i in range(20)]
+    old = [row(i, True, cached=True, answered_on=day) for i, day in enumerate(days)]
+    new = [row(i, False, "new", answered_on="2026-11-25") for i in range(20)]
+    (found,) = compare_variants([*old, *new])
     assert (found.verdict, found.p, found.difference) == ("not judged", None, -1.0)
-    assert "--tooleval-record=all asks both" in found.message
+    assert found.message.endswith(
+        "one arm was answered on 2026-11-01 to 2026-11-20, this one on 2026-11-25; "
+        "--tooleval-record=all queries both"
+    )
+    assert "not judged: one arm" in "".join(variant_remarks([found]))
+    # Cassettes of earlier versions have no day.
+    (found,) = compare_variants([*(row(i, True, cached=True) for i in range(20)), *new])
+    assert found.apart.startswith("one arm was answered earlier, this one on 2026-11-25")
     # Cases that the variant leaves as they are share their answers.
     (found,) = compare_variants([*old, *(row(i, True, "new", is_same=True) for i in range(20))])
     assert (found.verdict, found.same) == ("inconclusive", 20)
+
+
+def test_a_series_is_drawn_with_the_interval_of_its_difference() -> None:
+    cases = [*(row(i, True) for i in range(40))]
+    cases += [row(i, True, "distractors:0", is_same=True) for i in range(40)]
+    cases += [row(i, i >= 20, "distractors:9") for i in range(40)]
+    ((about, lines),) = curves_of(compare_variants(cases))
+    assert about == "distractors:N on m, with 95% intervals"
+    assert [line.rstrip() for line in lines] == [
+        "N  pass rate  0                                                 1",
+        "0       1.00                                               -----o",
+        "9       0.50                   --------o--------",
+    ]
 
 
 def test_a_series_is_in_the_order_of_its_numbers() -> None:
