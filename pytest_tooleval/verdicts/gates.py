@@ -132,11 +132,13 @@ def _judge_group(
     if not rule.over:
         return _judge_mean(rule, cases, allowed, confidence)
     if rule.metric in RATES:
-        return _judge_rate(rule, cases, confidence)
+        return _judge_rate(rule, cases, allowed, confidence)
     return _judge_errors(rule, cases) if rule.metric == ERRORS else _judge_amount(rule, cases)
 
 
-def _judge_rate(rule: Rule, cases: Sequence[CaseRow], confidence: float | None) -> Gate:
+def _judge_rate(
+    rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
+) -> Gate:
     """A mean over the cases that have the metric; without any, it fails."""
     confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
     found = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
@@ -152,6 +154,7 @@ def _judge_rate(rule: Rule, cases: Sequence[CaseRow], confidence: float | None) 
         if confidence is not None:
             text += f" ({100 * low:.3g}% to {100 * high:.3g}% at {100 * confidence:.4g}%)"
         text += f" over {counted(len(found), 'case')}"
+    too_many, silent = _unanswered(cases, allowed)
     return Gate(
         kind="fail_over",
         name="",
@@ -162,10 +165,22 @@ def _judge_rate(rule: Rule, cases: Sequence[CaseRow], confidence: float | None) 
         high=high,
         confidence=confidence,
         cases=len(found),
-        verdict=verdict,
+        errors=_errors(cases),
+        verdict="failed" if too_many else verdict,
         failed=False,
-        message=f"{text}, at most {100 * rule.needed:g}% allowed",
+        message=f"{text}, at most {100 * rule.needed:g}% allowed{silent}",
     )
+
+
+def _unanswered(cases: Sequence[CaseRow], allowed: Collection[str]) -> tuple[bool, str]:
+    """Whether more cases have no answer than allowed, and the end of a message with their number."""
+    errors = [case for case in cases if case.outcome == "error"]
+    too_many = any(case.nodeid not in allowed for case in errors)
+    silent = sum(len(case.trials) - case.scored for case in cases if case.outcome != "error")
+    text = f"; {counted(silent, 'trial')} without an answer" if silent else ""
+    if errors:
+        text += f"; {counted(len(errors), 'case')} without an answer"
+    return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
 
 
 def _judge_errors(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
@@ -215,8 +230,6 @@ def _judge_mean(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
 ) -> Gate:
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
-    errors = _errors(cases)
-    too_many = any(case.outcome == "error" and case.nodeid not in allowed for case in cases)
     scored = [case for case in cases if case.outcome != "error"]
     found = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
@@ -236,13 +249,9 @@ def _judge_mean(
         text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
     if rule.metric == PASS_RATE and len({case.weight for case, _ in found}) > 1:
         text += f", of which {sum(value for _, value in found):.0f} passed (cases have weights)"
-    silent = sum(len(case.trials) - case.scored for case in scored)
-    if silent:
-        text += f"; {counted(silent, 'trial')} without an answer"
-    if errors:
-        text += f"; {counted(errors, 'case')} without an answer"
-    if too_many:
-        verdict, text = "failed", f"{text}, more than --tooleval-fail-over=errors allows"
+    too_many, silent = _unanswered(cases, allowed)
+    text += silent
+    verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":
         text += _would_decide(*further, single=all(case.scored == 1 for case in scored))
     return Gate(
@@ -255,7 +264,7 @@ def _judge_mean(
         high=high,
         confidence=confidence,
         cases=len(found),
-        errors=errors,
+        errors=_errors(cases),
         verdict=verdict,
         failed=False,
         more_trials=further[0],

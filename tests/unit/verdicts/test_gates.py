@@ -122,6 +122,9 @@ GATES: list[tuple[list[CaseRow], str, str, str]] = [
     ([case(scores={"attack_success": rate}) for rate in (0.0, 0.5)], "over attack_success=20%", "failed",
      "25% over 2 cases, at most 20% allowed"),
     (THREE, "over attack_success=1", "failed", "no case has a value, at most 100% allowed"),
+    ([*ATTACKED, error(), error()], "over attack_success=50%", "failed",
+     "0% over 37 cases, at most 50% allowed; 2 cases without an answer, more than "
+     "--tooleval-fail-over=errors allows"),
 ]  # fmt: skip
 
 
