@@ -135,7 +135,9 @@ def _metric(
     binary = single and all(value in (0, 1) for _, values in found for value in values)
     # With more new trials than old ones, differences are skewed even if nothing changed, which the
     # test of signs does not know.
-    p = max(permutation_test(differences), _dealt_p(found))
+    p = permutation_test(differences)
+    if any(case.counts[2] > case.counts[0] for case, _ in found):
+        p = max(p, dealt_p([case for case, _ in found], [values for _, values in found]))
     error = math.sqrt(math.fsum(each * each for each in differences)) / total
     step = _step([case for case, _ in found]) / total**2
     most = min(largest_drop(old - new, error, step, limits.alpha), old)
@@ -161,10 +163,9 @@ def _direction(differences: Sequence[float]) -> tuple[float, ...]:
     return tuple(round(value / largest, 9) for value in differences) if largest else ()
 
 
-def _dealt_p(found: Sequence[tuple[PairedCase, tuple[float, float]]]) -> float:
-    """The p of `dealt_tail`, 0 if no case has more trials than before."""
-    if all(case.counts[2] <= case.counts[0] for case, _ in found):
-        return 0.0
+def dealt_p(cases: Sequence[PairedCase], values: Sequence[tuple[float, float]]) -> float:
+    """The p of `dealt_tail` for a drop from the old to the new of these values of the cases."""
+    found = list(zip(cases, values, strict=True))
     drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in found)
     variance = math.fsum(
         case.new.weight**2 * dealt_variance(old, case.counts[0], new, case.counts[2])

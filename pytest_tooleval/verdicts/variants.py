@@ -25,6 +25,7 @@ from ..text import points_text
 from .paired import ALPHA
 from .paired import PASS
 from .paired import PairedCase
+from .paired import dealt_p
 from .paired import moved
 from .statistics import clusters_of
 from .statistics import holm
@@ -154,7 +155,8 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
     The interval is mean ± 1.96 SE, with the standard error of the pairs' differences over clusters
     (Miller 2024), and at least ± 3.84 / n: no difference in n cases does not rule one out (the rule of
     three). p is two-sided, of all ways to swap the two arms of each pair (Fisher 1935); with single
-    trials this is McNemar's exact test.
+    trials this is McNemar's exact test. Where an arm has fewer trials, as after errors, swapping is not
+    fair, and p is at least that of all ways to deal a case's trials to the arms.
     """
     clusters = [pair.cluster for pair in pairs]
     weights = [pair.new.weight for pair in pairs]
@@ -171,7 +173,11 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
     shares = summed([weight / total for weight in weights], clusters)
     error = max(error, _ERRORS**2 * math.fsum(share * share for share in shares))
     sums = summed([w * gain for w, gain in zip(weights, gains, strict=True)], clusters)
-    p = min(1.0, 2 * min(permutation_test(sums), permutation_test([-each for each in sums])))
+    drop, gain = permutation_test([-each for each in sums]), permutation_test(sums)
+    if any(pair.old.scored != pair.new.scored for pair in pairs):
+        dealt = dealt_p(pairs, values)
+        drop, gain = max(drop, dealt), max(gain, 1 - dealt)
+    p = min(1.0, 2 * min(drop, gain))
     return _Difference(old, new, max(-1.0, mean - error), min(1.0, mean + error), p)
 
 
