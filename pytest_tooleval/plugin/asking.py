@@ -221,7 +221,7 @@ class Asking:
         """Ask all that was asked ahead once more, and again, while a verdict over them is open.
 
         Whole cases stay in or out, by the verdicts over many: to stop by a case's own answers would
-        bend its mean.
+        bend its mean. All variants of a case are asked as often as it is, to be comparable.
         """
         runs = {i: self._pending[i.nodeid] for i in self._in_steps if i.nodeid in self._pending}
         self._in_steps, again = [], list(runs)
@@ -230,9 +230,12 @@ class Asking:
             spent = [_is_spent(item, answers[item]) for item in again]
             if any(spent):
                 return
-            rows = [item.row(answers[item]) for item in runs]
-            found = set(self._undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
-            again = [i for i in again if i.nodeid in found and len(answers[i]) < self._most(i)]
+            rows = {item: item.row(answers[item]) for item in runs}
+            found = self._undecided(list(rows.values()))
+            answered = [item for item in again if rows[item].outcome != "error"]
+            cases = {_case_of(rows[item]) for item in answered if item.nodeid in found}
+            again = [i for i in answered if _case_of(rows[i]) in cases]
+            again = [i for i in again if len(answers[i]) < self._most(i)]
             for item in again:
                 more = self.begin([self._trial(item, len(answers[item]))])
                 answers[item] += more.answers
@@ -397,6 +400,11 @@ def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
     if spent and len(answers) > item.case.trials:
         answers.pop()
     return spent
+
+
+def _case_of(row: CaseRow) -> tuple[str, str, str]:
+    """What the rows of all variants of a case on a model have in common."""
+    return row.file, row.case, row.model
 
 
 def is_skipped(item: pytest.Item) -> bool:

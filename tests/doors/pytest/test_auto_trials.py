@@ -87,6 +87,15 @@ def test_only_cases_that_matter_are_asked_again(before: Project) -> None:
     assert (asked["c0"], asked["new"], asked["counted"]) == (ROUNDS, 1, 2)
 
 
+def test_a_variant_is_asked_as_often_as_the_unchanged_case(before: Project) -> None:
+    fixed: dict[str, Any] = {"pass": "1/1"}
+    before.suite(*cases(), right("new"), right("counted", **fixed))
+    before.run("--tooleval-trials=auto", "--tooleval-variant=shuffle", *COMPARED)
+    found = {(row["case"], row["variant"]): row["scored"] for row in before.document()["cases"]}
+    for variant in ("", "shuffle"):
+        assert [found[case, variant] for case in ("c0", "new", "counted")] == [ROUNDS, 1, 1]
+
+
 def test_a_gate_goes_on_until_its_interval_is_off_the_value(project: Project) -> None:
     smoke = [(right if i % 4 else wrong)(f"c{i}", tags=["smoke"]) for i in range(8)]
     project.suite(*smoke, right("other"))
