@@ -15,12 +15,16 @@ from pytest_tooleval.reports.variants import variant_remarks
 from pytest_tooleval.verdicts.variants import compare_variants
 
 
-def row(number: int, passed: bool, variant: str = "", **fields: object) -> CaseResult:
-    trial = TrialResult(
-        passed=passed,
-        cached=bool(fields.pop("cached", False)),
-        answered_on=fields.pop("answered_on", None),
-    )
+def row(
+    number: int,
+    passed: bool,
+    variant: str = "",
+    *,
+    cached: bool = False,
+    answered_on: str | None = None,
+    **fields: object,
+) -> CaseResult:
+    trial = TrialResult(passed=passed, cached=cached, answered_on=answered_on)
     outcome = "passed" if passed else "failed"
     return result_of(case=f"c{number}", variant=variant, outcome=outcome, trials=(trial,), **fields)
 
