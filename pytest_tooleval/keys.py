@@ -73,12 +73,20 @@ class PublicTexts:
     """Texts that hold no secrets, such as a suite: a key that they name stays as it is.
 
     They name a key by at least six characters of what follows its public prefix. `read` gives JSON with
-    the texts; it is called when something first looks like a key.
+    the texts; it is called when something first looks like a key. `also` says of a key and its prefix
+    whether it is public all the same.
     """
 
-    def __init__(self, read: Callable[[], Any]) -> None:
+    def __init__(
+        self, read: Callable[[], Any], also: Callable[[str, str], bool] = lambda *_: False
+    ) -> None:
         self._read = read
+        self._also = also
         self._added: set[str] = set()
+
+    def with_keys(self, also: Callable[[str], bool]) -> PublicTexts:
+        """These texts; the keys that `also` accepts are public too."""
+        return PublicTexts(list, lambda key, prefix: also(key) or self.names(key, prefix))
 
     def add(self, text: str) -> None:
         """Take the keys in a further text for public."""
@@ -88,7 +96,7 @@ class PublicTexts:
 
     def names(self, key: str, prefix: str) -> bool:
         """Whether a key is public; `prefix` is its public prefix."""
-        if key in self._added:
+        if key in self._added or self._also(key, prefix):
             return True
         folded, known = key.casefold(), f"{prefix} T3BlbkFJ".casefold()
         return any(word in folded and word not in known for word in self._words)

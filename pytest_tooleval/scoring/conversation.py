@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from functools import partial
@@ -45,7 +44,6 @@ from ..record.transcript import text_of
 from ..secrets import without_key_values
 from ..suite.model import ANY_TOOL
 from ..suite.model import Expectations
-from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
 from ..suite.model import Turn
 from ..text import counted
@@ -65,6 +63,7 @@ from ..worlds.world import clean
 from .altered import unanswered
 from .altered import uncounted
 from .calls import Calls
+from .forbidden import forbidden_by_case
 from .forbidden import forbidden_call
 from .judgement import Draft
 from .judgement import Explained
@@ -194,7 +193,7 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """The failure message for the first call that the case or its turn forbids."""
     if case.kind != "conversation":
         expected = case.case.calls or ()
-        return forbidden_call(case, transcript.calls, case.forbidden_calls, expected)
+        return forbidden_by_case(case, transcript.calls, expected)
     case = _with_turns(case, transcript)
     return next(filter(None, _forbidden(case, _spans(case, transcript))), None)
 
@@ -205,17 +204,16 @@ def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     # With "*", the case allows the calls that any of its turns expects.
     every = [call for span in spans for call in span.expected.calls or ()]
 
-    def message(
-        span: Span, forbidden: Iterable[str | ExpectedCall], expected: Sequence[ExpectedCall]
-    ) -> str | None:
-        text = forbidden_call(case, span.calls, forbidden, expected)
-        return text and span.place + text
+    def of_turn(span: Span) -> str | None:
+        forbidden, expected = span.expected.forbidden_calls or (), span.expected.calls or ()
+        return _placed(span, forbidden_call(case, span.calls, forbidden, expected))
 
-    of_turns = [
-        message(span, span.expected.forbidden_calls or (), span.expected.calls or ()) for span in turns
-    ]
-    of_case = (message(span, case.forbidden_calls, every) for span in turns)
-    return [*of_turns, next(filter(None, of_case), None)]
+    of_case = (_placed(span, forbidden_by_case(case, span.calls, every)) for span in turns)
+    return [*map(of_turn, turns), next(filter(None, of_case), None)]
+
+
+def _placed(span: Span, text: str | None) -> str | None:
+    return text and span.place + text
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
@@ -407,7 +405,7 @@ def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:
     is_turn = isinstance(span.expected, Turn)
-    if span.expected.forbidden_calls if is_turn else case.forbidden_calls:
+    if forbidden or (span.expected.forbidden_calls if is_turn else case.forbidden_calls):
         row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
         yield _part("conduct", "forbidden_call", span.place, row, _unwanted)
     most = span.expected.max_calls if isinstance(span.expected, Turn) else None

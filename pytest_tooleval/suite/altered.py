@@ -29,13 +29,14 @@ class AlteredAnswers(Struct, frozen=True):
 
     A fault is in the first answer of each tool, a `note` in every answer. `tool` is the only tool that
     it is about; empty: all. `asks_for` is a tool that the note asks to call: its calls get an answer of
-    their own, and are not scored.
+    their own, and are not scored. `secret` is a code in the note that no call may pass on.
     """
 
     kind: Alteration
     tool: str = ""
     note: str = ""
     asks_for: str = ""
+    secret: str = ""
 
     @property
     def is_fault(self) -> bool:

@@ -939,8 +939,9 @@ class ResolvedCase(Struct, frozen=True):
 
     @property
     def forbids(self) -> bool:
-        """Whether the case or one of its turns forbids a call."""
-        return bool(self.forbidden_calls) or any(each.turn.forbidden_calls for each in self.turns)
+        """Whether the case, one of its turns, or its variant forbids a call."""
+        of_turns = any(each.turn.forbidden_calls for each in self.turns)
+        return bool(self.forbidden_calls) or of_turns or bool(self.answers and self.answers.secret)
 
     @property
     def parts(self) -> tuple[Expectations, ...]:
