@@ -172,10 +172,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist where all workers store their answers and what they spend."""
+    """Tell a worker of xdist when the run started, and where all store answers and what they spend."""
     from ..engine.cassettes.folders import answers_folder
+    from .started import run_started
 
     config = node.config
+    node.workerinput["tooleval_started"] = run_started(config).isoformat()
     settings = config.stash[_settings_key]
     if _answers_key not in config.stash:
         config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)

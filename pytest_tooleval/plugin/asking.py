@@ -39,6 +39,7 @@ from ..suite.model import needed_of
 from ..text import counted
 from .items import CaseItem
 from .settings import Settings
+from .started import run_started
 from .workers import ledger_of
 from .workers import lookahead
 from .workers import queued
@@ -331,6 +332,7 @@ class Asking:
                 appender=self._appender,
                 claims=self._claims,
                 project=self._project,
+                started=run_started(self._config).isoformat(timespec="milliseconds"),
             )
         return self._cassettes[suite_path]
 

@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from datetime import datetime
-from datetime import timezone
 from functools import cached_property
 from typing import TYPE_CHECKING
 from typing import Any
@@ -39,6 +37,7 @@ from ..verdicts.summary import ran_partly
 from ..verdicts.summary import rows_document
 from .asking import Asking
 from .settings import Settings
+from .started import run_started
 from .transcripts import GivenTranscripts
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class RunState:
         self.annotations: list[str] = []
         self.unsaved = ""
         self.is_saved = False
-        self._started = datetime.now(timezone.utc)
+        self._started = run_started(config)
         self._begin = time.monotonic()
         # The name of this run in the history and in its document.
         self.id = new_run_id(self._started)

@@ -80,9 +80,7 @@ class Taken(Struct, frozen=True, kw_only=True, gc=False):
     system_fingerprint: Annotated[
         str | None, doc("OpenAI's fingerprint of the system that answered. Null: unknown.")
     ] = None
-    answered_on: Annotated[
-        str | None, doc("The day of the answer in UTC, such as 2026-11-25. Null: unknown.")
-    ] = None
+    answered_at: Annotated[str | None, doc("When the answer came: ISO 8601, UTC. Null: unknown.")] = None
 
 
 class Measures(Taken, frozen=True, kw_only=True, gc=False):
@@ -407,7 +405,7 @@ def measures_of(transcript: Transcript) -> Measures:
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,
-        answered_on=replies[-1].answered_on if replies else None,
+        answered_at=replies[-1].answered_at if replies else None,
     )
 
 

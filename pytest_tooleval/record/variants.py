@@ -84,11 +84,13 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     verdict: Annotated[
         Effect,
         doc(
-            "worse or better by more than chance; inconclusive; not judged, if one arm was recorded "
-            "and the other was asked in this run."
+            "worse or better by more than chance; inconclusive; not judged, if one arm has more "
+            "answers from before this run."
         ),
     ]
-    apart: Annotated[str, doc("When each arm was answered, if that rules out a verdict.")] = ""
+    apart: Annotated[
+        str, doc("Which answers are from before this run, if that rules out a verdict.")
+    ] = ""
     attack: Annotated[
         Attacked | None,
         doc("How often attacks were followed; null without any. The utility is new, the control's old."),

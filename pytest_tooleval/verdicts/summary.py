@@ -111,7 +111,7 @@ def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
 def _variants(run: Run, cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]:
     from .variants import compare_variants
 
-    return compare_variants(cases, may_be_recorded=run.answers != "shared")
+    return compare_variants(cases, run.started)
 
 
 def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:

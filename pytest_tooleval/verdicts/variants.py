@@ -40,19 +40,18 @@ _Key = tuple[str, str]  # a model and a variant
 _Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
 
 
-def compare_variants(
-    cases: Iterable[CaseRow], *, may_be_recorded: bool = True
-) -> tuple[ComparedVariant, ...]:
+def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVariant, ...]:
     """The comparison of each variant on each model; series in the order of their numbers.
 
-    Without `may_be_recorded`, all cached answers came in this run.
+    `started` is when the run did, which tells its own cached answers from earlier ones. Shards are one
+    run, which started with its first shard: what a later one replays of it was not chosen.
     """
     arms: dict[_Key, dict[tuple[str, str], CaseRow]] = {}
     for case in cases:
         if case.model and case.outcome != "skipped":
             arms.setdefault((case.model, case.variant), {})[case.file, case.case] = case
     keys = sorted((key for key in arms if key[1]), key=_by_number)
-    found = [_compared(key, arms[key], arms, may_be_recorded) for key in keys]
+    found = [_compared(key, arms[key], arms, started) for key in keys]
     tested = [each for each in found if each.p is not None]
     # One that leaves all cases as they are is no test.
     tested = [each for each in tested if each.same < each.cases]
@@ -75,9 +74,7 @@ class _Difference(NamedTuple):
     p: float
 
 
-def _compared(
-    key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], may_be_recorded: bool
-) -> ComparedVariant:
+def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) -> ComparedVariant:
     model, variant = key
     against = next(iter(rows.values())).against
     other = arms.get((model, against), {})
@@ -94,7 +91,7 @@ def _compared(
         model=model,
         against=against,
         cases=len(pairs),
-        same=sum(pair.new.is_same or pair.old.is_same for pair in pairs),
+        same=sum(map(_is_same, pairs)),
         is_earlier=is_earlier,
         added_called=dict(Counter(name for row in rows.values() for name in row.added_called)),
         errors=len(both) - len(pairs),
@@ -106,7 +103,7 @@ def _compared(
         return found
     worse, better = moved(pairs)
     difference = _difference(pairs)
-    is_apart = may_be_recorded and _asked_apart(pairs)
+    apart = _apart(pairs, started)
     return structs.replace(
         found,
         old=difference.old,
@@ -114,11 +111,11 @@ def _compared(
         difference=difference.new - difference.old,
         low=difference.low,
         high=difference.high,
-        p=None if is_apart else difference.p,
+        p=None if apart else difference.p,
         worse=worse,
         better=better,
-        verdict="not judged" if is_apart else "inconclusive",
-        apart=_apart_text(pairs) if is_apart else "",
+        verdict="not judged" if apart else "inconclusive",
+        apart=apart,
     )
 
 
@@ -181,29 +178,45 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
     return _Difference(old, new, max(-1.0, mean - error), min(1.0, mean + error), p)
 
 
-def _asked_apart(pairs: Sequence[PairedCase]) -> bool:
-    """Whether one arm was recorded earlier and the other asked now: chance chose the recorded one."""
-    return any(
-        _is_recorded(pair.old) != _is_recorded(pair.new)
-        for pair in pairs
-        if not (pair.old.is_same or pair.new.is_same)
-    )
+def _is_same(pair: PairedCase) -> bool:
+    """Whether no variant of the two changes the case."""
+    return all(row.is_same or not row.variant for row in (pair.old, pair.new))
 
 
-def _is_recorded(row: CaseRow) -> bool:
-    return all(trial.cached for trial in row.trials if trial.error is None)
+def _apart(pairs: Sequence[PairedCase], started: str) -> str:
+    """Which answers are from before this run, if that rules out a verdict; else empty."""
+    changed = [pair for pair in pairs if not _is_same(pair)]
+    if not any(_is_apart(pair, started) for pair in changed):
+        return ""
+    old = _earlier_text([pair.old for pair in changed], started)
+    new = _earlier_text([pair.new for pair in changed], started)
+    return f"{old} and {new} were answered before this run; --tooleval-record=all queries both arms"
 
 
-def _apart_text(pairs: Sequence[PairedCase]) -> str:
-    """When each arm was answered, and what to do."""
-    old, new = _days(pair.old for pair in pairs), _days(pair.new for pair in pairs)
-    return f"one arm was answered {old}, this one {new}; --tooleval-record=all queries both"
+def _is_apart(pair: PairedCase, started: str) -> bool:
+    """Whether one arm has more answers from before this run, which chance chose.
+
+    If all are from before, both arms are replayed.
+    """
+    old, new = len(_earlier(pair.old, started)), len(_earlier(pair.new, started))
+    return old != new and (old, new) != (pair.old.scored, pair.new.scored)
 
 
-def _days(rows: Iterable[CaseRow]) -> str:
-    days = {trial.answered_on for row in rows for trial in row.trials if trial.error is None}
-    known = sorted(day for day in days if day)
-    return f"on {' to '.join(dict.fromkeys((known[0], known[-1])))}" if known else "earlier"
+def _earlier(row: CaseRow, started: str) -> list[str]:
+    """The days of the answers from before this run; empty where unknown."""
+    # Times in UTC, which compare as text; that of the run is cut to the second.
+    answered = [trial for trial in row.trials if trial.error is None and trial.cached]
+    return [(t.answered_at or "")[:10] for t in answered if (t.answered_at or "") < started]
+
+
+def _earlier_text(rows: Sequence[CaseRow], started: str) -> str:
+    """`12 of 20 unchanged trials (2026-11-01 to 2026-11-20)`, or `0 of 20 trials under bare`."""
+    earlier = [day for row in rows for day in _earlier(row, started)]
+    days = sorted(filter(None, earlier))
+    when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
+    variant = rows[0].variant
+    trials = f"trials under {variant}" if variant else "unchanged trials"
+    return f"{len(earlier)} of {sum(row.scored for row in rows)} {trials}{when}"
 
 
 def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:

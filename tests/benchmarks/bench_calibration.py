@@ -249,14 +249,14 @@ def paired_variants(pairs: int, seed: int) -> Iterable[list[str]]:
                 found = [0, 0, 0]
                 for _ in range(2 * pairs):
                     rates = typical_pass_rates(cases, chance, *MIXES[mix][:2])
-                    effects = compare_variants(_arms([rates] * (variants + 1), trials, chance))
+                    effects = compare_variants(_arms([rates] * (variants + 1), trials, chance), "")
                     found[0] += any(each.verdict in ("worse", "better") for each in effects)
                     found[1] += not (effects[0].low or 0.0) <= 0 <= (effects[0].high or 0.0)
                 for _ in range(pairs // 4):
                     rates = typical_pass_rates(cases, chance, *MIXES[mix][:2])
                     fallen = after_drop(rates, 0.1, chance, broken=True)
                     arms = [rates, fallen, *[rates] * (variants - 1)]
-                    found[2] += compare_variants(_arms(arms, trials, chance))[0].verdict == "worse"
+                    found[2] += compare_variants(_arms(arms, trials, chance), "")[0].verdict == "worse"
                 shares = (found[0] / 2 / pairs, found[1] / 2 / pairs, found[2] / (pairs // 4))
                 yield [mix, str(variants), str(cases), str(trials), *map(percent, shares)]
 

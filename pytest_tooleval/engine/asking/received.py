@@ -62,8 +62,9 @@ class Received:
 
 
 def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
-    """An answer, or a reply of an agent's, with its day, and with stand-ins for keys."""
+    """An answer, or a reply of an agent's, with its time, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
         raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
     texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public)
-    return structs.replace(answer, answered_on=f"{datetime.now(timezone.utc):%Y-%m-%d}", **texts)
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return structs.replace(answer, answered_at=now, **texts)

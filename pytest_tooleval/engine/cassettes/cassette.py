@@ -142,7 +142,7 @@ class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
     Modes: `none` replays and never asks; `new` replays recorded answers and records the rest; `all` asks
-    everything again.
+    everything again, and replays only what the run itself has recorded since it `started`.
 
     With `wanted`, nothing is asked that cannot be recorded. Otherwise, write errors are only reported.
     """
@@ -156,11 +156,13 @@ class Cassette:
         appender: Appender | None = None,
         claims: Claims | None = None,
         project: Path | None = None,
+        started: str = "",
     ) -> None:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._wanted = wanted
+        self._started = started
         self._appender = appender or Appender()
         self._claims = claims
         self._real_path: str | None = None
@@ -186,8 +188,6 @@ class Cassette:
 
     def find(self, key: str) -> ChatAnswer | None:
         """The recorded answer, or None. Raises ModelError when the file cannot be used."""
-        if self.mode == "all":
-            return None
         with self._lock:
             if key not in self._answers:
                 # Another process may have added it: a worker of the same run, or the one before.
@@ -196,7 +196,7 @@ class Cassette:
 
     def claim(self, key: str) -> bool:
         """Whether no other process is asking this for the same file; then none will until `release`."""
-        if self._claims is None or self.mode == "all":
+        if self._claims is None:
             return True
         return self._claims.take(self._claim_on(key))
 
@@ -211,8 +211,6 @@ class Cassette:
 
     def known(self, key: str) -> ChatAnswer | None:
         """Like `find`, but only of what has been read already (`is_empty` reads)."""
-        if self.mode == "all":
-            return None
         with self._lock:
             return self._replayed(key)
 
@@ -224,8 +222,6 @@ class Cassette:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to replay, as far as the file has been read."""
-        if self.mode == "all":
-            return True
         with self._lock:
             if not self._looked:
                 self._read_on()
@@ -376,30 +372,33 @@ class Cassette:
             # The end of a file is a whole line without its newline, or what a killed run left.
             number = self._read_lines + 1
             try:
-                key, found = self._read_line(unfinished)
+                found = self._read_line(unfinished)
             except _DAMAGE:
                 self.damaged.append(number)
             else:
-                self._answers.setdefault(key, found)
+                self._answers = {**found, **self._answers}
 
     def _take(self, line: bytes) -> None:
         self._read_lines += 1
         if not line.strip() or self._read_lines in self.damaged:
             return
         try:
-            key, found = self._read_line(line)
+            # Of two answers to one question the later one holds: `all` appends.
+            self._answers |= self._read_line(line)
         except _DAMAGE:
             self.damaged.append(self._read_lines)
-        else:
-            # Of two answers to one question the later one holds: `all` appends.
-            self._answers[key] = found
 
-    def _read_line(self, line: bytes) -> tuple[str, ChatAnswer]:
-        """The key and the answer of a line; ValueError or RecursionError when it is damaged."""
+    def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
+        """The answer of a line by its key, none if it may not be replayed.
+
+        Raises ValueError or RecursionError when the line is damaged.
+        """
         try:
             entry = _LINE.decode(line)
         except msgspec.DecodeError:  # models write NaN, and half of a surrogate pair
             entry = msgspec.convert(json.loads(line), _Line)
+        if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
+            return {}
         if entry.version != VERSION:
             raise ModelError(
                 f"the cassette {self.path} has version {entry.version} of the format, "
@@ -407,7 +406,7 @@ class Cassette:
                 kind="replay",
             )
         self._note(entry.key, entry.modules, entry.digests)
-        return entry.key, msgspec.convert(entry.answer, ChatAnswer)
+        return {entry.key: msgspec.convert(entry.answer, ChatAnswer)}
 
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
- *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_on: string | null, fallbacks: Record<string, string | null>,
+ *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_at: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
  *   error: {kind: string, message: string} | null}} Trial without what is loaded only when a trial is opened
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
@@ -101,7 +101,7 @@ function trialFacts(trial, columns) {
     ["Result", trial.error ? outcomeText("error") : outcomeText(trial.passed ? "passed" : "failed")],
     ["Failure", trial.failure && shown(trial.failure.replace(/_/g, " "))],
     ...measured,
-    ["Answer", trial.error ? "" : [trial.cached ? "replayed" : "from this run", trial.answered_on].filter((each) => each).join(", ")],
+    ["Answer", trial.error ? "" : [trial.cached ? "replayed" : "from this run", trial.answered_at?.slice(0, 10)].filter((each) => each).join(", ")],
     ["Format", trial.format === "recovered" && "recovered from text"],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
     ["tool_choice sent", trial.tool_choice && shown(trial.tool_choice)],

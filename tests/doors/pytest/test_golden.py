@@ -192,7 +192,7 @@ def known(fields: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields.items()
-        if value not in (None, "", [], {}) and name not in ("latency_s", "cached")
+        if value not in (None, "", [], {}) and name not in ("latency_s", "cached", "answered_at")
     }
 
 

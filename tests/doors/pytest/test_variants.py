@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -117,6 +118,32 @@ def test_asked_again_is_another_answer(project: Project) -> None:
     )
     result.stdout.fnmatch_lines(["again *inconclusive"])
     assert len(project.calls) == 2
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_an_unchanged_case_shares_its_answer_even_if_all_is_asked_anew(
+    project: Project, workers: Sequence[str]
+) -> None:
+    project.suite(*(right(f"c{i}") for i in range(6)))
+    project.write("conftest.py", HOOK)
+    run = project.run_subprocess if workers else project.run
+    options = ("--tooleval-variant=same", "--tooleval-cassette=tapes", *workers)
+    run(*options)
+    run(*options, "--tooleval-record=all").stdout.fnmatch_lines(["same *6 *inconclusive"])
+    assert sorted(project.calls) == sorted(2 * [f"c{i}" for i in range(6)])
+
+
+def test_answers_of_an_earlier_run_in_one_arm_rule_out_a_verdict(project: Project) -> None:
+    project.suite(right("a"))
+    options = ("--tooleval-cassette=tapes", "--tooleval-report=out.json")
+    project.run(*options, "--tooleval-trials=1")
+    (line,) = (project.path / "tapes" / "weather.jsonl").read_text().splitlines()
+    day = json.loads(line)["answer"]["answered_at"][:10]
+    project.write("tapes/weather.jsonl", line.replace(day, "2026-11-01"))
+    project.run(*options, "--tooleval-trials=2", "--tooleval-variant=shuffle")
+    (found,) = project.document()["variants"]
+    assert (found["verdict"], found["p"]) == ("not judged", None)
+    assert found["apart"].startswith("1 of 2 unchanged trials (2026-11-01) and 0 of 2 trials under shuf")
 
 
 def test_an_estimate_counts_what_variants_ask(varied: Project) -> None:

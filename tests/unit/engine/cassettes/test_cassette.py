@@ -82,6 +82,16 @@ def test_modes(path: Path, mode: RecordMode, asks: bool, replays: bool) -> None:
     assert (again.find(KEY) is not None) is replays
 
 
+def test_what_is_asked_anew_is_asked_once_in_a_run(path: Path) -> None:
+    earlier, started, now = (f"2026-11-25T13:02:1{i}.000+00:00" for i in range(3))
+    recorded(path, answer=structs.replace(ANSWER, answered_at=earlier))
+    mine, others = (Cassette(path, "all", started=started) for _ in range(2))
+    assert (mine.find(KEY), others.find(KEY)) == (None, None)
+    answer = structs.replace(ANSWER, answered_at=now)
+    mine.add(KEY, ASKED, answer)
+    assert (mine.find(KEY), others.find(KEY)) == (answer, answer)
+
+
 def test_of_two_answers_the_later_one_holds(path: Path) -> None:
     recorded(path)
     later = ChatAnswer(says(content="later"))
