@@ -48,7 +48,7 @@ def _offered(tool: Tool, case: ResolvedCase) -> dict[str, Any]:
     """A tool of the suite, with the description of its namespace."""
     if tool.namespace is None:
         return tool.wire
-    space = {"name": tool.namespace, "description": case.namespaces[tool.namespace]}
+    space = {"name": tool.namespace, "description": case.namespaces.get(tool.namespace, "")}
     return {**tool.wire, "namespace": space}
 
 

@@ -45,14 +45,20 @@ def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
             yield Change("tool", "", name)
         elif was is not tool and was.wire != tool.wire:
             yield from _changes_of_tool(was, tool)
-    for name in before_tools.keys() - now_tools.keys():
-        yield Change("tool", name, "")
+    for name in before_tools:
+        if name not in now_tools:
+            yield Change("tool", name, "")
     if list(before_tools) != list(now_tools) and before_tools.keys() == now_tools.keys():
         yield Change("order of tools", ", ".join(before_tools), ", ".join(now_tools))
+    for name, text in old.namespaces.items():
+        if new.namespaces.get(name) != text:
+            yield Change(f"description of namespace {name}", text, new.namespaces.get(name, ""))
+    if old.tool_choice != new.tool_choice:
+        yield Change("tool_choice", str(old.tool_choice), str(new.tool_choice))
 
 
 def _changes_of_tool(was: Tool, tool: Tool) -> Iterator[Change]:
-    old, new = (each.wire["function"] for each in (was, tool))
+    old, new = (each.definition_wire for each in (was, tool))
     for field in dict.fromkeys([*old, *new]):
         if old.get(field) != new.get(field):
             yield Change(f"{field} of {tool.name}", _text(old.get(field)), _text(new.get(field)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from typing import NamedTuple
 
 from ..engine.clients.lexical import words_of
 from ..errors import ConfigError
@@ -18,6 +19,7 @@ from ..findings import Finding
 from ..mcp.tools import function_of
 from ..secrets import without_key_values
 from ..suite.model import ANY_TOOL
+from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..suite.reading import findings_of
@@ -36,29 +38,41 @@ _EXPECTED = (
 
 
 def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with N more tools. It does not apply if the case expects no call or accepts any.
+    """The case with N more tools.
 
+    It does not apply if the case expects no call, accepts any, or forces one tool by `tool_choice`.
     A larger N keeps the tools of a smaller one, and the case's own tools keep their order.
     """
     number, file, excluded = _read(condition.argument)
     expected = expected_tools(case)
-    if not expected or ANY_TOOL in expected:
+    if not expected or ANY_TOOL in expected or isinstance(case.tool_choice, OneTool):
         return None
     if not number:
         return case
     own = {folded(tool.name) for tool in case.tools} | set(map(folded, excluded))
-    pool = [tool for tool in _pool(file, condition) if folded(tool.name) not in own]
+    found, namespaces = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
+    once = {folded(tool.name): tool for tool in found}
+    pool = [tool for name, tool in once.items() if name not in own]
     if len(pool) < number:
         raise ConfigError(
             f"there are only {counted(len(pool), 'other tool')} "
-            + (f"in {file}" if file else "in the suites that this run collects; name a file of tools")
+            + (
+                f"in {file}"
+                if file
+                else "in the suites that this run collects; name more suites, such as their folder, and "
+                f"select cases with -k, or name a file of tools: distractors:{number}:FILE"
+            )
         )
     ordered, chance = _ordered(case, pool, condition), condition.random(case)
     # A distractor's place is the same for all N; the case's own tools are spread evenly.
     places = {tool.name: chance.random() for tool in ordered}
     places |= {tool.name: (place + 0.5) / len(case.tools) for place, tool in enumerate(case.tools)}
     added = ordered[:number]
-    return with_tools(case, lambda tools: sorted([*tools, *added], key=lambda tool: places[tool.name]))
+
+    def more(tools: Sequence[Tool]) -> list[Tool]:
+        return sorted([*tools, *added], key=lambda tool: places[tool.name])
+
+    return with_tools(case, more, namespaces)
 
 
 def _read(argument: str) -> tuple[int, str, list[str]]:
@@ -98,32 +112,36 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def _pool(file: str, condition: Condition) -> Iterable[Tool]:
-    """The tools of a file, or of the other suites, each name once."""
-    if file:
-        found: Iterable[Tool] = _tools_in(condition.root / file)
-    else:
-        # These include the case's own suite, whose tools are excluded by name.
-        found = chain.from_iterable(suite.tools for suite in condition.collected())
-    return {folded(tool.name): tool for tool in found}.values()
+class _Found(NamedTuple):
+    """Tools, and the descriptions of their namespaces."""
+
+    tools: Sequence[Tool]
+    namespaces: Mapping[str, str]
+
+
+def _tools_of_suites(condition: Condition) -> _Found:
+    """The tools of all suites. The case's own suite is among them; its tools are excluded by name."""
+    suites = condition.collected()
+    namespaces = {name: text for suite in suites for name, text in suite.namespaces.items()}
+    return _Found([tool for suite in suites for tool in suite.tools], namespaces)
 
 
 @lru_cache(maxsize=8)
-def _tools_in(path: Path) -> tuple[Tool, ...]:
+def _tools_in(path: Path) -> _Found:
     """The tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
     try:
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
-        return tuple(_tools_of(document))
+        data = without_key_values(document.data)
+        return _Found(tuple(_tools_of(data, document)), _namespaces_of(data, document))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
     except SuiteError as error:
         raise ConfigError(str(error)) from None
 
 
-def _tools_of(document: Document) -> Iterator[Tool]:
+def _tools_of(tools: Any, document: Document) -> Iterator[Tool]:
     from pydantic import ValidationError
 
-    tools = without_key_values(document.data)
     at: tuple[str, ...] = ()
     for key in ("result", "tools"):
         if isinstance(tools, dict) and key in tools:
@@ -139,6 +157,15 @@ def _tools_of(document: Document) -> Iterator[Tool]:
             found = findings_of(Tool, error, tool)
             there = [each._replace(loc=(*at, place, *each.loc)) for each in found]
             raise SuiteError(document.problems(there)) from None
+
+
+def _namespaces_of(data: Any, document: Document) -> dict[str, str]:
+    """The descriptions of a suite's namespaces."""
+    found: Any = data.get("namespaces", {}) if isinstance(data, dict) else {}
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        what = 'expected names and descriptions, such as {"crm": "Customers."}'
+        raise SuiteError(document.problems([Finding(("namespaces",), what)]))
+    return found
 
 
 def _as_function(tool: Any) -> Any:

@@ -38,8 +38,9 @@ def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def bare(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
-    """The case without descriptions of tools and parameters."""
-    return with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
+    """The case without descriptions of tools, their namespaces and parameters."""
+    changed = with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
+    return structs.replace(changed, namespaces=dict.fromkeys(case.namespaces, ""))
 
 
 def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
@@ -66,10 +67,34 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
     )
 
 
-def with_tools(case: ResolvedCase, change: Callable[[Sequence[Tool]], Sequence[Tool]]) -> ResolvedCase:
-    """The case with changed tools, also in each turn."""
-    turns = tuple(structs.replace(turn, tools=tuple(change(turn.tools))) for turn in case.turns)
-    return structs.replace(case, tools=tuple(change(case.tools)), turns=turns)
+def with_tools(
+    case: ResolvedCase,
+    change: Callable[[Sequence[Tool]], Sequence[Tool]],
+    namespaces: Mapping[str, str] | None = None,
+) -> ResolvedCase:
+    """The case with changed tools, also in each turn; `namespaces` describes those of added tools.
+
+    A `tool_choice` of allowed tools also allows the added ones, and no removed ones. One that forces a
+    single tool stays, so that no added tool can be called.
+    """
+    tools = tuple(change(case.tools))
+    return structs.replace(
+        case,
+        tools=tools,
+        turns=tuple(structs.replace(turn, tools=tuple(change(turn.tools))) for turn in case.turns),
+        tool_choice=_choice_among(case.tool_choice, case.tools, tools),
+        namespaces={**(namespaces or {}), **case.namespaces},
+    )
+
+
+def _choice_among(choice: Choice, before: Sequence[Tool], now: Sequence[Tool]) -> Choice:
+    if not isinstance(choice, AllowedTools):
+        return choice
+    old, new = [tool.name for tool in before], [tool.name for tool in now]
+    removed = set(old) - set(new)
+    allowed = [name for name in choice.allowed_tools if meant(name, old) not in removed]
+    allowed += [name for name in new if name not in old]
+    return choice.model_copy(update={"allowed_tools": allowed})
 
 
 def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Tool:

@@ -11,6 +11,9 @@ import pytest
 from builders import git
 from builders import tool
 
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.players import player_request
+from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply
@@ -34,6 +37,7 @@ DESCRIBED = {
     "properties": {"description": {"type": "string", "description": "gone", "default": "kept"}},
 }
 TOOLS = [tool("get_weather", description="gone"), tool("get_time"), tool("note", DESCRIBED)]
+FIND = {**tool("find", description="gone"), "namespace": "crm"}
 CASE = {"id": "paris", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
 
 
@@ -51,6 +55,11 @@ def vary(text: str, suite: Suite, others: Sequence[Suite] = ()) -> ResolvedCase 
     """The first case under the last variant of a name."""
     variant = known().named(text)[-1]
     return variant.of(resolve(suite, suite.test_cases[0]), suite, Path(), Path(), lambda: others)
+
+
+def asked(case: ResolvedCase) -> Sequence[Any]:
+    """The tools as a model gets them."""
+    return player_request(case, ModelSpec("m"), {}, case.messages, Toolbox(case)).tools
 
 
 def names(case: ResolvedCase | None) -> list[str]:
@@ -72,6 +81,17 @@ def test_bare_tools_have_no_descriptions_but_keep_properties_of_that_name() -> N
     assert "gone" not in json.dumps([each.wire for each in bare.tools])
     properties = bare.tools[2].wire["function"]["parameters"]["properties"]
     assert properties == {"description": {"type": "string", "default": "kept"}}
+
+
+def test_bare_namespaces_and_custom_tools_have_no_descriptions() -> None:
+    custom = {"type": "custom", "custom": {"name": "query", "description": "gone"}}
+    suite = suite_of(CASE, tools=[*TOOLS, FIND, custom], namespaces={"crm": "Customers."})
+    bare = vary("bare", suite)
+    assert bare is not None
+    assert "gone" not in json.dumps([each.wire for each in bare.tools])
+    assert "Customers." not in json.dumps(asked(bare))
+    changes = [change.what for change in changes_of(resolve(suite, suite.test_cases[0]), bare)]
+    assert {"description of query", "description of namespace crm"} < set(changes)
 
 
 def test_renamed_tools_are_expected_by_their_new_names() -> None:
@@ -176,6 +196,51 @@ def test_distractors_do_not_apply_where_nothing_or_anything_may_be_called(case: 
     assert vary("distractors:1", suite_of(case), [suite_of(tools=POOL)]) is None
 
 
+def test_distractors_bring_the_description_of_their_namespace(tmp_path: Path) -> None:
+    content = {"namespaces": {"crm": "Customers."}, "tools": [FIND]}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(content))
+    other = suite_of(tools=[FIND], namespaces={"crm": "Customers."})
+    for varied in (
+        vary("distractors:1", suite_of(CASE), [other]),
+        vary(f"distractors:1:{file}", suite_of(CASE)),
+    ):
+        assert varied is not None
+        assert {"name": "crm", "description": "Customers."} in [
+            each.get("namespace") for each in asked(varied)
+        ]
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps({**content, "namespaces": ["crm"]}))
+    with pytest.raises(ConfigError, match=r"wrong.json:1:16: namespaces: expected names and desc"):
+        vary(f"distractors:1:{wrong}", suite_of(CASE))
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"allowed_tools": ["Get_Weather"]}, "auto of Get_Weather, far"),
+        ({"allowed_tools": ["get_time"], "mode": "required"}, "required of get_time, far"),
+        ("auto", "auto"),
+        ({"tool": "get_weather"}, None),
+    ],
+)
+def test_distractors_may_be_called(choice: Any, expected: str | None) -> None:
+    suite = suite_of({**CASE, "tool_choice": choice})
+    varied = vary("distractors:1", suite, [suite_of(tools=[tool("far")])])
+    assert (varied and str(varied.tool_choice)) == expected
+
+
+def test_the_value_of_a_key_variable_in_a_file_of_tools_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "kx7-verysecret-00")
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([tool("far", description="Use kx7-verysecret-00.")]))
+    varied = vary(f"distractors:1:{file}", suite_of(CASE))
+    assert varied is not None
+    assert "verysecret" not in json.dumps(asked(varied))
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -200,6 +265,7 @@ def test_distractors_come_from_a_suite_an_mcp_servers_list_or_a_list_of_tools(
     [
         ("x", "expected distractors:N"),
         ("3", "there are only 0 other tools in the suites that this run collects"),
+        ("3", "name more suites, such as their folder, .* or name a file of tools: distractors:3:FILE"),
         ("3:none.json", "none.json cannot be read"),
     ],
 )
