@@ -30,7 +30,7 @@ _FAILED = 1  # pytest's exit status for failed tests; a higher one means that it
 @click.argument("arguments", metavar="[PATHS] [PYTEST OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--trials",
-    type=click.IntRange(1, 100),
+    type=click.IntRange(3, 100),
     default=5,
     show_default=True,
     help="Trials of each newly broken case under each condition.",
@@ -39,8 +39,9 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     """Find the change since REV that broke cases.
 
     Runs each case twice: with today's tools and system prompt, and with those of the git revision REV.
-    For cases that pass only as of REV, reverts each change alone: a tool's description or schema, an
-    added or removed tool, the system prompt. If no single change explains a case, reverts two at a time.
+    For cases that pass only as of REV, reverts each change alone: a field of a tool (such as its
+    description or schema), an added or removed tool, the system prompt. If no single change explains a
+    case, reverts two at a time.
 
     PATHS and options are pytest's. Write options as --NAME=VALUE:
 
@@ -50,6 +51,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     from ..variants.blame import asked_of
     from ..variants.blame import blame_lines
     from ..variants.blame import broken_cases
+    from ..variants.blame import conditions
     from ..variants.blame import pairs_of
     from ..variants.blame import part_text
     from ..variants.revisions import parts_of
@@ -65,23 +67,24 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     if not broken:
         click.echo(f"no case that passes as of {printable(revision)} fails today")
         return
-    parts: dict[str, list[str]] = {}
+    parts: dict[Broken, list[str]] = {}
     for file in dict.fromkeys(case.file for case in broken):
-        earlier = suite_at(revision, root / file)
+        suite, earlier = load_suite(root / file, metrics=None), suite_at(revision, root / file)
         if earlier is not None:
-            parts[file] = list(parts_of(load_suite(root / file, metrics=None), earlier))
+            of_file = [case for case in broken if case.file == file]
+            parts |= {case: list(parts_of(suite.case(case.case), suite, earlier)) for case in of_file}
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
     click.echo(f"{counted(len(names), 'change')}: {'; '.join(map(printable, names)) or 'none'}")
     again = [*options, f"--tooleval-trials={trials}"]
-    wanted = {case: ["", against, *(f"{undo}{part}" for part in parts[case.file])] for case in broken}
+    wanted = {case: conditions(parts[case], undo) for case in broken}
     _tell(wanted, trials, rows)
-    asked = asked_of(_ask(root, wanted, again), against, undo)
-    left = [case for case in asked if asked[case].is_reproduced and not asked[case].causes]
-    pairs = {case: [undo + pair for pair in pairs_of(parts[case.file])] for case in left}
+    asked = asked_of(_ask(root, wanted, again), undo)
+    left = [case for case in asked if asked[case].is_unexplained]
+    pairs = {case: [undo + pair for pair in pairs_of(parts[case])] for case in left}
     if any(pairs.values()):
         click.echo("no single change explains some cases: reverting two at a time")
         _tell(pairs, trials, rows)
-        more = asked_of(_ask(root, pairs, again), against, undo)
+        more = asked_of(_ask(root, pairs, again), undo)
         asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
     for line in blame_lines(asked):
         click.echo(printable(line))
@@ -96,7 +99,7 @@ def _tell(wanted: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow])
 
 
 def _ask(root: Path, wanted: dict[Broken, list[str]], options: Sequence[str]) -> list[CaseRow]:
-    labels = dict.fromkeys(label for each in wanted.values() for label in each if label)
+    labels = dict.fromkeys(label for each in wanted.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
     items = [str(root / case.nodeid(label)) for case, each in wanted.items() for label in each]
     return _run([*items, *variants, *options])[1]

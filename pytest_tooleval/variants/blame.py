@@ -7,14 +7,29 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
-from .revisions import FIELDS
+from .builtin import AGAIN
+from .revisions import EVERYTHING
+from .revisions import NAMESPACE
 from .revisions import PROMPT
 
-_WORDS = dict(zip(FIELDS, ("description", "schema"), strict=True))
+# Of a test whether chance explains a difference; see docs/guides/blame.md.
+_ALPHA = 0.05
+
+_WORDS = {
+    "description": "description",
+    "parameters": "schema",
+    "format": "format",
+    "strict": "strict mode",
+    "defer_loading": "defer_loading",
+    "allowed_callers": "allowed callers",
+    "input_examples": "examples",
+    "output_schema": "output schema",
+}
 
 
 class Rate(NamedTuple):
@@ -25,7 +40,16 @@ class Rate(NamedTuple):
 
     @property
     def share(self) -> float:
-        return self.passes / self.trials if self.trials else 0.0
+        return self.passes / self.trials
+
+    def is_above(self, other: Rate) -> bool:
+        """Whether it is higher by more than chance: Fisher's exact test, one-sided."""
+        passes, trials = self.passes + other.passes, self.trials + other.trials
+        most = min(self.trials, passes)
+        as_high = sum(
+            comb(self.trials, k) * comb(other.trials, passes - k) for k in range(self.passes, most + 1)
+        )
+        return as_high / comb(trials, passes) <= _ALPHA
 
     @property
     def failed(self) -> str:
@@ -55,14 +79,31 @@ class Asked(NamedTuple):
     undone: Mapping[str, Rate]
 
     @property
+    def is_answered(self) -> bool:
+        return bool(self.today.trials and self.earlier.trials)
+
+    @property
     def is_reproduced(self) -> bool:
-        """Whether today's pass rate is lower by at least 0.5."""
-        return self.earlier.share - self.today.share >= 0.5
+        """Whether today's pass rate is lower by more than chance."""
+        return self.earlier.is_above(self.today)
 
     def explains(self, part: str) -> bool:
-        """Whether reverting it recovers at least half of the loss."""
-        lost = self.earlier.share - self.today.share
-        return part in self.undone and self.undone[part].share - self.today.share >= lost / 2
+        """Whether reverting it recovers more than chance does, and at least half of the loss."""
+        undone, today = self.undone[part], self.today
+        return (
+            undone.is_above(today)
+            and undone.share - today.share >= (self.earlier.share - today.share) / 2
+        )
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The changes that are neither blamed nor cleared."""
+        return [part for part, rate in self.undone.items() if not rate.trials]
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether no change explains it, of which each was tried."""
+        return self.is_reproduced and not self.causes and not self.unanswered
 
     @property
     def causes(self) -> list[str]:
@@ -79,16 +120,24 @@ def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
     ]
 
 
-def asked_of(rows: Iterable[CaseRow], against: str, undo: str) -> dict[Broken, Asked]:
+def conditions(parts: Iterable[str], undo: str) -> list[str]:
+    """The variants under which a broken case is run again, in new trials.
+
+    Its first answers selected it, so they would overstate its loss.
+    """
+    return [AGAIN, undo + EVERYTHING, *(undo + part for part in parts)]
+
+
+def asked_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, Asked]:
     """The pass rates of each case. The variant that reverts PART is named `undo` + PART."""
     rates: dict[Broken, dict[str, Rate]] = {}
     for row in rows:
         rates.setdefault(Broken.of(row), {})[row.variant] = Rate(row.passes, row.scored)
     return {
         case: Asked(
-            found.get("", Rate(0, 0)),
-            found.get(against, Rate(0, 0)),
-            {name.removeprefix(undo): rate for name, rate in found.items() if name.startswith(undo)},
+            found.pop(AGAIN, Rate(0, 0)),
+            found.pop(undo + EVERYTHING, Rate(0, 0)),
+            {name.removeprefix(undo): rate for name, rate in found.items()},
         )
         for case, found in rates.items()
     }
@@ -117,9 +166,15 @@ def blame_lines(asked: Mapping[Broken, Asked]) -> Iterator[str]:
     for case, each in asked.items():
         name = _name(case, several)
         rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"
-        if not each.is_reproduced:
-            yield f"{name}: passed when run again ({rates})"
-        elif not each.causes:
+        if not each.is_answered:
+            when = "before" if each.today.trials else "today"
+            yield f"{name}: not answered {when}, so nothing is blamed"
+        elif not each.is_reproduced:
+            yield f"{name}: may have failed by chance ({rates}); more --trials can tell"
+        elif each.unanswered:
+            parts = ", ".join(map(part_text, each.unanswered))
+            yield f"{name}: not answered without {parts}, so neither blamed nor cleared ({rates})"
+        elif each.is_unexplained:
             yield f"{name}: no change or pair of changes explains it ({rates})"
 
 
@@ -129,12 +184,14 @@ def part_text(part: str) -> str:
 
 
 def _one(part: str) -> str:
-    tool, dot, field = part.rpartition(".")
     if part == PROMPT:
         return "the new system prompt"
-    return (
-        f"the new {_WORDS[field]} of {tool}" if dot and field in _WORDS else f"{part}, added or removed,"
-    )
+    if part.endswith(NAMESPACE):
+        return f"the new description of namespace {part.removesuffix(NAMESPACE)}"
+    tool, dot, field = part.rpartition(".")
+    if dot and field in _WORDS:
+        return f"the new {_WORDS[field]} of {tool}"
+    return f"{part}, added, removed or replaced,"
 
 
 def _name(case: Broken, several: bool) -> str:

@@ -19,6 +19,8 @@ from .tools import shuffle
 from .variant import Condition
 from .variant import Register
 
+AGAIN = "again"
+
 
 def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
     """The unchanged case, run again: shows how much two runs differ by chance."""
@@ -26,7 +28,7 @@ def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
 
 
 def add_built_in(register: Register) -> None:
-    register("again", again)
+    register(AGAIN, again)
     register("shuffle", shuffle)
     register("rename", rename)
     register("bare", bare)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -16,36 +17,40 @@ from ..history.git import has_revision
 from ..record.names import meant
 from ..suite.load import parse_suite
 from ..suite.model import ANY_TOOL
+from ..suite.model import MAX_TRIALS
+from ..suite.model import AllowedTools
+from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import Tool
 from ..suite.model import messages_of
 from ..suite.model import turns_of
-from .tools import all_tools
 from .tools import expected_tools
+from .tools import with_tools
 from .variant import Condition
 
 PROMPT = "system_prompt"
-# The fields of a tool that can be reverted alone.
-FIELDS = ("description", "parameters")
+# Behind the name of a namespace: its description.
+NAMESPACE = ".*"
+EVERYTHING = "*"
 
 
 def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     """The case with the tools and system prompt as of a revision.
 
-    It does not apply if the revision lacks the suite, or a tool that the case expects.
+    It does not apply if the revision lacks the suite, its tools, or a tool that the case needs.
     """
     earlier = suite_at(condition.argument, condition.file)
-    if earlier is None:
-        return None
-    return _with(case, condition.suite, _tools_of(case.case, earlier), earlier.system_prompt)
+    return None if earlier is None else _as_of(case, condition.suite, earlier)
 
 
 def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with some changes since a revision reverted: `undo:REV:PART[+PART...]`.
+    """The case, in new trials, with some changes since a revision reverted: `undo:REV:PART[+PART...]`.
 
-    A PART is `system_prompt`, `TOOL.description`, `TOOL.parameters`, or `TOOL` if added or removed.
+    A PART is `system_prompt`, a field such as `TOOL.description`, `NAMESPACE.*` for its description, or
+    `TOOL` if added, removed or replaced; `*` is everything. The trials are new, because blame selects
+    cases by their first answers.
     """
     revision, colon, parts = condition.argument.partition(":")
     if not colon or not parts:
@@ -53,30 +58,37 @@ def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     earlier = suite_at(revision, condition.file)
     if earlier is None:
         return None
-    changed = set(parts.split("+"))
-    before = {tool.name: tool for tool in _tools_of(case.case, earlier)}
-    now = {tool.name: tool for tool in case.tools}
-    tools = [_undone(tool, before.get(tool.name), changed) for tool in case.tools]
-    tools += [tool for name, tool in before.items() if name in changed and name not in now]
-    prompt = earlier.system_prompt if PROMPT in changed else condition.suite.system_prompt
-    return _with(case, condition.suite, list(filter(None, tools)), prompt)
+    if parts == EVERYTHING:
+        undone = _as_of(case, condition.suite, earlier)
+    else:
+        undone = _without(set(parts.split("+")), case, condition.suite, earlier)
+    return undone and structs.replace(undone, first_trial=MAX_TRIALS)
 
 
-def parts_of(suite: Suite, earlier: Suite) -> Iterator[str]:
-    """A suite's changes since an earlier version, each as `undo` takes it."""
+def parts_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
+    """The changes of what a case offers since an earlier version of its suite, as `undo` takes them."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT
-    before, now = all_tools(earlier), all_tools(suite)
+    before = {tool.name: tool for tool in _tools_of(case, earlier)}
+    now = {tool.name: tool for tool in (suite.tools if case.tools is None else case.tools)}
+    used = {tool.namespace for tool in (*before.values(), *now.values())}
+    for space, text in suite.namespaces.items():
+        if space in used and earlier.namespaces.get(space, text) != text:
+            yield f"{space}{NAMESPACE}"
     for name in dict.fromkeys([*before, *now]):
-        if name not in before or name not in now:
+        if name not in before or name not in now or _is_replaced(before[name], now[name]):
             yield name
             continue
         old, new = (each[name].definition_wire for each in (before, now))
-        yield from (f"{name}.{field}" for field in FIELDS if old.get(field) != new.get(field))
+        fields = dict.fromkeys([*old, *new])
+        yield from (f"{name}.{field}" for field in fields if old.get(field) != new.get(field))
 
 
 def suite_at(revision: str, file: Path) -> Suite | None:
-    """A file's suite as of a revision; None if it did not exist. Raises ConfigError."""
+    """A file's suite as of a revision. Raises ConfigError.
+
+    None if it did not exist, or took its tools from a server, so that git does not have them.
+    """
     return _suite_at(revision, file.resolve())
 
 
@@ -91,12 +103,7 @@ def _suite_at(revision: str, file: Path) -> Suite | None:
         suite = parse_suite(text, str(file), metrics=None)
     except SuiteError as error:
         raise ConfigError(f"{file.name} cannot be read as of {revision}: {error}") from None
-    if suite.tools_from is not None:
-        raise ConfigError(
-            f"{file.name} takes its tools from a server as of {revision}, so git does not have them; "
-            "`tooleval import mcp` writes them into the suite"
-        )
-    return suite
+    return suite if suite.tools_from is None else None
 
 
 def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
@@ -107,12 +114,39 @@ def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
     return earlier.tools if before is None or before.tools is None else before.tools
 
 
+def _is_replaced(old: Tool, new: Tool) -> bool:
+    """Whether two tools of one name have fields that cannot be mixed."""
+    return (old.type, old.namespace) != (new.type, new.namespace)
+
+
+def _as_of(case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
+    tools = _tools_of(case.case, earlier)
+    return _with(case, suite, tools, earlier.namespaces, earlier.system_prompt)
+
+
+def _without(changed: set[str], case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
+    """The case with these changes reverted."""
+    before = {tool.name: tool for tool in _tools_of(case.case, earlier)}
+    now = {tool.name: tool for tool in case.tools}
+    tools = [_undone(tool, before.get(tool.name), changed) for tool in case.tools]
+    tools += [tool for name, tool in before.items() if name in changed and name not in now]
+    spaces = {
+        name: text
+        for name, text in earlier.namespaces.items()
+        if name not in case.namespaces or f"{name}{NAMESPACE}" in changed
+    }
+    prompt = earlier.system_prompt if PROMPT in changed else suite.system_prompt
+    return _with(case, suite, list(filter(None, tools)), spaces, prompt)
+
+
 def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
-    """The tool with its changed fields reverted; None if it was added and its addition is."""
+    """The tool with its changes reverted; None if it was added and its addition is."""
+    if tool.name in changed:
+        return before
     if before is None:
-        return None if tool.name in changed else tool
+        return tool
     old, new = before.definition_wire, tool.definition_wire
-    back = {field for field in FIELDS if f"{tool.name}.{field}" in changed}
+    back = {field for field in (*old, *new) if f"{tool.name}.{field}" in changed}
     if not back:
         return tool
     function = {key: value for key, value in new.items() if key not in back}
@@ -121,17 +155,40 @@ def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
 
 
 def _with(
-    case: ResolvedCase, suite: Suite, tools: list[Tool], system_prompt: str | None
+    case: ResolvedCase,
+    suite: Suite,
+    tools: Sequence[Tool],
+    namespaces: Mapping[str, str],
+    system_prompt: str | None,
 ) -> ResolvedCase | None:
-    """The case with these tools; None if they lack one that it expects."""
+    """The case with these tools and new descriptions of namespaces.
+
+    None if the tools lack one that the case needs.
+    """
     names = [tool.name for tool in tools]
-    expected = [name for name in expected_tools(case) if name != ANY_TOOL]
-    if any(meant(name, names) is None for name in expected):
+    if any(meant(name, names) is None for name in _needed_tools(case)):
         return None
-    fields: dict[str, Any] = {}
+    varied = case
     if tuple(tools) != case.tools:
-        fields |= {"tools": tuple(tools), "turns": turns_of(case.case, tuple(tools))}
+        varied = structs.replace(
+            with_tools(case, lambda _: tools), turns=turns_of(case.case, tuple(tools))
+        )
+    if isinstance(varied.tool_choice, AllowedTools) and not varied.tool_choice.allowed_tools:
+        return None
+    messages = case.messages
     if system_prompt != suite.system_prompt:
         of_suite = suite.model_copy(update={"system_prompt": system_prompt})
-        fields["messages"] = messages_of(of_suite, case.case)
-    return structs.replace(case, **fields) if fields else case
+        messages = messages_of(of_suite, case.case)
+    used = {tool.namespace for tool in tools}
+    spaces = {name: text for name, text in namespaces.items() if name in used}
+    return structs.replace(varied, messages=messages, namespaces={**case.namespaces, **spaces})
+
+
+def _needed_tools(case: ResolvedCase) -> Iterator[str]:
+    """The tools without which the case cannot be passed as it is written."""
+    yield from (name for name in expected_tools(case) if name != ANY_TOOL)
+    if isinstance(case.tool_choice, OneTool):
+        yield case.tool_choice.tool
+    offered = [tool.name for tool in case.tools]
+    on_the_way = (*case.case.valid_prerequisites, *case.case.mock_responses)
+    yield from (name for name in on_the_way if meant(name, offered) is not None)

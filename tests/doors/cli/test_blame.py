@@ -32,6 +32,21 @@ CASES = [
 ]
 
 
+AGENT = """
+from pathlib import Path
+
+ASKED = Path(__file__).with_name("asked")
+
+
+def answer(messages, tools):
+    is_today = "New." in str(tools)
+    wrong = is_today and not (ASKED.exists() and "today" in ASKED.read_text())
+    with ASKED.open("a") as file:
+        file.write("today " if is_today else "before ")
+    return {"tool_calls": [{"name": "get_time" if wrong else "find_flight", "arguments": {}}]}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "init", "-q", "-b", "main")
@@ -61,18 +76,36 @@ MODEL = "--tooleval-model=builtin/lexical"
 def test_the_change_that_breaks_cases_is_named(folder: Path) -> None:
     broken = {**OLD, "find_flight": WORSE}
     write(folder, {**broken, "get_time": "The current time of day in a city."}, prompt="Be kind.")
-    output = blame("main", MODEL, "--trials=2")
+    output = blame("main", MODEL, "--trials=3")
     assert "builtin/lexical" in output  # the estimate
     assert "3 changes: the new system prompt; the new description of find_flight; " in output
     assert "newly broken case" in output
     (line,) = [line for line in output.splitlines() if " breaks " in line]
     assert line.startswith("the new description of find_flight breaks ")
-    assert "fails 2 of 2 trials, without it 0 of 2" in line
+    assert "fails 3 of 3 trials, without it 0 of 3" in line
+
+
+def test_a_flaky_case_is_asked_anew_and_everything_replays(folder: Path) -> None:
+    # Today's first answer is wrong and selects the case; all others are right.
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "tooleval.toml").write_text('[models.flaky]\ncallable = "agent:answer"\n')
+    write(folder, {**OLD, "get_time": "New."})
+    arguments = ("main", "--tooleval-model=flaky", "--tooleval-cassette=tapes", "--trials=3", "-k=fly")
+    output = blame(*arguments)
+    assert output.endswith(
+        "fly: may have failed by chance (fails 0 of 3 trials today, 0 of 3 before); "
+        "more --trials can tell\n"
+    )
+    asked = (folder / "asked").read_text()
+    # With a single change, reverting it is the same as everything.
+    assert (asked.count("today"), asked.count("before")) == (1 + 3, 1 + 3)
+    assert blame(*arguments, "--tooleval-record=none").splitlines()[-1] == output.splitlines()[-1]
+    assert (folder / "asked").read_text() == asked
 
 
 def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
-    output = blame("main", ".", MODEL, "--trials=1")
+    output = blame("main", ".", MODEL, "--trials=3")
     assert "reverting two at a time" in output
     both = "the new description of find_flight and the new description of get_time breaks rain"
     assert both in output

@@ -22,9 +22,11 @@ from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import MAX_TRIALS
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.changes import changes_of
 from pytest_tooleval.variants.revisions import parts_of
@@ -320,7 +322,7 @@ def test_the_tools_and_the_prompt_of_a_revision(repository: Path) -> None:
 def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     now, before = load_suite(repository), suite_at("main~1", repository)
     assert before is not None
-    parts = list(parts_of(now, before))
+    parts = list(parts_of(now.test_cases[0], now, before))
     assert parts == ["system_prompt", "get_weather.description", "find"]
     described = at(repository, "undo:main~1:get_weather.description")
     assert described is not None
@@ -337,6 +339,120 @@ def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     assert (undone.tools, undone.messages) == (earlier.tools, earlier.messages)
     with pytest.raises(ConfigError, match="expected undo:REV:PART"):
         at(repository, "undo:main~1")
+
+
+def test_broken_cases_are_run_again_in_new_trials(repository: Path) -> None:
+    labels = conditions(["system_prompt", "find"], "undo:main~1:")
+    assert labels == ["again", *(f"undo:main~1:{part}" for part in ("*", "system_prompt", "find"))]
+    for label in labels:
+        varied = at(repository, label)
+        assert varied is not None
+        assert varied.first_trial == MAX_TRIALS
+
+
+def since(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> Path:
+    """A suite with these fields in `main`, and with new ones today."""
+    file = folder / "s.tooleval.json"
+    git(folder, "init", "-q", "-b", "main")
+    for fields in (old, new):
+        file.write_text(json.dumps({"name": "s", "test_cases": [CASE], **fields}))
+        if fields is old:
+            git(folder, "add", ".")
+            git(folder, "commit", "-q", "-m", "old")
+    return file
+
+
+WEATHER = tool("get_weather")
+OWN = {**CASE, "tools": [tool("get_weather", description="Its own.")]}
+CUSTOM = {"type": "custom", "custom": {"name": "get_weather"}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        (
+            {"tools": [tool("get_weather", description="x")]},
+            {"tools": [tool("get_weather", strict=True, input_examples=[{}], output_schema={})]},
+            "description strict input_examples output_schema",
+        ),
+        ({"tools": [WEATHER]}, {"tools": [tool("get_weather", defer_loading=True)]}, "defer_loading"),
+        ({"tools": [WEATHER]}, {"tools": [CUSTOM]}, ""),
+        # The case has its own tool, of the same name; then that one changes.
+        (
+            {"tools": [WEATHER], "test_cases": [OWN]},
+            {"tools": [tool("get_weather", description="x")], "test_cases": [OWN]},
+            None,
+        ),
+        (
+            {"tools": [WEATHER], "test_cases": [{**OWN, "tools": [WEATHER]}]},
+            {"tools": [WEATHER], "test_cases": [OWN]},
+            "description",
+        ),
+    ],
+)
+def test_each_changed_field_of_what_a_case_offers_can_be_reverted(
+    tmp_path: Path, old: dict[str, Any], new: dict[str, Any], parts: str | None
+) -> None:
+    file = since(tmp_path, old, new)
+    now, before = load_suite(file), suite_at("main", file)
+    assert before is not None
+    fields = [] if parts is None else [f".{field}" for field in parts.split()] or [""]
+    found = list(parts_of(now.test_cases[0], now, before))
+    assert sorted(found) == sorted(f"get_weather{field}" for field in fields)
+    everything = at(file, "undo:main:*")
+    earlier = at(file, "against:main")
+    assert everything is not None
+    assert earlier is not None
+    assert asked(everything) == asked(earlier)
+    assert everything.first_trial > earlier.first_trial == 0
+    if found:
+        together = at(file, f"undo:main:{'+'.join(found)}")
+        assert together is not None
+        assert asked(together) == asked(earlier)
+
+
+def test_the_description_of_a_namespace_is_a_change(tmp_path: Path) -> None:
+    case = {"test_cases": [{**CASE, "expected_tool": "crm.find"}], "tools": [FIND]}
+    file = since(
+        tmp_path, {**case, "namespaces": {"crm": "Old."}}, {**case, "namespaces": {"crm": "New."}}
+    )
+    now, before = load_suite(file), suite_at("main", file)
+    assert before is not None
+    assert list(parts_of(now.test_cases[0], now, before)) == ["crm.*"]
+    for text in ("against:main", "undo:main:crm.*"):
+        earlier = at(file, text)
+        assert earlier is not None
+        assert [each["namespace"]["description"] for each in asked(earlier)] == ["Old."]
+
+
+NEW = [WEATHER, tool("new")]
+CHAIN = {**CASE, "multi_turn": True}
+
+
+@pytest.mark.parametrize(
+    ("new", "choice"),
+    [
+        ({"tools": [FIND, WEATHER], "namespaces": {"crm": "x"}}, "required"),
+        (
+            {"tools": NEW, "tool_choice": {"allowed_tools": ["get_weather", "new"]}},
+            "auto of get_weather",
+        ),
+        ({"tools": NEW, "tool_choice": {"allowed_tools": ["new"]}}, None),
+        ({"tools": NEW, "tool_choice": {"tool": "new"}}, None),
+        ({"tools": NEW, "test_cases": [{**CHAIN, "valid_prerequisites": ["new"]}]}, None),
+        ({"tools": NEW, "test_cases": [{**CHAIN, "mock_responses": {"new": "x"}}]}, None),
+    ],
+)
+def test_a_case_needs_the_tools_that_it_names(
+    tmp_path: Path, new: dict[str, Any], choice: str | None
+) -> None:
+    earlier = at(since(tmp_path, {"tools": [WEATHER]}, new), "against:main")
+    assert (earlier and str(earlier.tool_choice)) == choice
+
+
+def test_an_earlier_suite_with_the_tools_of_a_server_is_left_out(tmp_path: Path) -> None:
+    file = since(tmp_path, {"tools_from": {"mcp": {"stdio": "server"}}}, {"tools": [WEATHER]})
+    assert at(file, "against:main") is None
 
 
 def test_a_wrong_file_of_distractors_is_told_with_its_place(tmp_path: Path) -> None:
