@@ -232,17 +232,6 @@ def test_distractors_may_be_called(choice: Any, expected: str | None) -> None:
     assert (varied and str(varied.tool_choice)) == expected
 
 
-def test_the_value_of_a_key_variable_in_a_file_of_tools_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_API_KEY", "kx7-verysecret-00")
-    file = tmp_path / "tools.json"
-    file.write_text(json.dumps([tool("far", description="Use kx7-verysecret-00.")]))
-    varied = vary(f"distractors:1:{file}", suite_of(CASE))
-    assert varied is not None
-    assert "verysecret" not in json.dumps(asked(varied))
-
-
 @pytest.mark.parametrize(
     "content",
     [
