@@ -358,7 +358,6 @@ class Asking:
             make_room(self._config.rootpath)
         except OSError as error:
             self._warn(f"answers cannot be saved, so this run cannot be resumed: {error}")
-            return None, "new"
         return folder, "new"
 
     def _warn(self, text: str) -> None:

@@ -133,6 +133,14 @@ def test_an_unchanged_case_shares_its_answer_even_if_all_is_asked_anew(
     assert sorted(project.calls) == sorted(2 * [f"c{i}" for i in range(6)])
 
 
+def test_an_unchanged_case_shares_its_answer_even_if_none_can_be_saved(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("conftest.py", HOOK)
+    project.write(".tooleval", "a file")
+    project.run("--tooleval-variant=same").assert_outcomes(passed=2, warnings=1)
+    assert project.calls == ["a"]
+
+
 def test_answers_of_an_earlier_run_in_one_arm_rule_out_a_verdict(project: Project) -> None:
     project.suite(right("a"))
     options = ("--tooleval-cassette=tapes", "--tooleval-report=out.json")
