@@ -39,8 +39,10 @@ def run_summary(document: RowsDocument) -> RunSummary:
     elif outcome != "failed":  # a run can pass in spite of problems
         details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
     tolerated = (f"{count} {word}" for word, count in tolerated_words(document).items())
-    is_answered = total.passed + total.failed > 0 and (False in failures or not total.errors)
-    is_whole = not ending(run.status, run.exitstatus) and not run.partial
+    silent = [case for case in document.unchanged if case.outcome == "error"]
+    is_allowed = all(case.tolerated and any(judged_by(case, gate) for gate in gates) for case in silent)
+    is_answered = total.passed + total.failed > 0 and is_allowed
+    is_whole = not (ending(run.status, run.exitstatus) or run.partial or run.collection_errors)
     none_failed = not any(case.outcome == "failed" and not case.tolerated for case in document.unchanged)
     return RunSummary(
         **sums_of(total),  # type: ignore[arg-type]

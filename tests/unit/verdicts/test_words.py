@@ -17,6 +17,7 @@ from unit.reports.samples import trial
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
 TOLERATED = row("failed", trial(0, 0.6), tolerated=True)
 ERROR = row("error", no_answer(), tolerated=True)
+ALLOWED = gate(True, kind="fail_over", metric="errors")
 
 
 @pytest.mark.parametrize(
@@ -73,9 +74,14 @@ def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: 
         ([FAILED], {"exitstatus": 1}, False),
         ([PASSED, TOLERATED], {"exitstatus": 0, "gates": (gate(True),)}, True),
         ([PASSED], {"exitstatus": 1, "gates": (gate(True), gate(False))}, False),
-        ([PASSED, ERROR], {"exitstatus": 0, "gates": (gate(True),)}, True),
+        ([PASSED, ERROR], {"exitstatus": 0, "gates": (gate(True), ALLOWED)}, True),
         ([PASSED, ERROR], {"exitstatus": 0}, False),
-        ([ERROR], {"exitstatus": 0, "gates": (gate(True),)}, False),
+        ([ERROR], {"exitstatus": 0, "gates": (ALLOWED,)}, False),
+        # Only a gate on errors allows errors, and only those that it judges.
+        ([PASSED, ERROR], {"exitstatus": 1, "gates": (gate(True),)}, False),
+        ([PASSED, ERROR], {"exitstatus": 1, "gates": ({**ALLOWED, "scope": "tag", "of": "a"},)}, False),
+        ([PASSED, row("error")], {"exitstatus": 1, "gates": (ALLOWED,)}, False),
+        ([PASSED], {"exitstatus": 1, "collection_errors": 1}, False),
         ([PASSED], {"exitstatus": 1, "baseline": comparison()}, False),
     ],
 )
