@@ -24,6 +24,7 @@ from .clients.base import ChatRequest
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
 from .others import Models
+from .tool_features import naming
 from .toolbox import Toolbox
 from .toolbox import ends_chain
 
@@ -66,7 +67,7 @@ def _choice(case: ResolvedCase) -> str | dict[str, Any]:
 def _named(case: ResolvedCase, name: str) -> dict[str, Any]:
     tool = find_tool(case, name)
     assert tool is not None  # the suite's checks
-    return {"type": tool.type, tool.type: {"name": tool.definition.name}}
+    return naming(_offered(tool, case))
 
 
 class Player:

@@ -19,6 +19,7 @@ from typing import get_args
 from msgspec import structs
 
 from ..errors import ModelError
+from ..record.names import qualified
 from ..record.names import spellings
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
@@ -48,7 +49,7 @@ _INSTEAD: Mapping[Feature, str] = {
     "input_examples": "no examples, because this model takes none",
     "output_schema": "no schema of answers, because this model takes none",
     "custom": "a function with the argument input, because this model takes no custom tools",
-    "namespace": "the tool's name without its namespace, because this model has none",
+    "namespace": "the tool's name without its namespace, because this model or the tool_choice has none",
     "allowed_tools": "only the allowed tools, because this model cannot choose among all",
 }
 
@@ -116,14 +117,21 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
         return Fitted(request, {})
     features = features_of(spec)
     _require_carried(wanted - features, spec)
+    choice = request.tool_choice
+    named = named_by(choice)
+    if any("namespace" in each for each in named) and not spec.is_agent:
+        features -= {"namespace"}
     lacking = [feature for feature in _INSTEAD if feature in wanted - features]
     tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
-    choice = request.tool_choice
-    if "allowed_tools" in lacking and isinstance(choice, Mapping):
-        allowed = choice["allowed_tools"]
-        names = {name_of(tool) for tool in allowed["tools"]}
-        tools = [tool for tool in tools if name_of(tool) in names]
-        choice = allowed["mode"]
+    if isinstance(choice, Mapping):
+        chosen = [sent for sent, tool in zip(tools, request.tools, strict=True) if naming(tool) in named]
+        if "allowed_tools" in lacking:
+            tools, choice = chosen, choice["allowed_tools"]["mode"]
+        elif "allowed_tools" in choice:
+            allowed = {**choice["allowed_tools"], "tools": [*map(naming, chosen)]}
+            choice = {**choice, "allowed_tools": allowed}
+        else:
+            choice = naming(chosen[0])
     for feature, types, own in _HOSTED.get(spec.protocol or "", ()):
         if feature in wanted & features and not any(tool["type"].startswith(types) for tool in tools):
             tools.append(own)
@@ -150,18 +158,39 @@ def name_of(tool: Tool) -> str:
     return str(inner.get("name", ""))
 
 
+def _space_of(tool: Tool) -> str | None:
+    """The name of a tool's namespace."""
+    return (tool.get("namespace") or {}).get("name")
+
+
 def known_names(tools: Iterable[Tool]) -> dict[str, str]:
     """What calls may name these tools, and their whole names."""
-    return spellings((name_of(tool), (tool.get("namespace") or {}).get("name")) for tool in tools)
+    return spellings((name_of(tool), _space_of(tool)) for tool in tools)
+
+
+def naming(tool: Tool) -> dict[str, Any]:
+    """A tool as a `tool_choice` names it; the namespace is not sent."""
+    kind, space = tool["type"], _space_of(tool)
+    found = {"type": kind, kind: {"name": name_of(tool)}}
+    return {**found, "namespace": {"name": space}} if space else found
+
+
+def named_by(choice: str | Mapping[str, Any]) -> Sequence[Tool]:
+    """The tools that a `tool_choice` names."""
+    if isinstance(choice, str):
+        return ()
+    found: Sequence[Tool] = choice["allowed_tools"]["tools"] if "allowed_tools" in choice else [choice]
+    return found
 
 
 def choice_text(choice: str | Mapping[str, Any]) -> str:
     """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
     if isinstance(choice, str):
         return choice
-    if allowed := choice.get("allowed_tools"):
-        return f"{allowed['mode']} of {', '.join(map(name_of, allowed['tools']))}"
-    return f"tool {name_of(choice)}"
+    names = ", ".join(qualified(name_of(tool), _space_of(tool)) for tool in named_by(choice))
+    return (
+        f"{choice['allowed_tools']['mode']} of {names}" if "allowed_tools" in choice else f"tool {names}"
+    )
 
 
 def functions_of(tools: Iterable[Tool]) -> list[Tool]:

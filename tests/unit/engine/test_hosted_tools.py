@@ -58,7 +58,7 @@ def test_what_a_model_is_offered() -> None:
     assert find["namespace"] == {"name": "crm", "description": "Customers."}
     assert (sql, search) == (SQL, {"type": "tool_search"})
     tools = [
-        {"type": "function", "function": {"name": "find"}},
+        {"type": "function", "function": {"name": "find"}, "namespace": {"name": "crm"}},
         {"type": "custom", "custom": {"name": "sql"}},
     ]
     assert asked.tool_choice == {

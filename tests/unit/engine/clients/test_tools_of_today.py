@@ -29,6 +29,7 @@ from pytest_tooleval.engine.clients.chat_document import read_chat
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.tool_features import choice_text
 from pytest_tooleval.engine.tool_features import fitted
 from pytest_tooleval.errors import ModelError
 
@@ -164,6 +165,37 @@ def test_a_choice_of_tools() -> None:
     assert calling == {"mode": "VALIDATED", "allowedFunctionNames": ["pay"]}
     chat, _ = request_to("openai/gpt-4o", tools=[PAY], tool_choice=ALLOWED)
     assert problem({"model": "m", **chat}, CompletionCreateParamsNonStreaming) is None
+
+
+SHOP = {**FIND, "namespace": {"name": "shop"}}
+FIND_OF_CRM = {"type": "function", "function": {"name": "find"}, "namespace": {"name": "crm"}}
+ONE_SQL = {"type": "custom", "custom": {"name": "sql"}}
+
+
+@pytest.mark.parametrize("model", [GPT, "openai/gpt-4o", CLAUDE, GEMINI, "groq/x", "builtin/lexical"])
+@pytest.mark.parametrize(
+    ("chosen", "sent"), [(FIND_OF_CRM, {"name": "crm_find"}), (ONE_SQL, {"name": "sql"})]
+)
+def test_a_choice_names_a_tool_as_it_is_sent(model: str, chosen: Document, sent: Document) -> None:
+    tools = [SHOP, FIND, SQL]
+    chat, _ = request_to(model, tools=tools, tool_choice=chosen)
+    assert chat["tool_choice"][chat["tool_choice"]["type"]] == sent
+    assert chat["tool_choice"]["type"] in [tool["type"] for tool in chat["tools"] if sent in named(tool)]
+    several = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [chosen]}}
+    chat, _ = request_to(model, tools=tools, tool_choice=several)
+    choice = chat["tool_choice"]
+    allowed = chat["tools"] if choice == "required" else choice["allowed_tools"]["tools"]
+    assert [each for tool in allowed for each in named(tool)] == [sent]
+
+
+def named(tool: Document) -> list[Document]:
+    return [{"name": tool[kind]["name"]} for kind in ("function", "custom") if kind in tool]
+
+
+def test_a_choice_in_words() -> None:
+    several = {"mode": "auto", "tools": [FIND_OF_CRM, ONE_SQL]}
+    assert choice_text({"type": "allowed_tools", "allowed_tools": several}) == "auto of crm.find, sql"
+    assert choice_text(FIND_OF_CRM) == "tool crm.find"
 
 
 SERVED = {"execution": "server", "status": "completed", "call_id": None}
