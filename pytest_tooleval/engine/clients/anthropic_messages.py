@@ -14,6 +14,7 @@ from typing import Any
 
 from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
+from ...record.transcript import SEARCHES
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
@@ -276,6 +277,8 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
     message |= replied([{"role": "assistant", "content": list(blocks)}])
     for call in message.get("tool_calls", ()):
         call["function"]["name"] = names.get(name := call["function"]["name"], name)
+    for search in message.get(SEARCHES, ()):
+        search["tools"] = search["tools"] and [names.get(name, name) for name in search["tools"]]
     if thoughts:
         message["thinking_blocks"] = thoughts
         message["reasoning_content"] = "".join(as_text(block.get("thinking")) for block in thoughts)

@@ -289,6 +289,13 @@ def test_a_program_goes_on_over_two_rounds_of_anthropic() -> None:
     assert [turn["content"] for turn in body["messages"] if turn["role"] == "assistant"] == CLAUDE_ROUNDS
 
 
+def test_a_search_names_tools_as_the_suite_does() -> None:
+    blocks = CLAUDE_ROUNDS[0][1:3]
+    document = {"content": blocks, "stop_reason": "end_turn"}
+    message = anthropic_messages.chat_document(document, {"crm/find": "find"})["choices"][0]["message"]
+    assert message["tool_searches"][0]["tools"] == ["crm/find"]
+
+
 def test_ids_that_a_provider_draws_do_not_change_the_key() -> None:
     def key(drawn: str, code: str = "find()") -> str:
         first, *_ = CLAUDE_ROUNDS
