@@ -237,22 +237,24 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
 def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[ComparedModel]:
     """The models after Holm's correction of all their tests; `empty` is the verdict without cases.
 
-    A metric without differences is not a test, and metrics with proportional differences are one test,
-    as both stay so for all signs.
+    A metric without differences is not a test. Metrics with proportional differences and one p are one
+    test, as both stay so for all signs; with more new trials than old ones, their p may differ.
     """
-    tests: dict[tuple[int, tuple[float, ...] | None], float] = {}
+    tests: dict[tuple[int, tuple[float, ...] | None, float | None], float] = {}
     for number, model in enumerate(models):
-        tests |= {(number, each.direction): each.row.p for each in model.metrics if each.direction}
+        for metric in model.metrics:
+            if metric.direction:
+                tests[number, metric.direction, metric.row.p] = metric.row.p
         if model.newly_broken_p is not None:
-            tests[number, None] = model.newly_broken_p
+            tests[number, None, None] = model.newly_broken_p
     adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
     # After several trials, newly broken cases are tested in each model.
     most_tests = len(tests) + sum(model.newly_broken_p is None for model in models)
     return [
         _result(
             model,
-            [adjusted.get((number, each.direction), 1.0) for each in model.metrics],
-            adjusted.get((number, None)),
+            [adjusted.get((number, each.direction, each.row.p), 1.0) for each in model.metrics],
+            adjusted.get((number, None, None)),
             most_tests,
             limits,
             "inconclusive" if model.incomparable else empty,

@@ -63,9 +63,10 @@ class PairedCase(NamedTuple):
 
 
 class PairedMetric(NamedTuple):
-    """A metric before Holm's correction. Metrics of one `direction` are one test; empty: no test.
+    """A metric before Holm's correction.
 
-    `error` is the standard error of the drop, `step` how much one trial moves it.
+    Metrics of one `direction` and one p are one test; an empty `direction` is none. `error` is the
+    standard error of the drop, `step` how much one trial moves it.
     """
 
     row: ComparedMetric

@@ -410,6 +410,18 @@ def test_metrics_that_move_alike_are_one_test_and_others_are_their_own() -> None
     assert metric(comparison, "overall")["p_adjusted"] == pytest.approx(2 / 64)
 
 
+def test_proportional_metrics_whose_p_differ_are_their_own_tests() -> None:
+    # Wrong answers score 0.6. As there are more new trials than old ones, p depends on more than signs.
+    old, new = runs([1] * 20 + [0] * 3, 1), runs([1] * 8 + [3] * 12 + [0] * 3, 3)
+    for each in (*old["cases"], *new["cases"]):
+        each["scores"] = {"overall": 0.6 + 0.4 * each["scores"]["overall"]}
+    (model,) = compare(old, new)["models"]
+    passes, overall = model["metrics"]
+    assert passes["p"] != overall["p"]
+    for found in (passes, overall):
+        assert found["p"] <= found["p_adjusted"] <= 3 * found["p"]
+
+
 # Models
 
 
