@@ -10,6 +10,7 @@ from typing import Any
 from ..text import composed
 from ..text import shorten
 from .compare import identical
+from .compare import in_text
 from .compare import mismatch
 from .compare import why_right
 from .examples import guesses
@@ -40,6 +41,9 @@ class AnyOf(Matcher):
                 return None
         return (lambda: "none of these") if operand else lambda: "an empty $any_of never matches"
 
+    def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
+        return any(in_text(member, text, mode) for member in operand)
+
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         for member in operand:
             yield from guesses(member, schema, mode)
@@ -65,6 +69,9 @@ class AllOf(Matcher):
         found = (mismatch(member, actual, mode) for member in operand)
         return next((one for one in found if one is not None), None)
 
+    def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
+        return all(in_text(member, text, mode) for member in operand)
+
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         for member in operand:
             yield from guesses(member, schema, mode)
@@ -80,6 +87,9 @@ class Not(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         return (lambda: "is what it must not be") if mismatch(operand, actual, mode) is None else None
+
+    def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
+        return not in_text(operand, text, mode)
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         yield from ()
@@ -144,6 +154,9 @@ class Exact(Matcher):
         if both_texts and composed(operand) == composed(actual):
             return lambda: f"in different code points: {_escaped(actual)}, not {_escaped(operand)}"
         return lambda: "not of the same type and value"
+
+    def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
+        return isinstance(operand, str) and operand in text
 
     def named(self, operand: Any) -> Sequence[Any]:
         return ()

@@ -80,6 +80,21 @@ def matches(expected: Any, actual: Any, mode: Mode) -> bool:
     return mismatch(expected, actual, mode) is None
 
 
+def in_text(part: Any, text: str, mode: Mode) -> bool:
+    """Whether a text contains a value, which may be a matcher. Raises CannotCompare."""
+    if isinstance(part, str):
+        wanted = mode.fold(part)
+        # `bfcl` ignores "-", which would then be in every text.
+        return wanted in mode.fold(text) if wanted else part in text
+    key = matcher_key(part)
+    if key is None:
+        return False
+    problem = operand_problem(part, key)
+    if problem is not None:
+        raise CannotCompare(f"{key}: {problem}")
+    return MATCHERS[key].in_text(part[key], text, mode)
+
+
 def reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
     """Whether the value is right, and why."""
     try:

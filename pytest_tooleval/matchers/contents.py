@@ -14,6 +14,7 @@ from ..jsonschemas.patterns import search
 from ..text import folded
 from ..text import json_text
 from .compare import MAX_UNORDERED
+from .compare import in_text
 from .compare import is_not_of
 from .compare import matches
 from .compare import other_length
@@ -25,6 +26,7 @@ from .matcher import LIST
 from .matcher import Matcher
 from .matcher import Mismatch
 from .matcher import matcher
+from .matcher import matcher_key
 from .modes import MODES
 from .modes import Mode
 from .numerals import figures
@@ -69,7 +71,7 @@ class Contains(Matcher):
     example = '"x"'
     says = (
         "a string that contains it (ignoring case, as `exact` does), or a list with such an item; give "
-        "a list to require several"
+        'a list to require several, and `{"$contains": {"$any_of": ["x", "y"]}}` to require one of them'
     )
     expected = "what must be contained (an empty string or list is contained in everything)"
     holds_values = True
@@ -77,21 +79,53 @@ class Contains(Matcher):
     def takes(self, operand: Any) -> bool:
         return operand not in ("", []) and not (isinstance(operand, list) and "" in operand)
 
+    def problems(self, operand: Any, at: Loc) -> Findings:
+        yield from super().problems(operand, at)
+        if "" in _looked_for(operand):
+            yield Finding(at, "an empty string, which every text contains; remove it")
+
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         return None if _contains(operand, actual, mode) else lambda: "does not contain it"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         parts = operand if isinstance(operand, list) else [operand]
-        if all(isinstance(part, str) for part in parts):
-            yield " ".join(parts)
+        texts = [right_value(part, True, mode) for part in parts]
+        if all(isinstance(text, str) for text in texts):
+            yield " ".join(texts)
         yield [right_value(part, inside(schema, None), mode) for part in parts]
+
+
+def outside_texts(expected: Any) -> list[Any]:
+    """What `$contains` in an expected value looks for in lists, but not inside a text."""
+    return [
+        part
+        for each in _members(expected)
+        if matcher_key(each) == Contains.key
+        for part in _looked_for(each[Contains.key])
+        if not isinstance(part, str) and matcher_key(part) not in (Regex.key, "$exact")
+    ]
+
+
+def _looked_for(operand: Any) -> list[Any]:
+    """The values and matchers that `$contains` looks for with this operand."""
+    parts = operand if isinstance(operand, list) else [operand]
+    return [member for part in parts for member in _members(part)]
+
+
+def _members(expected: Any) -> Iterator[Any]:
+    """An expected value; in place of a matcher of the same value, the values in it."""
+    key = matcher_key(expected)
+    if key not in ("$any_of", "$all_of", "$not", "$optional"):
+        yield expected
+        return
+    for member in expected[key] if isinstance(expected[key], list) else [expected[key]]:
+        yield from _members(member)
 
 
 def _contains(operand: Any, actual: Any, mode: Mode) -> bool:
     wanted = operand if isinstance(operand, list) else [operand]
     if isinstance(actual, str):
-        text = mode.fold(actual)
-        return all(isinstance(part, str) and mode.fold(part) in text for part in wanted)
+        return all(in_text(part, actual, mode) for part in wanted)
     if isinstance(actual, (list, tuple)):
         return all(any(matches(part, member, mode) for member in actual) for part in wanted)
     return False

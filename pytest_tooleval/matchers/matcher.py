@@ -63,6 +63,10 @@ class Matcher(ABC):
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         """Why the value does not match; None if it does. Raises CannotCompare."""
 
+    def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
+        """Whether `$contains` finds it in a text: the whole text matches, unless it can say more."""
+        return self.mismatch(operand, text, mode) is None
+
     def why_right(self, operand: Any, actual: Any, mode: Mode) -> str:
         """Why a value matches that does."""
         return f"matches {self.key}"

@@ -21,6 +21,8 @@ from ...jsonschemas.parameters import taken
 from ...jsonschemas.providers import troubles
 from ...jsonschemas.subschemas import references
 from ...jsonschemas.validation import parameter_problem
+from ...matchers.contents import outside_texts
+from ...matchers.examples import inside
 from ...matchers.named import listed
 from ...record.names import same_tool
 from ...text import folded
@@ -113,6 +115,8 @@ def forbidden_params_warnings(
             place = (*at, "forbidden_calls", index, "params")
             named = {name: value for name, value in call.params.items() if name != ANY_PARAMETER}
             yield from _params(call.tools, named, place, tools)
+            if ANY_PARAMETER in call.params:  # also every text
+                yield from _outside_texts(call.params[ANY_PARAMETER], (*place, ANY_PARAMETER))
 
 
 def _expected(part: Expectations, at: Loc) -> _Expected:
@@ -155,6 +159,19 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequ
             what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
             message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
             yield Finding((*at, name), message)
+        elif all(_is_text(tool, name) for tool in taking):
+            yield from _outside_texts(expected, (*at, name))
+
+
+def _is_text(tool: Tool, name: str) -> bool:
+    schema = inside(tool.parameters, name)
+    return isinstance(schema, dict) and schema.get("type") == "string"
+
+
+def _outside_texts(expected: Any, at: Loc) -> Findings:
+    for part in outside_texts(expected)[:1]:
+        message = f"inside a text, $contains finds only strings and patterns, not {show(part)}"
+        yield Finding(at, f"{message}; write a string or $regex")
 
 
 def _reason(tool: Tool, name: str, value: Any) -> str | None:

@@ -173,6 +173,8 @@ def test_a_value_is_identical_to_itself(value: Any) -> None:
         ("bfcl", 1.0, True, False, "is true, not a number"),
         ("bfcl", ["New York"], ["newyork"], True, "equal"),
         ("bfcl", {"$exact": 1.0}, 1, False, "not of the same type and value"),
+        ("bfcl", {"$contains": "-"}, "New York", False, "does not contain it"),
+        ("bfcl", {"$contains": {"$any_of": [" / ", "-"]}}, "new-york", True, "matches $contains"),
         ("bfcl", {"$contains": "New York"}, "in new-york", True, "matches $contains"),
     ],
 )

@@ -19,6 +19,7 @@ from pytest_tooleval.matchers.modes import MODES
         ({"$not": {"$type": "null"}}, True, "x"),
         ({"$unordered": ["a", {"$regex": "^b+"}]}, {"type": "array"}, ["a", "b"]),
         ({"$date": "2026-03-02"}, {"type": "string"}, "2026-03-02"),
+        ({"$contains": ["a", {"$any_of": ["b", "c"]}]}, {"type": "string"}, "a b"),
         ({"$len": {"$gte": 3}}, {"type": "array", "items": {"type": "integer"}}, [1, 1, 1]),
         ({"$type": ["integer", "null"]}, True, 1),
     ],

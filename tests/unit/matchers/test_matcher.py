@@ -71,6 +71,7 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
         ({"$contains": []}, ("$contains",), "an empty string or list is contained in everything"),
         ({"$contains": ["a", ""]}, ("$contains",), "an empty string or list is contained in everything"),
         ({"$contains": ["a", {"$regex": "("}]}, ("$contains", 1, "$regex"), "does not compile"),
+        ({"$contains": {"$any_of": ["a", ""]}}, ("$contains",), "an empty string, which every text"),
         ({"$approx": 3.14}, ("$approx",), "expected an object"),
         ({"$approx": {"value": 3.14}}, ("$approx",), 'with "abs", "rel" or both'),
         ({"$approx": {"abs": 1}}, ("$approx",), "expected an object"),

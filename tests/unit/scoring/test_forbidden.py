@@ -29,6 +29,7 @@ TOO_OFTEN = ", ".join([DOUBLED] * 100)
 
 LEAKS = {"tool": "*", "params": {"*": {"$contains": "k7q"}}}
 LEAKS_TO_B = {"tool": "b", "params": {"*": {"$contains": "k7q"}, "x": 1}}
+DROPS = {"$contains": {"$any_of": ["DROP", "DELETE"]}}
 PAY_E = {"tool": "b", "params": {"\xe9": 0}}
 PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
 
@@ -53,6 +54,17 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
         ([LEAKS], [ToolCall.parse("c", '{"x": "k7q", "x": 0}')], "called c, which is forbidden"),
         ([LEAKS], [call("a", z="k7 q", y=7, k7q=1)], None),
         ([LEAKS], [call("a")], None),
+        ([{"tool": "b", "params": {"x": DROPS}}], [call("b", x="select")], None),
+        (
+            [{"tool": "b", "params": {"x": DROPS}}],
+            [call("b", x="drop it")],
+            'called b(x="drop it"), which is forbidden',
+        ),
+        (
+            [{"tool": "*", "params": {"*": DROPS}}],
+            [call("b", y=["drop it"])],
+            'called b(y=["drop it"]), which is forbidden',
+        ),
         ([LEAKS_TO_B], [call("b", x=1, y="k7q")], 'called b(x=1, y="k7q"), which is forbidden'),
         ([LEAKS_TO_B], [call("b", x=2, y="k7q"), call("c", x=1, y="k7q")], None),
         ([{"tool": "*"}], [call("a")], "called a, which is forbidden"),

@@ -48,7 +48,9 @@ def warnings(*cases: dict[str, Any], **fields: Any) -> dict[str, str]:
 
 def test_a_sound_suite_has_no_warnings() -> None:
     params = {"city": "Paris", "days": 3, "units": {"$any_of": ["c", 7]}, "places": {"$optional": ["a"]}}
-    assert warnings({"expected_params": params}, {"expected_tool": None}) == {}
+    contained = {"city": {"$contains": {"$any_of": ["a", {"$regex": "b"}]}}, "places": {"$contains": 5}}
+    cases = ({"expected_params": params}, {"expected_params": contained}, {"expected_tool": None})
+    assert warnings(*cases) == {}
 
 
 def test_an_empty_suite_tests_nothing() -> None:
@@ -158,6 +160,11 @@ def test_a_call_without_tools() -> None:
         ),
         ({"places": ["a", {"$exact": 3}]}, "places", '[1]: expected type "string"'),
         ({"days": {"$optional": {"$exact": 1.5}}}, "days", 'expected type "integer"'),
+        (
+            {"city": {"$not": {"$contains": ["a", {"$any_of": ["b", {"$gte": 5}]}]}}},
+            "city",
+            'inside a text, $contains finds only strings and patterns, not {"$gte": 5}; write a string',
+        ),
     ],
 )
 def test_expected_params_that_the_tool_does_not_take(
@@ -423,6 +430,9 @@ def test_a_forbidden_call_that_cannot_be_made_forbids_nothing() -> None:
     assert "not a parameter" in warnings({"forbidden_calls": forbidden})[place]
     anywhere = {"tool": "*", "params": {"*": {"$contains": "K7Q"}}}
     assert warnings({"forbidden_calls": [anywhere]}) == {}
+    number = {"tool": "*", "params": {"*": {"$contains": 7}}}
+    place = 'test_cases[0].forbidden_calls[0].params["*"]'
+    assert "not 7;" in warnings({"forbidden_calls": [number]})[place]
 
 
 def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest.MonkeyPatch) -> None:
