@@ -19,7 +19,6 @@ from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from .asking.context import sampling_for
-from .clients.base import PAUSED
 from .clients.base import ChatRequest
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
@@ -96,11 +95,12 @@ class Player:
                 for each in answer:
                     messages += [_said(each), *each.answers]
                 return replies
-            if answer.finish_reason == PAUSED and not answer.calls and len(replies) < _MOST_PAUSES:
+            if answer.is_paused and len(replies) < _MOST_PAUSES:
                 replies.append(answer)
                 messages.append(_said(answer))
                 continue
-            goes_on = len(replies) + 1 < case.max_rounds and not self._ends(answer)
+            rounds = 1 + sum(not each.is_paused for each in replies)
+            goes_on = rounds < case.max_rounds and not self._ends(answer)
             replies.append(await self._answered(answer, messages, toolbox) if goes_on else answer)
             if not replies[-1].answers:
                 messages.append(_said(answer))

@@ -67,6 +67,8 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
         "insufficient_system_resource missing_thought_signature queued in_progress"
     ),
 }
+# The finish reason of an answer that goes on when it is sent back, as the provider runs tools itself.
+PAUSED = "pause_turn"
 # The finish reasons of an answer with calls.
 _CALLED = frozenset("tool_calls tool_call tool_use function_call".split())
 _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}

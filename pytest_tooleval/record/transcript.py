@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec import structs
 
 from .calls import ToolCall
+from .endings import PAUSED
 from .endings import NoAnswer
 from .endings import ending_of
 from .endings import no_answer
@@ -138,6 +139,11 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     def text(self) -> str:
         """The text of the message; empty when there is none."""
         return text_of(self.message)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the next one goes on with it, as the provider ran tools itself. It is no round."""
+        return self.finish_reason == PAUSED and not self.calls
 
 
 class Judged(Struct, frozen=True, gc=False):

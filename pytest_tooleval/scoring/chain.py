@@ -1,7 +1,7 @@
 """A chain of calls that leads to an expected tool, and its metrics.
 
 The chain ends with the reply that calls an expected tool, with a reply without calls, or after
-`max_rounds` replies. Every call up to there counts.
+`max_rounds` replies. Every call up to there counts. A reply that was paused is part of the next one.
 
     completion  0.6 + 0.4 x arguments of the call to the expected tool; 0 without one
     efficiency  optimal_hops / calls, at most 1; without optimal_hops None, and 1 in the formula
@@ -64,7 +64,8 @@ class _Chain:
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
-        self.calls, self._contents, self._final, replies = _walk(case, transcript)
+        rounds = [reply for reply in transcript.replies if not reply.is_paused]
+        self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.max_rounds])
         self._call = self._final.call if self._final else None
         self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
         self._surplus: list[int] = []
@@ -72,9 +73,9 @@ class _Chain:
         if self._call is not None and not any_number_is_right(case):
             ending = (i for i in range(len(self.calls)) if i != self._completing)
             self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
-            later = _surplus_later(case, transcript.replies[replies - 1 :])
+            later = _surplus_later(case, rounds[taken - 1 :])
             self._extra = [*(self.calls[i] for i in self._surplus), *later]
-        self._replied = any(not reply.calls for reply in transcript.replies[: case.max_rounds])
+        self._replied = any(not reply.calls for reply in rounds[: case.max_rounds])
         share = self._final and self._final.share
         self._flaw = share.flaw if share else None
         self._accuracy = share.value if share else None
@@ -224,12 +225,11 @@ class _Chain:
 
 
 def _walk(
-    case: ResolvedCase, transcript: Transcript
+    case: ResolvedCase, replies: Sequence[Reply]
 ) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
     """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
     made: tuple[ToolCall, ...] = ()
     contents: list[object] = []
-    replies = transcript.replies[: case.max_rounds]
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
         made += calls

@@ -293,7 +293,7 @@ class _Conversation:
                 yield _part("conduct", "unfinished_turn", span.place, row)
             elif span.replies[-1].calls:
                 got, why = "calls", "no reply follows them"
-                if len(span.replies) >= most:
+                if sum(not reply.is_paused for reply in span.replies) >= most:
                     got, why = "calls in every reply", f"max_rounds ({most}) was reached"
                 row = Check("end", "a reply without calls", got, 0.0, why)
                 yield _part("conduct", "unfinished_turn", span.place, row)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
+from ...record.endings import PAUSED
 from ...record.transcript import SEARCHES
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
@@ -23,7 +24,6 @@ from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS
 from ..models.spec import Effort
 from ..protocols.reading import replied
-from .base import PAUSED
 from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import data_in

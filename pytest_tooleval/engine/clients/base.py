@@ -25,8 +25,6 @@ from ..models.spec import ModelSpec
 if TYPE_CHECKING:
     from ..toolbox import Toolbox
 
-# The finish reason of an answer that goes on when it is sent back, as the provider runs tools itself.
-PAUSED = "pause_turn"
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
 

@@ -173,6 +173,18 @@ async def test_it_never_takes_more_than_max_rounds(most: int) -> None:
     assert transcript.replies[-1].answers == ()
 
 
+async def test_a_pause_is_no_round() -> None:
+    said = [says(content="I look."), says(call("search")), says(content="On."), says(call("book"))]
+
+    async def ask(role: str, request: ChatRequest) -> Reply:
+        message = said.pop(0)
+        reason = "pause_turn" if message["content"] else "tool_calls"
+        return read_reply(ChatAnswer(message, reason), request, cached=False)
+
+    transcript = await held(chain(max_rounds=2), ask)
+    assert [made.name for made in transcript.calls] == ["search", "book"]
+
+
 async def test_ten_rounds_where_nothing_is_said() -> None:
     assert len((await Model(says(call("search"))).run(chain())).replies) == 10
 

@@ -53,6 +53,15 @@ def test_the_chain_ends_after_max_rounds() -> None:
     assert result.failure == "unfinished_chain"
 
 
+def test_a_paused_reply_is_part_of_the_next_one() -> None:
+    paused = Reply(message={"role": "assistant", "content": "Let me see."}, finish_reason="pause_turn")
+    rounds = [Reply(message={"role": "assistant"}, calls=(each,)) for each in (A, B, C)]
+    case = resolved(None, **CHAIN, max_rounds=3)
+    replies = [each for round in rounds for each in (paused, round)]
+    assert score_transcript(case, Transcript((), tuple(replies))).passed
+    assert score_transcript(case, Transcript((), (*replies[:-1], paused))).failure == "unfinished_chain"
+
+
 def test_repeats_need_the_same_tool_and_arguments_one_after_the_other() -> None:
     def redundancy(*calls: ToolCall) -> float | None:
         return score([*calls, C], **CHAIN).values["redundancy_penalty"]
