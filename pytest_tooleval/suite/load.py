@@ -20,7 +20,11 @@ from ..errors import os_reason
 from ..explain import describe
 from ..findings import Finding
 from ..findings import Loc
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
+from ..record.untrusted import objects_in
 from ..secrets import holds_key_value
+from ..secrets import keep_secret
 from ..secrets import key_variables
 from .checks.errors import suite_errors
 from .model import SEARCHED
@@ -93,6 +97,7 @@ def parse_document(
         source = _readable_source(data)
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
+    _keep_secrets(data)
     key_places: list[tuple[Loc, str]] = []
     if holds_key_value(document.text):
         key_places = list(_key_places(data, (), key_variables()))
@@ -109,6 +114,14 @@ def parse_document(
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
         case._line = line
     return suite, document
+
+
+def _keep_secrets(data: Mapping[str, Any]) -> None:
+    """Treat the variables that `provider_tools` names as keys; what is wrong with it is found later."""
+    for tools in as_mapping(data.get("provider_tools")).values():
+        for tool in objects_in(tools):
+            for variable in (tool.get("authorization"), *as_mapping(tool.get("headers")).values()):
+                keep_secret(as_text(variable))
 
 
 def _key_places(value: Any, loc: Loc, variables: Mapping[str, str]) -> Iterator[tuple[Loc, str]]:

@@ -12,6 +12,9 @@ from builders import tool
 from pytest_tooleval import score_calls
 from pytest_tooleval import score_messages
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.secrets import redacted
+from pytest_tooleval.secrets import scrub
+from pytest_tooleval.secrets import secret_values
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import resolve
 
@@ -111,6 +114,17 @@ def test_what_is_refused(data: dict[str, Any], field: str, message: str) -> None
     assert found == field
     assert message in text
     assert error.value.problems[0].line > 1
+
+
+def test_what_provider_tools_name_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_LOGIN", "hush-hush-4711-abc")
+    monkeypatch.setenv("SHOP_VISITOR", "who-goes-there-99")
+    named = {"authorization": "SHOP_LOGIN", "headers": {"x-visitor": "SHOP_VISITOR"}}
+    own = {"openai": [{"type": "mcp", "server_label": "shop", **named}]}
+    parse_suite(json.dumps(suite(provider_tools=own)))
+    echoed = "401: hush-hush-4711-abc of who-goes-there-99"
+    assert scrub(echoed, secret_values()) == "401: [secret] of [secret]"
+    assert "hush" not in redacted(echoed)
 
 
 def test_the_text_of_a_custom_tool_is_an_argument() -> None:
