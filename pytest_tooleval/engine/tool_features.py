@@ -112,6 +112,7 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
 
     Raises ModelError where the model could take more, but litellm would lose it.
     """
+    request = structs.replace(request, tools=[*map(_stated, request.tools)])
     wanted = wanted_by(request)
     if not wanted:
         return Fitted(request, {})
@@ -202,16 +203,33 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     found: set[Feature] = set()
     for tool in request.tools:
-        inner = tool.get("function") or tool.get("custom") or {}
-        if inner.get("defer_loading"):
-            found.add("defer_loading")
-        if "programmatic" in inner.get("allowed_callers", ()):
-            found.add("allowed_callers")
-        found |= {name for name in ("input_examples", "output_schema") if name in inner}
+        stated = _stated(tool)
+        inner = stated.get("function") or stated.get("custom") or {}
+        found |= {feature for feature in FEATURES if feature in inner}
         found |= {name for name in ("custom", "namespace") if name in tool}
     if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
         found.add("allowed_tools")
     return frozenset(found)
+
+
+def _kind_of(tool: Tool) -> str | None:
+    """Where a tool of the suite has its fields; None for one of a provider."""
+    return next((kind for kind in ("function", "custom") if kind in tool), None)
+
+
+def _stated(tool: Tool) -> Tool:
+    """A tool without the fields that ask for what every model does, such as `defer_loading: false`."""
+    kind = _kind_of(tool)
+    if kind is None:
+        return tool
+    return {
+        **tool,
+        kind: {
+            name: value
+            for name, value in tool[kind].items()
+            if name not in FEATURES or (value and value != ["direct"])
+        },
+    }
 
 
 def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> Tool:
@@ -220,7 +238,7 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
         return tool
     if "custom" in lacking and "custom" in tool:
         tool = _as_function(tool)
-    kind = next((kind for kind in ("function", "custom") if kind in tool), None)
+    kind = _kind_of(tool)
     if kind is None:
         return tool
     inner = {name: value for name, value in tool[kind].items() if name not in lacking}

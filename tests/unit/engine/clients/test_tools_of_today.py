@@ -330,3 +330,11 @@ def test_a_request_without_any_of_it_stays_as_it_is() -> None:
     for model in (GPT, CLAUDE, "groq/x"):
         assert fitted(request, ModelSpec("m", model=model)) == (request, {})
     assert fitted(structs.replace(request, tools=()), ModelSpec("m", model=GPT)).instead == {}
+
+
+@pytest.mark.parametrize("model", [GPT, "openai/gpt-4o", CLAUDE, "mistral/mistral-large"])
+def test_what_every_model_does_is_not_asked_for(model: str) -> None:
+    plain = {"defer_loading": False, "allowed_callers": ["direct"], "output_schema": None}
+    chat, instead = request_to(model, tools=[{"type": "function", "function": {"name": "pay", **plain}}])
+    assert chat["tools"] == [{"type": "function", "function": {"name": "pay"}}]
+    assert instead == {}
