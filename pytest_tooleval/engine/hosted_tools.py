@@ -83,8 +83,10 @@ def _value(variable: str) -> str:
 
 
 def _is_harmless(tool: Mapping[str, Any]) -> bool:
-    network = tool.get("container")
-    policy = network.get("network_policy", {}) if isinstance(network, Mapping) else {}
+    container = tool.get("container") or {}
+    if isinstance(container, str):  # by its id, with the network that it was made with
+        return False
+    policy = container.get("network_policy") or {}
     offline = policy.get("type", "disabled") == "disabled"
     return _HARMLESS.fullmatch(tool["type"]) is not None and offline
 

@@ -111,6 +111,7 @@ def provider_errors(suite: Suite) -> Findings:
             elif tool["type"].startswith("tool_search_tool") and tool.get("defer_loading"):
                 message = "Anthropic refuses a search that is itself deferred; remove defer_loading"
                 yield Finding((*at, "defer_loading"), message)
+            yield from _of_other_types(tool, at)
             yield from _secret(tool.get("authorization"), (*at, "authorization"))
             headers = tool.get("headers")
             if headers is not None and not isinstance(headers, dict):
@@ -118,6 +119,21 @@ def provider_errors(suite: Suite) -> Findings:
                 continue
             for name, value in (headers or {}).items():
                 yield from _secret(value, (*at, "headers", name))
+
+
+def _of_other_types(tool: Mapping[str, Any], at: Loc) -> Findings:
+    """What the command line could not name, or whose network nobody could tell."""
+    for field in ("server_label", "name"):
+        if not isinstance(tool.get(field, ""), str):
+            yield Finding((*at, field), f"expected a text, got {describe(tool[field])}")
+    container = tool.get("container") or {}
+    if not isinstance(container, (str, dict)):
+        message = f'expected an object such as {{"type": "auto"}}, or an id, got {describe(container)}'
+        yield Finding((*at, "container"), message)
+    elif isinstance(container, dict) and not isinstance(container.get("network_policy") or {}, dict):
+        got = describe(container["network_policy"])
+        message = f'expected an object such as {{"type": "disabled"}}, got {got}'
+        yield Finding((*at, "container", "network_policy"), message)
 
 
 def _secret(value: Any, at: Loc) -> Findings:

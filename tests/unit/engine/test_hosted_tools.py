@@ -72,6 +72,12 @@ def test_what_a_model_is_offered() -> None:
     [
         ([{"type": "tool_search"}, {"type": "programmatic_tool_calling"}], (), ""),
         ([{"type": "code_interpreter", "container": {"type": "auto"}}], (), ""),
+        ([{"type": "code_interpreter", "container": {"network_policy": None}}], (), ""),
+        (
+            [{"type": "code_interpreter", "container": "cntr_1"}],
+            (),
+            "provider_tools: code_interpreter acts",
+        ),
         ([MCP], (), "provider_tools: shop acts"),
         ([MCP], ("shop",), ""),
         ([MCP], ("mcp",), ""),

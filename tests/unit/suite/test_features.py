@@ -101,6 +101,25 @@ def suite(*tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
             'missing "type"',
         ),
         (
+            suite(provider_tools={"openai": [{"type": "mcp", "server_label": ["shop"]}]}),
+            "provider_tools.openai[0].server_label",
+            "expected a text, got ",
+        ),
+        (
+            suite(provider_tools={"openai": [{"type": "code_interpreter", "container": 5}]}),
+            "provider_tools.openai[0].container",
+            'expected an object such as {"type": "auto"}, or an id, got ',
+        ),
+        (
+            suite(
+                provider_tools={
+                    "openai": [{"type": "shell", "container": {"network_policy": "disabled"}}]
+                }
+            ),
+            "provider_tools.openai[0].container.network_policy",
+            'expected an object such as {"type": "disabled"}, got ',
+        ),
+        (
             suite(provider_tools={"google": []}),
             "provider_tools.google",
             "unknown field; expected one of openai, anthropic",
