@@ -32,8 +32,9 @@ class ChatBuilder:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
-        self._searches: dict[object, dict[str, Any]] = {}
-        self._programs: dict[object, dict[str, Any]] = {}
+        # By their ids as text, which may come as anything.
+        self._searches: dict[str, dict[str, Any]] = {}
+        self._programs: dict[str, dict[str, Any]] = {}
 
     def add(self, message: Any) -> None:
         """Add a chat message. The text of a reply joins the searches and programs before it."""
@@ -81,26 +82,26 @@ class ChatBuilder:
         search = {"id": id, "arguments": arguments, "tools": None}
         if names_shown:
             search["names_shown"] = True
-        self._searches[id] = search
+        self._searches[str(id)] = search
         _append(self._current(), SEARCHES, search)
 
     def found(self, id: object, names: Sequence[str]) -> None:
         """Say which tools a search found; without its id, the last search."""
-        search = self._searches.get(id) or next(reversed(self._searches.values()), None)
+        search = self._searches.get(str(id)) or next(reversed(self._searches.values()), None)
         if search is None:
             self.search(id, None)
-            search = self._searches[id]
+            search = self._searches[str(id)]
         search["tools"] = [*(search["tools"] or ()), *names]
 
     def program(self, id: object, code: object) -> None:
         """Add code that the provider runs."""
         program = {"id": id, "code": code, "result": None}
-        self._programs[id] = program
+        self._programs[str(id)] = program
         _append(self._current(), PROGRAMS, program)
 
     def result(self, id: object, result: object) -> None:
         """Say what a program returned."""
-        program = self._programs.get(id) or next(reversed(self._programs.values()), None)
+        program = self._programs.get(str(id)) or next(reversed(self._programs.values()), None)
         if program is not None:
             program["result"] = result
 

@@ -331,3 +331,15 @@ def test_what_nobody_knows_is_kept(values: list[Item]) -> None:
 def test_an_unknown_item_that_calls_is_a_call() -> None:
     (reply,) = replies({"type": "rocket_call", "call_id": "c", "action": {"to": "moon"}})
     assert [(call.name, call.arguments) for call in reply.calls] == [("rocket", {"to": "moon"})]
+
+
+@pytest.mark.parametrize("id", [["t"], {"of": "t"}, 5, None])
+def test_ids_may_be_anything(id: object) -> None:
+    (reply,) = replies(
+        {"type": "tool_search_call", "id": id, "arguments": {}},
+        {"type": "tool_search_output", "id": id, "tools": [FOUND]},
+        {"type": "program", "id": id, "code": "1"},
+        {"type": "program_output", "id": id, "result": "1"},
+    )
+    assert [each.tools for each in reply.searches] == [("pay",)]
+    assert [each["result"] for each in reply.message["programs"]] == ["1"]
