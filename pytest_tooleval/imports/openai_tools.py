@@ -15,6 +15,7 @@ import msgspec
 
 from ..explain import describe
 from ..explain import show
+from ..record.encoding import without_surrogates
 from ..record.names import qualified
 
 _FIELDS = (
@@ -51,6 +52,8 @@ def typed(value: Any, type: type[_T], what: str) -> _T:
     except msgspec.ValidationError as error:
         message, _, place = str(error).replace("`", "").partition(" - at $")
         raise UnusableError(f"{what}{place}: {message[:1].lower()}{message[1:]}") from None
+    except UnicodeEncodeError:  # msgspec does not take half of a surrogate pair
+        return typed(without_surrogates(value), type, what)
 
 
 def looks_like_a_tool(value: Any) -> bool:

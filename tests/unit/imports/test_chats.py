@@ -262,6 +262,7 @@ def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
         (CHOICES, "no messages"),
         ({"messages": [7]}, "messages[0]: expected object, got int"),
         ({"messages": [{"role": "robot"}]}, "messages[0].role: invalid enum value 'robot'"),
+        ({"messages": [{"role": "\ud800"}]}, "messages[0].role: invalid enum value '?'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
         ({**REQUEST, "response": "data: {}\n\n"}, "a stream of chunks"),
