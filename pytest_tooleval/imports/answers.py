@@ -8,6 +8,15 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import ConfigError
+from ..errors import ScoringError
+from ..jsonschemas.parameters import described
+from ..record.metrics import BUILT_IN
+from ..record.metrics import LIMITS
+from ..record.names import meant
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..scoring import score_messages
 from ..suite.load import read_model
 from .cases import case_problem
 from .cases import expected_value
@@ -16,6 +25,7 @@ from .chats import Answer
 from .chats import Message
 from .openai_tools import UnusableError
 from .openai_tools import canonical
+from .openai_tools import name_in_suite
 
 
 def new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -62,7 +72,7 @@ class AnsweredCases:
         self.system = suite.get("system_prompt")
         self.choice = suite.get("tool_choice")
         self.existing = suite["test_cases"]
-        self.prompts = {canonical(case["prompt"]) for case in self.existing}
+        self.prompts = {canonical(case["prompt"]) for case in self.existing if "prompt" in case}
         self.added: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, list[str]] = {}  # for each question, the keys of its cases
         self.folded = self.known = 0
@@ -81,6 +91,8 @@ class AnsweredCases:
             return
         namespaces = {**dict(answer.namespaces), **self.namespaces}
         reason = case_problem(case, self.tools, self.system, namespaces)
+        if reason is None and answer.draft is None:
+            reason = self._failure(case, namespaces, answer.said)
         if reason is not None:
             raise UnusableError(reason)
         self.namespaces = namespaces
@@ -109,13 +121,28 @@ class AnsweredCases:
         ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
         return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
 
+    def _failure(
+        self, case: dict[str, Any], namespaces: Mapping[str, str], said: Sequence[Message]
+    ) -> str | None:
+        """Why the case would fail with the answer that it came from; None if it would not."""
+        limits = self.suite.get("thresholds") or {}
+        # Not those on a metric of the project's own scorers, which are not here.
+        known = {name: value for name, value in limits.items() if name in (*BUILT_IN, *LIMITS)}
+        alone = {**self.suite, "namespaces": namespaces, "thresholds": known, "test_cases": [case]}
+        suite = read_model(alone)
+        try:
+            trial = score_messages(suite, suite.test_cases[0], said)
+        except (ConfigError, ScoringError) as error:
+            return str(error)
+        return None if trial.passed else f"{_UNFIT}: {trial.wrong}"
+
     def _case(self, answer: Answer) -> dict[str, Any]:
         if answer.tools is None and (self.is_new or not self.tools):
             raise UnusableError(_UNKNOWN_TOOLS)
         case: dict[str, Any] = {"prompt": self._prompt(answer.messages)}
         if answer.tools is not None and canonical(answer.tools) != canonical(self.tools):
             case["tools"] = answer.tools
-        case.update(_expectation(answer))
+        case.update(_expectation(answer, self.tools if answer.tools is None else answer.tools))
         choice = answer.tool_choice
         if choice == ("none" if answer.calls else "required"):
             choice = None  # the answer does not obey it
@@ -142,6 +169,7 @@ _UNKNOWN_TOOLS = (
     "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
     "then import this file into the same suite"
 )
+_UNFIT = "its own case would fail with this answer"
 _OTHER_SYSTEM = "its system prompt is not that of the suite, which is put before every prompt"
 
 
@@ -154,16 +182,26 @@ def _system(messages: Sequence[Message]) -> str | None:
     return None
 
 
-def _expectation(answer: Answer) -> dict[str, Any]:
+def _expectation(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if answer.draft is not None:
         return dict(answer.draft)
-    calls = [
-        (name, {key: expected_value(value) for key, value in arguments.items()})
-        for name, arguments in answer.calls
-    ]
+    calls = [(name, _expected_params(name, arguments, tools)) for name, arguments in answer.calls]
     if not calls:
         return {"expected_tool": None}
     if len(calls) == 1:
         ((name, params),) = calls
         return {"expected_tool": name, "expected_params": params}
     return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
+
+
+def _expected_params(
+    name: str, arguments: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The recorded arguments; if there are none, that all parameters are absent: `{}` allows any."""
+    if arguments:
+        return {key: expected_value(value) for key, value in arguments.items()}
+    named = {name_in_suite(tool): tool for tool in tools}
+    function = as_mapping(named.get(meant(name, named) or "", {}).get("function"))
+    schema = as_mapping(function.get("parameters"))
+    required = as_list(schema.get("required"))  # without them, the answer was wrong
+    return {each: {"$absent": True} for each in described(schema) if each not in required}

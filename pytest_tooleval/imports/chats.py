@@ -13,24 +13,23 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 from typing import Literal
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
-from msgspec import field
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.builder import kind_of
 from ..engine.protocols.reading import read_messages
+from ..errors import ModelError
 from ..explain import describe
 from ..explain import show
 from ..record.calls import MAX_DEPTH
-from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
-from ..record.names import known_as
 from ..record.names import spellings
+from ..record.transcript import Transcript
 from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
 from ..suite.model import ANY_TOOL
@@ -96,10 +95,10 @@ class _Item(Struct):
     status: Any = None
     outcome: Any = None
     is_error: Any = None
-    is_error_of_mcp: Any = field(default=None, name="isError")
-    tool_searches: list[dict[str, Any]] = field(default_factory=list)
-    programs: list[dict[str, Any]] = field(default_factory=list)
-    unread: list[dict[str, Any]] = field(default_factory=list)
+    is_error_of_mcp: Any = msgspec.field(default=None, name="isError")
+    tool_searches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    programs: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    unread: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
     @property
     def calls(self) -> list[_Call]:
@@ -131,11 +130,7 @@ class _ToolChoice(Struct):
                 yield from inner.names()
 
 
-class _Said(NamedTuple):
-    """The calls of an answer, and its items of unknown types."""
-
-    calls: Sequence[_Call] = ()
-    unread: Sequence[dict[str, Any]] = ()
+_Said = list[_Item]  # the messages of an answer
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ class Answer:
     `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
     items in the answer that are not known here. `draft` has the fields of a draft in place of what
     a case expects, which a person has to write. `hosted` are OpenAI's own tools, `namespaces`
-    descriptions by name.
+    descriptions by name. `said` has the messages of the answer itself.
     """
 
     messages: list[Message]
@@ -157,6 +152,7 @@ class Answer:
     draft: Mapping[str, Any] | None = None
     hosted: Sequence[dict[str, Any]] = ()
     namespaces: Sequence[tuple[str, str]] = ()
+    said: Sequence[Message] = field(default=(), compare=False)
 
 
 def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
@@ -213,7 +209,8 @@ def _answers(
     if not pairs:
         raise UnusableError(_NO_ANSWER)
     tools, hosted, namespaces = offered or (None, (), ())
-    names = spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in tools or ())
+    may_call = () if choice == "none" else tools or ()
+    names = spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in may_call)
     answers: list[Answer] = []
     reasons: list[str] = []
     for before, said in pairs:
@@ -221,15 +218,17 @@ def _answers(
             reasons.append("no message from the user before the answer")
             continue
         try:
-            made = [_call(call, names) for call in said.calls]
-            if said.unread and not made:
-                raise UnusableError(f"the answer has {_named(said.unread[0])}, which may be a call")
+            messages = [_whole(_decoded(item)) for item in said]
+            unread = [part for item in said for part in item.unread]
+            made = _calls(messages, unread, names)
             prompt = [_prompt(message) for message in before]
         except UnusableError as error:
             reasons.append(str(error))
         else:
-            unread = tuple(map(kind_of, said.unread))
-            answers.append(Answer(prompt, tools, choice, made, unread, None, hosted, namespaces))
+            kinds = tuple(map(kind_of, unread))
+            answers.append(
+                Answer(prompt, tools, choice, made, kinds, None, hosted, namespaces, messages)
+            )
     return answers, reasons
 
 
@@ -250,8 +249,12 @@ def chat_messages(values: list[Any]) -> list[Message]:
     Replies also keep their refusal and finish reason, the callers of calls, and the fields of
     `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
     """
-    items = _chat(values, "messages")
-    return [_ending(item) | _status(item) | _message(item) | _extensions(item) for item in items]
+    return [_whole(item) for item in _chat(values, "messages")]
+
+
+def _whole(item: _Item) -> Message:
+    """A message with all that scoring looks at."""
+    return _ending(item) | _status(item) | _message(item) | _extensions(item)
 
 
 def _extensions(item: _Item) -> Message:
@@ -440,7 +443,7 @@ def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], _Said]]
     """
     for index, message in enumerate(messages):
         if message.role == "assistant" and message.weight != 0:
-            yield messages[:index], _Said(message.calls, message.unread)
+            yield messages[:index], [message]
 
 
 def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
@@ -459,7 +462,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
     if isinstance(value, str):
         if value.startswith(("data:", "event:")):
             raise UnusableError(_STREAMED)
-        return [_Said()] if value.strip() else []
+        return [[_Item("assistant", value)]] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
     if not isinstance(value, dict):
@@ -487,7 +490,10 @@ def _chosen(choice: _Choice) -> _Said:
     if choice.finish_reason in _CUT_OFF:
         reason = show(choice.finish_reason)
         raise UnusableError(f"the answer is not complete: its finish_reason is {reason}")
-    return next(iter(_output([choice.message])), _Said())
+    found = _output([{**choice.message, "finish_reason": choice.finish_reason}])
+    if not found:
+        raise UnusableError(_NO_ANSWER)
+    return found[0]
 
 
 def _is_chunk(value: Mapping[str, Any]) -> bool:
@@ -505,11 +511,8 @@ def _output(items: list[Any]) -> list[_Said]:
     if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
         raise UnusableError(_STREAMED)
     last = max((index for index, item in enumerate(items) if not _is_said(item)), default=-1)
-    answer = [message for message in _chat(items[last + 1 :], "output") if message.role == "assistant"]
-    if not answer:
-        return []
-    calls = [call for message in answer for call in message.calls]
-    return [_Said(calls, [item for message in answer for item in message.unread])]
+    answer = _chat(items[last + 1 :], "output")
+    return [answer] if any(message.role == "assistant" for message in answer) else []
 
 
 def _is_said(item: Any) -> bool:
@@ -522,19 +525,39 @@ _SPEAKERS = ("assistant", "model")
 _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _call(call: _Call, names: Mapping[str, str]) -> Call:
-    if call.custom is not None:
-        return known_as(call.custom.name, call.namespace or "", names), {"input": call.custom.input}
-    function = call.function or _Function("")
-    read = ToolCall.parse(function.name, _once(function.arguments))
-    if read.arguments is None:
-        shown = f"{show(function.name)}: {read.why_malformed}: {show(function.arguments)}"
-        raise UnusableError(f"a call of {shown}")
-    return known_as(function.name, call.namespace or "", names), read.arguments
+def _calls(
+    messages: Sequence[Message], unread: Sequence[dict[str, Any]], names: Mapping[str, str]
+) -> list[Call]:
+    """The calls of an answer, read as scoring reads it. UnusableError if a case cannot expect them."""
+    try:
+        transcript = Transcript.from_messages(messages, offered=[names])
+    except ModelError as error:
+        raise UnusableError(str(error)) from None
+    found: list[Call] = []
+    for call in transcript.calls:
+        if call.arguments is None:
+            shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"
+            raise UnusableError(f"a call of {shown}")
+        found.append((call.name, call.arguments))
+    if unread and not found:
+        raise UnusableError(f"the answer has {_named(unread[0])}, which may be a call")
+    if transcript.no_answer is not None:
+        raise UnusableError(f"no usable answer: {transcript.no_answer}")
+    return found
+
+
+def _decoded(item: _Item) -> _Item:
+    """The message with the arguments of its calls as the model wrote them.
+
+    Some tools that write logs encode them twice, or leave them empty.
+    """
+    for call in item.calls:
+        if call.function is not None:
+            call.function.arguments = _once(call.function.arguments)
+    return item
 
 
 def _once(arguments: Any) -> Any:
-    """The arguments, which some tools encode twice, or leave empty."""
     try:
         text = msgspec.json.decode(arguments, type=str)
     except (TypeError, ValueError):
