@@ -25,6 +25,7 @@ from ..errors import ModelError
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
+from ..record.names import known_as
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
@@ -258,7 +259,7 @@ class Toolbox:
 
     def _known(self, call: ToolCall) -> ToolCall:
         """The call by the whole name of its tool, which agents may call without its namespace."""
-        name = self._names.get(call.name, call.name)
+        name = known_as(call.name, "", self._names)
         return call if name == call.name else structs.replace(call, name=name)
 
 

@@ -57,8 +57,10 @@ def known_as(name: str, namespace: str, names: Collection[str]) -> str:
     """
     if not isinstance(names, Mapping) or all(name == whole for name, whole in names.items()):
         return name
+    spelled, whole = meant(name, names), qualified(name, namespace)
+    if spelled is None:
+        return whole
+    is_whole = names[spelled] == spelled
     if not namespace:
-        return str(names.get(name, name))
-    whole = qualified(name, namespace)
-    plain = names.get(name) == name
-    return name if plain and whole not in names else whole
+        return name if is_whole else str(names[spelled])
+    return name if is_whole and meant(whole, names) is None else whole

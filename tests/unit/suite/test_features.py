@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -11,7 +12,9 @@ from builders import tool
 
 from pytest_tooleval import score_calls
 from pytest_tooleval import score_messages
+from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.secrets import redacted
 from pytest_tooleval.secrets import scrub
 from pytest_tooleval.secrets import secret_values
@@ -164,6 +167,12 @@ OTHER = {**FIND, "namespace": "erp"}
         ([FIND], {"name": "find"}, True),
         ([FIND], {"name": "crm_find"}, True),
         ([FIND], {"name": "crm.find"}, True),
+        ([FIND], {"name": "Find"}, True),
+        ([FIND], {"name": "CRM_Find"}, True),
+        ([FIND], {"name": "Find", "namespace": "CRM"}, True),
+        ([FIND], {"name": "Pay", "namespace": "functions"}, False),
+        ([FIND, tool("FIND")], {"name": "find"}, True),
+        ([FIND, tool("FIND")], {"name": "Find"}, False),
         ([FIND], {"name": "find", "namespace": "erp"}, False),
         ([FIND, OTHER], {"name": "find"}, False),
         ([FIND, OTHER], {"name": "find", "namespace": "erp"}, False),
@@ -180,6 +189,17 @@ def test_a_tool_is_its_namespace_and_name(
     made_call = {**call(called["name"]), **{k: v for k, v in called.items() if k == "namespace"}}
     message = {"role": "assistant", "tool_calls": [made_call]}
     assert score_messages(made, made.test_cases[0], [message]).passed == passes
+
+
+@pytest.mark.parametrize("name", ["crm.find", "CRM.FIND", "find", "Find", "CRM_find"])
+def test_a_forbidden_tool_is_forbidden_by_each_of_its_names(name: str) -> None:
+    case = {"prompt": "Go", "expected_tool": "*", "forbidden_calls": ["crm.find"]}
+    thresholds = {"arguments_valid": None}
+    made = parse_suite(json.dumps(suite(FIND, test_cases=[{**case, "thresholds": thresholds}])))
+    result = score_calls(made, made.test_cases[0], [{"name": name, "arguments": {}}])
+    assert result.failure == "forbidden_call"
+    toolbox = Toolbox(resolve(made, made.test_cases[0]))
+    assert asyncio.run(toolbox.forbids([ToolCall(name, {})]))
 
 
 def test_a_forbidden_tool_of_a_suite_without_namespaces_is_found_in_any() -> None:
