@@ -14,7 +14,7 @@ from uuid import UUID
 
 Path = tuple[str | int, ...]
 
-_AS_TEXT = (dt.date, dt.time, dt.timedelta, Decimal, UUID, PurePath)
+_AS_TEXT = (dt.date, dt.time, dt.timedelta, UUID, PurePath)
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Fields come after a dot, all other keys in brackets.
@@ -26,6 +26,36 @@ class Absent:
 
 
 ABSENT = Absent()
+
+
+class Amount(str):
+    """A Decimal as text; 40 and 40.00 are no difference."""
+
+    @property
+    def number(self) -> Decimal | str:
+        number = Decimal(self)
+        return number if number.is_finite() else str(self)
+
+
+class OtherKey(str):
+    """A key that is not a string, as text: 1 is not "1", but 1.0."""
+
+    _same: Any
+
+    def __new__(cls, key: object) -> OtherKey:
+        made = super().__new__(cls, key)
+        is_number = isinstance(key, (int, float, Decimal)) and not isinstance(key, bool)
+        made._same = key if is_number else str(key)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OtherKey) and bool(self._same == other._same)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._same)
 
 
 def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
@@ -47,13 +77,18 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
         return plain(value.value, inside)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Decimal):
+        return Amount(value)
     if isinstance(value, _AS_TEXT):
         return str(value)
     if id(value) in inside:
         return "(a part of itself)"
     inside |= {id(value)}
     if isinstance(value, dict):
-        return {str(key): plain(each, inside) for key, each in value.items()}
+        return {
+            str(key) if isinstance(key, str) else OtherKey(key): plain(each, inside)
+            for key, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [plain(each, inside) for each in value]
     if isinstance(value, (set, frozenset)):
@@ -82,6 +117,9 @@ def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[P
         for index in range(max(len(expected), len(actual))):
             wanted, got = (each[index : index + 1] or [ABSENT] for each in (expected, actual))
             yield from differences(wanted[0], got[0], (*path, index))
+    elif isinstance(expected, Amount) and isinstance(actual, Amount):
+        if expected.number != actual.number:
+            yield path, expected, actual
     elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
         yield path, expected, actual
 
@@ -90,7 +128,7 @@ def path_text(path: Path) -> str:
     """`Desk.orders["A1"].refunded`."""
     text = ""
     for part in path:
-        if isinstance(part, int):
+        if isinstance(part, (int, OtherKey)):
             text += f"[{part}]"
         elif not text:
             text = part
@@ -120,9 +158,18 @@ def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
     value: Any = state
     for part in path:
         if isinstance(value, dict):
-            value = value.get(str(part), ABSENT)
+            at = str(part)
+            value = value.get(at, next((value[key] for key in value if str(key) == at), ABSENT))
         elif isinstance(value, list) and str(part).isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
             return path, ABSENT
-    return path, value
+    return path, _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _as_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_as_json(each) for each in value]
+    return str(value) if isinstance(value, str) else value

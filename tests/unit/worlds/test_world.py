@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pytest_tooleval.worlds import world as world_module
 from pytest_tooleval.worlds.plain import differences
 from pytest_tooleval.worlds.plain import look_up
 from pytest_tooleval.worlds.plain import path_text
+from pytest_tooleval.worlds.plain import plain
 from pytest_tooleval.worlds.plain import read_path
 from pytest_tooleval.worlds.play import Calls
 from pytest_tooleval.worlds.play import play
@@ -403,6 +406,35 @@ def test_differences_and_paths() -> None:
         assert (path[0], value) == ("Desk", 1)
     assert read_path("a..b") is None
     assert read_path("") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ({1: 5}, {"1": 5}, ["W.kept[1]", 'W.kept["1"]']),
+        ({1: 0, "1": 5}, {1: 5}, ["W.kept[1]", 'W.kept["1"]']),
+        ({1: 5, None: 6}, {1.0: 5, None: 6}, []),
+        ({True: 5}, {1: 5}, ["W.kept[True]", "W.kept[1]"]),
+        ({"a": Decimal("40")}, {"a": Decimal("40.00")}, []),
+        ({"a": Decimal("40")}, {"a": Decimal("40.01")}, ["W.kept.a"]),
+        ({"a": Decimal("40")}, {"a": Decimal("sNaN")}, ["W.kept.a"]),
+        ({"a": Decimal("NaN")}, {"a": Decimal("NaN")}, []),
+        ({"a": Decimal("40")}, {"a": "40"}, []),
+    ],
+)
+def test_keys_and_amounts_that_json_lacks(one: Any, other: Any, found: list[str]) -> None:
+    states = [plain({"W": {"kept": kept}}) for kept in (one, other)]
+    assert [path_text(path) for path, _, _ in differences(*states)] == found
+
+
+def test_a_path_names_other_keys_and_amounts_by_their_text() -> None:
+    state = plain({"W": {"kept": {1: {"a": Decimal("40.0")}, dt.date(2026, 3, 2): 5}}})
+    for text in ("kept[1]", "W.kept.1", 'kept["1"]'):
+        value = look_up(state, read_path(text) or ())[1]
+        assert (value, type(value["a"])) == ({"a": "40.0"}, str)
+    whole = look_up(state, ("kept",))[1]
+    assert [type(key) for key in whole] == [str, str]
+    assert whole["2026-03-02"] == 5
 
 
 def test_a_cassette_knows_a_world_by_its_code_whatever_its_line_ends(tmp_path: Path) -> None:
