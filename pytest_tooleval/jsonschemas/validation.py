@@ -58,14 +58,12 @@ def is_valid(schema: Any, value: Any) -> bool:
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
     """Why the value is not valid: at most `limit` lines such as `city: 5 is not of type 'string'`."""
-    return [text for _, text in violations(schema, value, limit)]
+    return [text for _, text in islice(violations(schema, value), limit)]
 
 
-def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | None, str]]:
+def violations(schema: Any, value: Any) -> Iterator[tuple[str | None, str]]:
     """The lines of `errors`, each with the member of the object that it is about."""
-    return [
-        (_member(error), _line(error, error.message)) for error in islice(_errors(schema, value), limit)
-    ]
+    return ((_member(error), _line(error, error.message)) for error in _errors(schema, value))
 
 
 def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> str | None:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from functools import cache
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ..errors import CannotCompare
@@ -32,6 +34,8 @@ from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_call
+
+_MOST_FAULTS = 20
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
@@ -92,11 +96,9 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     if schema is None:
         return [NOT_OFFERED]
     invented = undeclared(schema, call.arguments)
-    broken = [
-        text
-        for name, text in violations(schema, call.arguments)
-        if name not in invented and not _is_expected(case, call, name, is_named)
-    ]
+    allowed = cache(lambda name: name in invented or _is_expected(case, call, name, is_named))
+    wrong = (text for name, text in violations(schema, call.arguments) if not allowed(name))
+    broken = list(islice(wrong, _MOST_FAULTS))
     broken += [
         f"the tool has no parameter {json_text(name)}"
         for name in invented

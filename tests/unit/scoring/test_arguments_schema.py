@@ -173,6 +173,20 @@ def test_what_the_case_itself_expects_is_not_held_against_the_model(
     assert result.passed is (value is None)
 
 
+def test_a_wrong_argument_is_found_behind_many_expected_ones() -> None:
+    properties = {"ids": {"type": "array", "items": {"type": "integer"}}, "z": {"type": "integer"}}
+    expected = {"ids": ["x"] * 30}
+
+    def valid(z: Any) -> float | None:
+        made = call("a", ids=["x"] * 30, z=z)
+        tools = with_schema(properties=properties)
+        return score([made], tools, expected_tool="a", expected_params=expected).values[
+            "arguments_valid"
+        ]
+
+    assert (valid(1), valid("1")) == (None, 0.0)
+
+
 def test_another_spelling_that_the_case_accepts_may_not_be_the_tools() -> None:
     schema = {"type": "object", "properties": {"units": {"enum": ["celsius"]}}}
     case = {"expected_tool": "weather", "expected_params": {"units": "celsius"}}
