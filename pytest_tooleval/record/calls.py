@@ -104,12 +104,21 @@ class ToolCall(Struct, frozen=True, gc=False):
         id, caller = as_text(call.get("id")) or None, call.get("caller")
         custom = call.get("custom")
         if isinstance(custom, Mapping):
-            made = cls(as_text(custom.get("name")), {"input": as_text(custom.get("input"))}, None, id)
+            made = _custom_call(as_text(custom.get("name")), custom.get("input"), id)
         else:
             function = call.get("function")
             source = function if isinstance(function, Mapping) else call
             made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
         return structs.replace(made, caller=dict(caller)) if isinstance(caller, Mapping) else made
+
+
+def _custom_call(name: str, given: object, id: str | None) -> ToolCall:
+    """The call of a custom tool; what is no text was JSON that someone has parsed."""
+    if is_nested_deeper(given, MAX_DEPTH):
+        return ToolCall(name, None, f"(nested more than {MAX_DEPTH} levels deep)", id)
+    is_text = given is None or isinstance(given, str)
+    text = as_text(given) if is_text else json.dumps(given, ensure_ascii=False, default=repr)
+    return ToolCall(name, {"input": text}, None, id)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

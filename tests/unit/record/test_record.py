@@ -205,6 +205,22 @@ def test_calls_are_accepted_in_every_usual_shape(given_call: Any) -> None:
     assert (call.name, call.arguments) == ("f", {"a": 1})
 
 
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ("DROP", {"input": "DROP"}),
+        ({"q": "DROP \xfc"}, {"input": '{"q": "DROP \xfc"}'}),
+        (["DROP"], {"input": '["DROP"]'}),
+        (None, {"input": ""}),
+        (json.loads("[" * 300 + "]" * 300), None),
+    ],
+)
+def test_what_a_custom_tool_got_is_text(given: Any, arguments: Any) -> None:
+    call = ToolCall.coerce({"id": "c", "custom": {"name": "sql", "input": given}})
+    assert (call.name, call.id, call.arguments) == ("sql", "c", arguments)
+    assert call.readings is None or arguments
+
+
 @pytest.mark.parametrize("given_call", [{}, {"name": None}, {"function": "f"}, {"name": ["f"]}])
 def test_a_call_without_a_name_has_an_empty_one(given_call: dict[str, Any]) -> None:
     call = ToolCall.coerce(given_call)
