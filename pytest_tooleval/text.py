@@ -47,6 +47,11 @@ def folded(text: str) -> str:
     return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
+def words_of(text: str) -> str:
+    """The text for comparisons that ignore case, white space and commas."""
+    return " ".join(folded(text).replace(",", "").split())
+
+
 def shorten(text: str, limit: int = 80) -> str:
     """At most `limit` characters; an ellipsis replaces the rest."""
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS

@@ -8,20 +8,16 @@ from typing import Any
 
 from ..jsonschemas.patterns import search
 from ..matchers.numerals import numbers
-from ..text import folded
+from ..text import words_of
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
     """Whether one of the texts contains it, ignoring case, white space, and commas as in 1,000."""
     if isinstance(expected, str):
-        return any(_folded(expected) in _folded(text) for text in texts)
+        return any(words_of(expected) in words_of(text) for text in texts)
     ((key, operand),) = expected.items()
     if key == "$not":
         return not says(operand, texts)
     if key == "$regex":
         return any(search(operand, text) for text in texts)
     return any(Decimal(str(operand)) in numbers(text) for text in texts)
-
-
-def _folded(text: str) -> str:
-    return " ".join(folded(text).replace(",", "").split())

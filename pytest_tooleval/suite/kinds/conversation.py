@@ -15,6 +15,7 @@ from ...jsonschemas.patterns import pattern_problem
 from ...matchers.matcher import matcher_findings
 from ...matchers.matcher import matcher_key
 from ...record.calls import is_number
+from ...text import words_of
 from ...worlds.plain import read_path
 from ..checks.scope import Scope
 from ..model import ANY_TOOL
@@ -144,6 +145,9 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
     if isinstance(text, str):
         if not text.strip():
             yield Finding(at, "an empty text, which every message contains")
+        elif not words_of(text):
+            message = 'commas are ignored, so every message contains it; write {"$regex": ","}'
+            yield Finding(at, message)
         return
     if not isinstance(text, dict) or len(text) != 1:
         yield Finding(at, f"expected {example}, got {describe(text)}")

@@ -70,6 +70,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (turn(expected_state={"a..b": 1}), 'turns[1].expected_state["a..b"]', "expected a path such as"),
     (turn(expected_state={"a": {"$gtee": 1}}), "turns[1].expected_state.a.$gtee", "unknown"),
     (turn(expected_text=[{"$nmber": 1}]), "turns[1].expected_text[0].$nmber", 'did you mean "$number"?'),
+    (turn(expected_text=[", "]), "turns[1].expected_text[0]", "commas are ignored"),
     (turn(expected_text=[3]), "turns[1].expected_text[0]", "expected a text, "),
     (turn(expected_text=[{"$regex": "("}]), "turns[1].expected_text[0].$regex", "does not compile"),
     (turn(forbidden_calls=["pay"]), "turns[1].forbidden_calls[0]", "is not defined"),
