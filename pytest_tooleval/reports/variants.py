@@ -37,11 +37,15 @@ def series_of(variants: Sequence[ComparedVariant]) -> list[Series]:
     for each in variants:
         match = _NUMBER.fullmatch(each.variant)
         if match and each.difference is not None and not each.is_earlier:
-            points = found.setdefault(f"{match['name']}N{match['rest']}", {})
+            points = found.setdefault(_about(match), {})
             points.setdefault(int(match["number"]), []).append(each)
     return [
         Series(about, dict(sorted(points.items()))) for about, points in found.items() if len(points) > 1
     ]
+
+
+def _about(number: re.Match[str]) -> str:
+    return f"{number['name']}N{number['rest']}"
 
 
 def variants_table(variants: Sequence[ComparedVariant]) -> Table:
@@ -89,7 +93,11 @@ def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
 
 
 def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
-    """The cases that changed most, calls to added tools, and cases that were left out."""
+    """The cases that changed most, calls to added tools, and cases that were left out.
+
+    All numbers of a series leave out the same cases, so that is said once.
+    """
+    left_out: dict[str, None] = {}
     for name, each in _named(variants):
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
@@ -102,7 +110,10 @@ def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False)
         if each.left_out:
             names = ", ".join(case.case for case in (each.left_out if whole else each.left_out[:_FEW]))
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."
-            yield f"{name}: left out, as it does not apply: {names}{more}"
+            match = _NUMBER.fullmatch(each.variant)
+            about = name.replace(each.variant, _about(match), 1) if match else name
+            left_out[f"{about}: left out, as it does not apply: {names}{more}"] = None
+    yield from left_out
 
 
 def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedVariant]]:
