@@ -101,8 +101,8 @@ def report(folder: Path) -> None:
 def variants(folder: Path) -> None:
     cwd = project(folder)
     run(
-        "pytest routing.tooleval.json --tooleval-model=builtin/lexical --tooleval-variant=bare "
-        "--tooleval-variant=typos:0,1,2,4,6,8 --tooleval-report=report.html",
+        "pytest routing.tooleval.json --tooleval-model=qwen2.5-coder-1.5b --tooleval-variant=bare "
+        "--tooleval-variant=distractors:0,20,50,100:skills.json --tooleval-report=report.html",
         cwd,
     )
 
