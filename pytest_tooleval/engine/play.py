@@ -47,6 +47,6 @@ async def play(
             prompt += said
         replies += [first, *rest]
         last = replies[-1]
-        if last.calls or last.no_answer is not None:
+        if last.to_answer or last.no_answer is not None:
             break  # the turn did not end
     return Transcript(prompt, tuple(replies), user=user.played)

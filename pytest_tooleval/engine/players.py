@@ -108,7 +108,7 @@ class Player:
 
     def _ends(self, reply: Reply) -> bool:
         """Whether the turn ends with this reply."""
-        return not reply.calls or reply.no_answer is not None or ends_chain(self._case, reply.calls)
+        return not reply.to_answer or reply.no_answer is not None or ends_chain(self._case, reply.calls)
 
     async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
         """The reply with the answers to its calls, added to `messages`; none if a call is forbidden."""
@@ -116,10 +116,12 @@ class Player:
         carried = carried_back(reply, ids)
         found = await toolbox.answers(reply.calls, [*messages, carried])
         if found is None:
-            return structs.replace(reply, status=tuple(_REFUSED for _ in reply.calls))
+            became = tuple("executed" if call.hosted else _REFUSED for call in reply.calls)
+            return structs.replace(reply, status=became)
         answers: tuple[Message, ...] = tuple(
             {"role": "tool", "tool_call_id": id, "content": each.content}
-            for id, each in zip(ids, found, strict=True)
+            for id, call, each in zip(ids, reply.calls, found, strict=True)
+            if not call.hosted
         )
         messages += [carried, *answers]
         return structs.replace(reply, answers=answers, status=tuple(each.status for each in found))
@@ -146,7 +148,8 @@ def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
 
     Only calls that a provider would refuse are written anew: those recovered from text, without a
     usable id or name, or with arguments that are not a JSON object. A model's mistake must show in
-    its score and not as an error of the next request.
+    its score and not as an error of the next request. Then those that the provider ran are left out, as
+    nobody answers them.
     """
     data = reply.message
     if _is_sound(data, reply.calls, ids):
@@ -156,7 +159,7 @@ def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
         kept["content"] = None  # it is the calls, which must not be said twice
     raw = data.get("tool_calls")
     own = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
-    made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True)]
+    made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True) if not each[1].hosted]
     return {**kept, "tool_calls": made}
 
 

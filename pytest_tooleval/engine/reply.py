@@ -38,6 +38,8 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     tool_choice = answer.fallbacks.get("tool_choice", asked)
     text = text_of(message)
     calls, format = calls_in(message, "" if tool_choice == "none" else text, tool_names)
+    # Like code, tools that the provider runs say nothing.
+    own = [call for call in calls if not call.hosted or call.name in tool_names]
     left_out = "temperature" in answer.fallbacks
     return Reply(
         message=message,
@@ -48,7 +50,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         temperature=None if left_out else request.sampling.get("temperature"),
         finish_reason=answer.finish_reason,
         cached=cached,
-        no_answer=no_answer(calls, text, answer.finish_reason, answer.finish_message),
+        no_answer=no_answer(own, text, answer.finish_reason, answer.finish_message),
         answers=answer.answers,
         status=answer.status,
         **{name: getattr(answer, name) for name in Taken.__struct_fields__},

@@ -222,6 +222,8 @@ class Toolbox:
     async def _answer(
         self, call: ToolCall, messages: Sequence[Message] | None, *, repeated: bool = False
     ) -> Answer:
+        if call.hosted:
+            return Answer("", "executed")  # by the provider
         names = [tool.name for tool in self.tools]
         call = self._known(call)
         found = self._offered(call)

@@ -18,6 +18,7 @@ from .repeated_keys import RepeatedKeyError
 from .repeated_keys import keep_repeated
 from .repeated_keys import members_of
 from .repeated_keys import refuse_repeated
+from .untrusted import as_mapping
 from .untrusted import as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
@@ -45,6 +46,9 @@ class ToolCall(Struct, frozen=True, gc=False):
     caller: Annotated[
         dict[str, Any] | None, doc("The program that made the call, as the provider names it.")
     ] = None
+    hosted: Annotated[
+        bool, doc("Whether the provider runs its own tool for the call, which then needs no answer.")
+    ] = False
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
@@ -101,7 +105,7 @@ class ToolCall(Struct, frozen=True, gc=False):
         """
         if isinstance(call, ToolCall):
             return call
-        id, caller = as_text(call.get("id")) or None, call.get("caller")
+        id, caller = as_text(call.get("id")) or None, as_mapping(call.get("caller"))
         custom = call.get("custom")
         if isinstance(custom, Mapping):
             made = _custom_call(as_text(custom.get("name")), custom.get("input"), id)
@@ -109,7 +113,8 @@ class ToolCall(Struct, frozen=True, gc=False):
             function = call.get("function")
             source = function if isinstance(function, Mapping) else call
             made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
-        return structs.replace(made, caller=dict(caller)) if isinstance(caller, Mapping) else made
+        hosted = call.get("hosted") is True
+        return structs.replace(made, caller=dict(caller) or None, hosted=hosted)
 
 
 def _custom_call(name: str, given: object, id: str | None) -> ToolCall:

@@ -143,7 +143,12 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     @property
     def is_paused(self) -> bool:
         """Whether the next one goes on with it, as the provider ran tools itself. It is no round."""
-        return self.finish_reason == PAUSED and not self.calls
+        return self.finish_reason == PAUSED and not self.to_answer
+
+    @property
+    def to_answer(self) -> tuple[ToolCall, ...]:
+        """Its calls that need an answer."""
+        return tuple(call for call in self.calls if not call.hosted)
 
 
 class Judged(Struct, frozen=True, gc=False):

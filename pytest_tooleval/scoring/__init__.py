@@ -41,6 +41,7 @@ from .altered import without_asked
 from .choices import choices_of
 from .conversation import forbidden_in
 from .conversation import to_judge
+from .hosted import without_hosted
 from .judgement import Judgement
 from .kinds import failure_category
 from .kinds import judge
@@ -144,7 +145,7 @@ def score_transcript(
     that cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
     """
     measures = structs.asdict(measures_of(transcript))
-    scored = without_asked(case, transcript)
+    scored = _counted(case, transcript)
     with _naming(case):
         found = judge(case, scored)
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
@@ -176,6 +177,11 @@ def score_transcript(
     return structs.replace(result, passed=False, failure=failure, wrong=wrong)
 
 
+def _counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
+    """The transcript with the calls that count for the scores; for forbidden ones all count."""
+    return without_asked(case, without_hosted(case, transcript))
+
+
 def _failure(
     case: ResolvedCase, trial: TrialResult, found: Judgement, scorers: Sequence[Scorer]
 ) -> tuple[FailureCategory | None, str]:
@@ -198,7 +204,7 @@ def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     if trial.transcript is None or trial.no_answer is not None:
         return trial
     with _naming(case):
-        drafts = judge(case, without_asked(case, trial.transcript)).drafts
+        drafts = judge(case, _counted(case, trial.transcript)).drafts
         texts = {metric: draft.score(explained=True) for metric, draft in drafts.items()}
     return structs.replace(trial, scores={**trial.scores, **texts})
 

@@ -291,7 +291,7 @@ class _Conversation:
             if not span.replies:
                 row = Check("end", "a reply without calls", "no reply", 0.0, "the turn never began")
                 yield _part("conduct", "unfinished_turn", span.place, row)
-            elif span.replies[-1].calls:
+            elif span.replies[-1].to_answer:
                 got, why = "calls", "no reply follows them"
                 if sum(not reply.is_paused for reply in span.replies) >= most:
                     got, why = "calls in every reply", f"max_rounds ({most}) was reached"

@@ -168,7 +168,9 @@ def _reply_again(reply: Reply, *, was_asked: bool) -> Reply:
     calls = reply.calls
     if reply.format == "native":
         calls = tuple(
-            call if (text := call.raw_arguments) is None else ToolCall.parse(call.name, text, call.id)
+            call
+            if (text := call.raw_arguments) is None
+            else structs.replace(call, arguments=ToolCall.parse(call.name, text).arguments)
             for call in calls
         )
     said = reply.text if was_asked else None

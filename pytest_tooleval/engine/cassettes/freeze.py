@@ -43,7 +43,12 @@ def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
         return
     for reply in transcript.replies:
         contents = [answer.get("content") for answer in reply.answers if answer.get("role") == "tool"]
-        for call, status, content in zip(reply.calls, reply.status, contents, strict=False):
+        own = [
+            (call, became)
+            for call, became in zip(reply.calls, reply.status, strict=False)
+            if not call.hosted
+        ]
+        for (call, status), content in zip(own, contents, strict=False):
             tool = find_tool(case, call.name)
             if tool is None or status != "executed" or tool.name in mocked:
                 continue

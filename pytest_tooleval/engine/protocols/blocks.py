@@ -20,7 +20,7 @@ _THOUGHTS = ("thinking", "redacted_thinking")
 # Blocks that hold neither a call nor an answer.
 _SILENT = (*_THOUGHTS, "compaction", "container_upload", "fallback")
 _SEARCH = "tool_search"
-_PROGRAM = "code_execution"
+_PROGRAM = "code_execution"  # also for bash and a text editor: `bash_code_execution`
 
 
 def has_blocks(message: Mapping[str, Any]) -> bool:
@@ -69,10 +69,12 @@ def read_call(chat: ChatBuilder, block: Block) -> None:
     id, name, given = block.get("id"), as_text(block.get("name")), block.get("input")
     if block.get("type") == "server_tool_use" and name.startswith(_SEARCH):
         chat.search(id, given)
-    elif block.get("type") == "server_tool_use" and name == _PROGRAM:
-        chat.program(id, as_mapping(given).get("code"))
+    elif block.get("type") == "server_tool_use" and name.endswith(_PROGRAM):
+        code = as_mapping(given)
+        chat.program(id, code.get("code") or (code.get("command") if len(code) == 1 else given))
     else:
-        chat.call(id, name, given, caller=block.get("caller"))
+        hosted = block.get("type") != "tool_use"
+        chat.call(id, name, given, caller=block.get("caller"), hosted=hosted)
 
 
 def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
@@ -80,7 +82,7 @@ def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
     content = block.get("content")
     if tool.startswith(_SEARCH):
         chat.found(id, _references(as_mapping(content).get("tool_references")))
-    elif tool == _PROGRAM:
+    elif tool.endswith(_PROGRAM):
         chat.result(id, as_mapping(content).get("stdout", content))
     else:
         failed = as_text(as_mapping(content).get("type")).endswith("_error")

@@ -6,8 +6,8 @@ A reply may have three fields that the chat API lacks:
 - `programs`: `[{"id", "code", "result"}]`, code that the provider ran, and that may have made calls;
 - `unread`: items of types that are not known here, as they came.
 
-A call keeps the `caller` that made it and the `namespace` of its tool, as the provider wrote them.
-Suites have no namespaces, so a call is known by its tool's own name.
+A call keeps the `caller` that made it and the `namespace` of its tool, as the provider wrote them. It is
+`hosted` if the provider runs its tool itself.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class ChatBuilder:
         caller: object = None,
         namespace: object = None,
         custom: bool = False,
+        hosted: bool = False,
     ) -> None:
         """Add a call to the current reply; `arguments` of a custom tool are its text."""
         if isinstance(arguments, Mapping):
@@ -68,6 +69,8 @@ class ChatBuilder:
             call["namespace"] = namespace
         if isinstance(caller, Mapping) and caller.get("type") != "direct":
             call["caller"] = dict(caller)
+        if hosted:
+            call["hosted"] = True
         _append(self._current(), "tool_calls", call)
 
     def answer(self, id: object, content: object, **fields: object) -> Message:

@@ -33,7 +33,7 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
         tool = as_text(held.get("toolType") or held.get("tool_type")).lower()
         id, name = held.get("id"), held.get("name") or tool
         if kind in ("function_call", "tool_call"):
-            chat.call(id or name, name, held.get("args", {}))
+            chat.call(id or name, name, held.get("args", {}), hosted=kind == "tool_call")
         elif kind in ("function_response", "tool_response"):
             chat.answer(id or name, held.get("response"))
         elif kind == "executable_code":

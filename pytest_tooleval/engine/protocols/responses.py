@@ -19,6 +19,10 @@ _CALL, _OUTPUT = "_call", "_call_output"
 _SILENT = frozenset(
     "reasoning compaction compaction_trigger item_reference mcp_list_tools additional_tools".split()
 )
+# Calls that OpenAI runs itself, besides those on MCP servers.
+_HOSTED = frozenset(
+    "web_search_call file_search_call code_interpreter_call image_generation_call".split()
+)
 # Fields of a call that are not its arguments.
 _ABOUT = frozenset(
     "id call_id type status caller created_by environment async container_id server_label output "
@@ -67,7 +71,10 @@ class ItemReader:
             self._chat.call(id, item.get("name"), item.get("input"), custom=True, **about)
         else:
             # A tool of the provider, also one that is not known here: its type names it.
-            self._chat.call(id, kind.removesuffix(_CALL), arguments_of(item), **about)
+            place = as_mapping(item.get("environment")).get("type")
+            hosted = kind in _HOSTED or (kind == "shell_call" and place == "container_reference")
+            name = kind.removesuffix(_CALL)
+            self._chat.call(id, name, arguments_of(item), hosted=hosted, **about)
             result = next((item[name] for name in _RESULTS if item.get(name) is not None), None)
             if result is not None:
                 text = "[image]" if kind == "image_generation_call" else result
@@ -77,7 +84,7 @@ class ItemReader:
         """A call on an MCP server by OpenAI, or the question whether it may be made."""
         answer = self._asked.get(str(item.get("approval_request_id")))
         if answer is None:
-            self._chat.call(item.get("id"), item.get("name"), item.get("arguments"))
+            self._chat.call(item.get("id"), item.get("name"), item.get("arguments"), hosted=True)
             answer = self._chat.answer(item.get("id"), "")
         if asks:
             self._asked[str(item.get("id"))] = answer

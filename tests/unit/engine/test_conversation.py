@@ -185,6 +185,36 @@ async def test_a_pause_is_no_round() -> None:
     assert [made.name for made in transcript.calls] == ["search", "book"]
 
 
+RAN = {**call("web_search", id="w"), "hosted": True}
+
+
+async def test_what_the_provider_ran_needs_no_answer() -> None:
+    model = Model(says(RAN, call("search", "{", "s")), says(RAN, content="Found."))
+    transcript = await model.run(chain())
+    first, last = transcript.replies
+    assert [each["tool_call_id"] for each in first.answers] == ["s"]
+    assert first.status == ("executed", "refused")
+    carried = model.requests[1].messages[1]
+    assert [each["id"] for each in carried["tool_calls"]] == ["s"]
+    assert ([made.name for made in last.calls], last.answers) == (["web_search"], ())
+
+
+async def test_what_the_provider_ran_may_be_forbidden() -> None:
+    model = Model(says(RAN, call("search", id="s")), says(call("book")))
+    transcript = await model.run(chain(forbidden_calls=["*"]))
+    (reply,) = transcript.replies
+    assert (reply.status, reply.answers) == (("executed", "refused"), ())
+
+
+async def test_a_pause_in_which_the_provider_searches_goes_on() -> None:
+    said = [says(RAN), says(call("book"))]
+
+    async def ask(role: str, request: ChatRequest) -> Reply:
+        return read_reply(ChatAnswer(said.pop(0), "pause_turn"), request, cached=False)
+
+    assert [made.name for made in (await held(chain(), ask)).calls] == ["web_search", "book"]
+
+
 async def test_ten_rounds_where_nothing_is_said() -> None:
     assert len((await Model(says(call("search"))).run(chain())).replies) == 10
 

@@ -42,6 +42,10 @@ ITEMS: dict[str, Item] = {
     "custom": {"type": "custom_tool_call", "call_id": "c", "name": "sql", "input": "SELECT 1"},
     "MCP": {"type": "mcp_call", "id": "m", "name": "pay", "arguments": "{}", "server_label": "s"},
     "shell": {"type": "shell_call", "id": "s", "call_id": "c", "action": {"commands": ["ls"]}, **DONE},
+    "hosted shell": {
+        "type": "shell_call", "id": "s", "call_id": "c", "action": {"commands": ["ls"]}, **DONE,
+        "environment": {"type": "container_reference", "container_id": "o"},
+    },
     "local shell": {
         "type": "local_shell_call", "id": "s", "call_id": "c", **DONE,
         "action": {"type": "exec", "command": ["ls"], "env": {}},
@@ -65,11 +69,15 @@ CALLS: dict[str, tuple[str, object]] = {
     "custom": ("sql", {"input": "SELECT 1"}),
     "MCP": ("pay", {}),
     "shell": ("shell", {"commands": ["ls"]}),
+    "hosted shell": ("shell", {"commands": ["ls"]}),
     "local shell": ("local_shell", {"type": "exec", "command": ["ls"], "env": {}}),
     "patch": ("apply_patch", {"type": "delete_file", "path": "a.py"}),
     "web search": ("web_search", {"type": "search", "query": "x"}),
     "code": ("code_interpreter", {"code": "1"}),
 }
+
+
+EDIT = {"command": "view", "path": "a.py"}
 
 
 def item(value: Item) -> Item:
@@ -106,6 +114,7 @@ def test_whatever_calls_is_a_call(name: str) -> None:
     (call,) = reply.calls
     assert (call.name, call.arguments) == CALLS[name]
     assert call.caller == (PROGRAM if name == "from a program" else None)
+    assert call.hosted == (name in ("MCP", "web search", "code", "hosted shell"))
 
 
 def test_a_search_is_no_call_and_a_program_goes_on_over_several_answers() -> None:
@@ -226,7 +235,22 @@ def test_what_anthropic_runs_itself_is_a_call_with_its_answer() -> None:
     result = {"type": "web_search_tool_result", "tool_use_id": "w", "content": error}
     reply, last = replies(said(use, result, {"type": "text", "text": "Down."}))
     assert ([call.name for call in reply.calls], reply.status) == (["web_search"], ("failed",))
-    assert last.text == "Down."
+    assert (reply.to_answer, last.text) == ((), "Down.")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "code"),
+    [
+        ("code_execution", {"code": "1"}, "1"),
+        ("bash_code_execution", {"command": "ls"}, "ls"),
+        ("text_editor_code_execution", EDIT, EDIT),
+    ],
+)
+def test_what_anthropic_runs_in_a_container_is_a_program(tool: str, given: Item, code: object) -> None:
+    use = {"type": "server_tool_use", "id": "w", "name": tool, "input": given}
+    result = {"type": f"{tool}_tool_result", "tool_use_id": "w", "content": {"stdout": "out"}}
+    (reply,) = replies({"role": "assistant", "content": [block(use), result]})
+    assert (reply.calls, reply.message["programs"]) == ((), [{"id": "w", "code": code, "result": "out"}])
 
 
 @pytest.mark.parametrize("snake", [False, True])

@@ -1,0 +1,38 @@
+"""Calls that the provider ran itself: no mistake, as the case does not offer their tools."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from ..record.calls import ToolCall
+from ..record.transcript import Reply
+from ..record.transcript import Transcript
+from ..suite.model import ResolvedCase
+from .tool_selection import find_tool
+
+
+def without_hosted(case: ResolvedCase, transcript: Transcript) -> Transcript:
+    """The transcript without these calls. Those of tools that the case offers are like any other.
+
+    A chain also loses the replies that only make such calls, as one without calls would end it.
+    """
+    if not any(_is_foreign(case, call) for call in transcript.calls):
+        return transcript
+    kept = [(reply, _without(case, reply)) for reply in transcript.replies]
+    replies = [new for old, new in kept if case.kind != "chain" or new.calls or not old.calls]
+    return structs.replace(transcript, replies=tuple(replies))
+
+
+def _is_foreign(case: ResolvedCase, call: ToolCall) -> bool:
+    return call.hosted and find_tool(case, call.name) is None
+
+
+def _without(case: ResolvedCase, reply: Reply) -> Reply:
+    places = [place for place, call in enumerate(reply.calls) if not _is_foreign(case, call)]
+    ids = [call.id for call in reply.calls if _is_foreign(case, call)]
+    return structs.replace(
+        reply,
+        calls=tuple(reply.calls[place] for place in places),
+        status=tuple(reply.status[place] for place in places) if reply.status else (),
+        answers=tuple(each for each in reply.answers if each.get("tool_call_id") not in ids),
+    )
