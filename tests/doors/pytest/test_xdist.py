@@ -24,7 +24,9 @@ def comparable(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {k: plain(v) for k, v in value.items() if k not in ("latency_s", "cached")}
+            return {
+                k: plain(v) for k, v in value.items() if k not in ("latency_s", "cached", "answered_at")
+            }
         return [plain(v) for v in value] if isinstance(value, list) else value
 
     return {name: plain(row) for name, row in rows.items()}
