@@ -111,11 +111,15 @@ class Cases:
         self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
     ) -> Iterator[ResolvedCase]:
         state, root = self._state, self._file.config.rootpath
+        controls = {variant.against for variant in variants}
         for variant in variants:
             try:
                 varied = variant.of(case, origin.suite, self._file.path, root, lambda: state.collected)
             except ConfigError as error:
                 raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
+            if variant.label not in controls:
+                applied = state.applied.setdefault(variant.label, set())
+                applied |= {(self._file.nodeid, case.id)} if varied else set()
             if varied is not None:
                 yield varied
 

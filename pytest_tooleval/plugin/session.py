@@ -29,6 +29,7 @@ from .garbage import leave_out_what_is_there
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
 from .no_model import missing_model
+from .nodeids import split_nodeid
 from .output import clean_sections
 from .output import clean_warning
 from .settings import USAGE_ERROR
@@ -92,6 +93,10 @@ class EvalSession:
         if transcripts is not None:
             state.unclaimed = [*transcripts.unread(), *transcripts.left()]
             state.misnamed = transcripts.misnamed()
+        unchanged = [each for each in items if isinstance(each, CaseItem) and not each.case.arm.variant]
+        chosen = {split_nodeid(item.nodeid)[:2] for item in unchanged}
+        if chosen:
+            state.unapplied = [name for name, found in state.applied.items() if not found & chosen]
         if self._settings.shard is not None:
             from .shards import keep_shard
 

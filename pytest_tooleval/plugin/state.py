@@ -76,6 +76,7 @@ class WorkerSummary(Struct, frozen=True):
 
     unclaimed: list[str]
     misnamed: list[str]
+    unapplied: list[str]
     problems: list[str]
     recorded: int
     spent: Mapping[str, Spent]
@@ -94,6 +95,10 @@ class RunState:
         # Each by its file, as in the results. The controller of xdist collects none.
         self.suites: dict[str, Suite] = {}
         self.selected = 0
+        # Each variant with the file and id of the cases that it applies to, of all that were collected,
+        # and those variants that apply to no selected case; workers of xdist all know all.
+        self.applied: dict[str, set[tuple[str, str]]] = {}
+        self.unapplied: list[str] = []
         self.shard: Shard | None = None
         self.verdict = RunVerdict()
         runs = settings.transcripts
@@ -137,8 +142,15 @@ class RunState:
     @property
     def summary(self) -> object:
         """What the controller of xdist needs of this worker."""
-        problems, recorded, spent = self.problems, self.answers_recorded, self.asking.spent_apart
-        summary = WorkerSummary(self.unclaimed, self.misnamed, problems, recorded, spent, self.shard)
+        summary = WorkerSummary(
+            self.unclaimed,
+            self.misnamed,
+            self.unapplied,
+            self.problems,
+            self.answers_recorded,
+            self.asking.spent_apart,
+            self.shard,
+        )
         return msgspec.to_builtins(summary)
 
     def take_over(self, summary: Mapping[str, Any]) -> None:
@@ -146,6 +158,7 @@ class RunState:
         worker = msgspec.convert(summary, WorkerSummary)
         self.workers.append(worker)
         self.unclaimed, self.misnamed = worker.unclaimed, worker.misnamed
+        self.unapplied = worker.unapplied
         self.shard = worker.shard or self.shard
 
     @property
@@ -220,6 +233,7 @@ class RunState:
             options=dict(self.settings.options),
             git=self._git,
             selected=self.selected,
+            unapplied=tuple(self.unapplied),
             partial=ran_partly(rows) or self.shard is not None,
             shard=self.shard,
         )

@@ -127,6 +127,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     selected: Annotated[
         int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
     ] = 0
+    unapplied: Annotated[
+        tuple[str, ...], doc("The variants that apply to none of the selected cases.")
+    ] = ()
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
     shard: Annotated[Shard | None, doc("Which shard of a run it is; null: it is a whole run.")] = None
 

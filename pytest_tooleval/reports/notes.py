@@ -45,6 +45,10 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
     lines += _too_cold(document)
     lines += _not_played(document)
     run, total = document.run, document.run.total
+    what = f"applies to none of the {run.selected} selected cases"
+    if run.selected == 1:
+        what = "does not apply to the selected case"
+    lines += [f"{printable(variant)}: {what}" for variant in run.unapplied]
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
         lines.insert(0, f"{cases} results arrived before the run ended")

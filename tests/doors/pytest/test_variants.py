@@ -63,6 +63,23 @@ def test_the_failure_of_a_variant_fails_no_run(varied: Project, workers: Sequenc
     assert len(asked) == len(set(asked)) == 5
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_variant_that_fits_no_selected_case_says_so(varied: Project, workers: Sequence[str]) -> None:
+    names = ("--tooleval-variant=inject", "--tooleval-variant=same", "--tooleval-variant=louder:!")
+
+    def said(*options: str) -> list[str]:
+        lines = varied.run(*names, *options, *workers).outlines
+        return [line for line in lines if line.startswith(("inject", "same:", "louder:!:"))]
+
+    none = "inject: applies to none of the 3 selected cases"
+    assert none in said("--tooleval-report=out.json")
+    assert varied.document()["run"]["unapplied"] == ["inject"]
+    # A variant that was left out by -k would apply.
+    assert said("-k", "not same and not louder") == [none]
+    only = "does not apply to the selected case"
+    assert said("weather.tooleval.json::c[agent]") == [f"inject: {only}", f"louder:!: {only}"]
+
+
 def test_a_variant_that_passes_where_failure_is_expected_fails_no_run(project: Project) -> None:
     project.write("conftest.py", HOOK)
     project.suite(wrong("a", xfail={"reason": "hard", "strict": True}))
