@@ -21,6 +21,7 @@ from ..text import printable
 
 if TYPE_CHECKING:
     from ..record.document import RowsDocument
+    from ..record.results import CaseRow
     from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
@@ -103,7 +104,7 @@ def run(arguments: tuple[str, ...]) -> None:
     Path(RESULTS).unlink(missing_ok=True)  # an earlier run must not decide this one
     status = subprocess.run([sys.executable, "-m", "pytest", *given], check=False).returncode
     if event.is_fork and status == _FAILED:
-        unasked = _only_unasked(Path(RESULTS))
+        unasked = _only_unasked(_read(Path(RESULTS)))
         if unasked:
             cases = counted(unasked, "case")
             click.echo(f"{cases} not asked: a fork has no key, and no answer is recorded (not fatal)")
@@ -111,14 +112,24 @@ def run(arguments: tuple[str, ...]) -> None:
     raise SystemExit(status)
 
 
-def _only_unasked(file: Path) -> int:
+def _only_unasked(document: RowsDocument) -> int:
     """The number of cases without a recorded answer, if nothing else failed the run; else 0."""
-    document = _read(file)
-    failing = [case for case in document.unchanged if case.fails_run]
-    judged = any(gate.failed and not gate.errors for gate in document.gates)
-    worse = document.baseline is not None and document.baseline.failed
-    kinds = {trial.error.kind if trial.error else "" for case in failing for trial in case.trials}
-    return len(failing) if kinds == {"replay"} and not judged and not worse else 0
+    from ..verdicts.gates import still_fail
+
+    run, gates = document.run, document.gates
+    unasked = [case for case in document.cases if _is_unasked(case)]
+    excused = sum(case.fails_run for case in unasked) + sum(gate.failed for gate in gates)
+    # More may fail: wrong answers, unreadable files, the baseline, and tests that are no cases.
+    if run.tests_failed != excused or run.total.cases < run.selected:
+        return 0
+    strict = "fail-inconclusive" in run.options
+    others = [case for case in document.cases if not _is_unasked(case)]
+    return 0 if still_fail(gates, others, strict=strict) else len(unasked)
+
+
+def _is_unasked(case: CaseRow) -> bool:
+    kinds = {trial.error.kind if trial.error else "" for trial in case.trials}
+    return kinds == {"replay"}
 
 
 @ci.command()

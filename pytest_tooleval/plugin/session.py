@@ -209,7 +209,7 @@ class EvalSession:
             return (yield)
         finally:
             state.asking.close()
-            state.exitstatus = int(session.exitstatus)
+            state.exitstatus, state.tests_failed = int(session.exitstatus), session.testsfailed
             if not state.exitstatus and not state.is_complete:
                 # A second Ctrl-C, before pytest had noted the first.
                 state.exitstatus = int(pytest.ExitCode.INTERRUPTED)

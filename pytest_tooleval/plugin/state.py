@@ -108,6 +108,7 @@ class RunState:
         self.misnamed: list[str] = []
         self.workers: list[WorkerSummary] = []
         self.collection_errors = 0
+        self.tests_failed: int | None = None
         # Whether all tests were run; without, whatever ends the run is no verdict on it.
         self.is_complete = False
         self.exitstatus: int | None = None
@@ -226,6 +227,7 @@ class RunState:
             scoring_version=SCORING_VERSION,
             exitstatus=self.exitstatus,
             collection_errors=self.collection_errors,
+            tests_failed=self.tests_failed,
             max_cost_usd=self.settings.max_cost,
             spent=self.spent,
             answers=self._answers,

@@ -107,6 +107,10 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     ] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
+    tests_failed: Annotated[
+        int | None,
+        doc("pytest's number of failed tests, with gates and unreadable files; null when unknown."),
+    ] = None
     max_cost_usd: Annotated[float | None, doc("The value of --tooleval-max-cost.")] = None
     spent: Annotated[
         dict[str, Spent],

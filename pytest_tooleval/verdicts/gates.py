@@ -23,6 +23,7 @@ from .rules import MODEL
 from .rules import PASS_RATE
 from .rules import RELIABILITY
 from .rules import Rule
+from .rules import rule_of
 from .statistics import clusters_of
 from .statistics import mean_over
 from .statistics import pass_at_k
@@ -51,6 +52,15 @@ def judge_gates(
             message = row.message + strict_text(strict)
             rows[place] = structs.replace(row, failed=strict, message=message)
     return rows
+
+
+def still_fail(gates: Sequence[Gate], cases: Sequence[CaseRow], *, strict: bool) -> bool:
+    """Whether recorded gates fail over only these of their cases. A gate without any passes."""
+    evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
+    rules = [rule for rule in map(rule_of, gates) if groups_of(rule, evaluated)]
+    confidence = next((gate.confidence for gate in gates if gate.confidence is not None), None)
+    empty = any(gate.of is None for gate in gates)  # which no case was ever in
+    return empty or any(gate.failed for gate in judge_gates(evaluated, rules, confidence, strict=strict))
 
 
 def _allowed_errors(cases: Sequence[CaseRow], rules: Sequence[Rule]) -> set[str]:

@@ -210,6 +210,7 @@ def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         duration_s=round((max(ends) - min(starts)).total_seconds(), 3),
         exitstatus=max(run.exitstatus or 0 for run in runs),
         collection_errors=max(run.collection_errors for run in runs),
+        tests_failed=None,
         spent=add_up(*(run.spent for run in runs)),
         answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),

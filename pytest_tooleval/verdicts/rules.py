@@ -94,6 +94,13 @@ class Rule:
         return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
 
 
+def rule_of(gate: Gate) -> Rule:
+    """The rule of a recorded gate, for the one it judged. A share of errors is their number there."""
+    assert gate.metric is not None
+    assert gate.needed is not None
+    return Rule(gate.metric, gate.needed, SCOPES[gate.scope], gate.of, over=gate.kind == "fail_over")
+
+
 def judged_by(case: CaseRow, gate: Gate) -> bool:
     """Whether this gate judges a failed case, or one without an answer, in its stead."""
     if gate.model != case.model or gate.of not in [name for name, _ in SCOPES[gate.scope].keys(case)]:

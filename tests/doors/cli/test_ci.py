@@ -316,6 +316,33 @@ def test_a_fork_replays_and_comments_in_its_summary(job: Job, tmp_path: Path) ->
     assert job.step("run", fork=True) == 1
 
 
+@pytest.mark.parametrize(
+    ("recorded", "options", "test", "status"),
+    [
+        # Paris is right, and Oslo wrong. A gate does not count who was not asked.
+        ("Paris", "--tooleval-fail-under=0.9", "", 0),
+        ("Paris", "--tooleval-fail-under=0.9\n-n2", "", 0),
+        ("Paris", "--tooleval-fail-over=errors=0", "", 0),
+        ("Oslo", "--tooleval-fail-under=0.9", "", 1),
+        ("Oslo", "--tooleval-fail-over=errors=0", "", 1),
+        # Nor does it excuse another test, or a file that cannot be read.
+        ("Paris", "", "def test_other(): assert 0", 1),
+        ("Paris", "--continue-on-collection-errors", "1 / 0", 1),
+        # Paris, which was not asked, ends the run before Oslo.
+        ("Oslo", "-x", "", 1),
+    ],
+)
+def test_a_fork_is_excused_only_cases_without_a_recorded_answer(
+    job: Job, recorded: str, options: str, test: str, status: int
+) -> None:
+    tape = job.folder / "tapes" / "weather.jsonl"
+    lines = tape.read_text().splitlines()
+    tape.write_text("\n".join(line for line in lines if f"Weather in {recorded}?" in line))
+    (job.folder / "test_other.py").write_text(test)
+    assert job.step("run", fork=True, OPTIONS=f"-pno:randomly\n{options}") == status, job.output
+    assert ("1 case not asked" in job.output) == (not status)
+
+
 def test_a_shallow_clone_finds_the_cassette_of_its_base(job: Job, tmp_path: Path) -> None:
     shallow = Job(tmp_path / "shallow", job.github)
     (job.folder / "new").write_text("")
