@@ -9,6 +9,7 @@ is dropped.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,10 +28,13 @@ from ..errors import ModelError
 from ..explain import describe
 from ..explain import show
 from ..record.calls import MAX_DEPTH
+from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
 from ..record.names import spellings
+from ..record.recovery import calls_in
 from ..record.transcript import Transcript
 from ..record.transcript import status_of
+from ..record.transcript import text_of
 from ..record.untrusted import as_mapping
 from ..suite.model import ANY_TOOL
 from .conversation import Conversation
@@ -184,21 +188,28 @@ def draft_in(
     start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
     if not start:
         raise UnusableError("no message from the user")
-    functions = [call.function for item in items[start:] for call in item.calls if call.function]
-    called = [f"{function.name}({_text_of(function.arguments)})" for function in functions]
+    defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
+    names = _names(defined or ())
+    replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
+    made = [call for each in replies for call in calls_in(each, text_of(each), names)[0]]
+    called = [f"{call.name}({_arguments_text(call)})" for call in made]
     draft = {
         "$comment": f"called: {', '.join(called) or 'no tool'}",
         "expected_tool": ANY_TOOL,
         "skip": why,
     }
-    defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
-    calls: list[Call] = [(function.name, {}) for function in functions]
+    calls: list[Call] = [(call.name, {}) for call in made]
     prompt = [_prompt(item) for item in items[:start]]
     return Answer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
 
 
-def _text_of(arguments: Any) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+def _arguments_text(call: ToolCall) -> str:
+    raw = call.raw_arguments
+    return json.dumps(call.arguments, ensure_ascii=False) if raw is None else raw
+
+
+def _names(tools: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
+    return spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in tools)
 
 
 def _answers(
@@ -209,8 +220,7 @@ def _answers(
     if not pairs:
         raise UnusableError(_NO_ANSWER)
     tools, hosted, namespaces = offered or (None, (), ())
-    may_call = () if choice == "none" else tools or ()
-    names = spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in may_call)
+    names = _names(() if choice == "none" else tools or ())
     answers: list[Answer] = []
     reasons: list[str] = []
     for before, said in pairs:

@@ -103,6 +103,17 @@ def test_nothing_to_draft(arguments: list[str], message: str) -> None:
     assert message in done.output
 
 
+def test_a_draft_names_calls_of_any_form() -> None:
+    written = {"role": "assistant", "content": '{"name": "search", "arguments": {"city": "Oslo"}}'}
+    custom = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    query = {"role": "assistant", "content": None, "tool_calls": [custom]}
+    tools = [*TOOLS, {"type": "custom", "custom": {"name": "sql"}}]
+    Path("t.jsonl").write_text(json.dumps({"messages": [ASKED, written, query], "tools": tools}))
+    assert drafts("t.jsonl").exit_code == 0
+    called = 'called: search({"city": "Oslo"}), sql({"input": "SELECT 1"})'
+    assert made()[0]["$comment"] == called
+
+
 def test_a_transcript_becomes_a_draft_even_if_its_call_cannot_be_read() -> None:
     broken = calling("search")
     broken["tool_calls"][0]["function"]["arguments"] = '{"city": '
