@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
@@ -58,8 +59,11 @@ def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
     assert history.find("good") == whole
     run = run_of("2026-11-04T10:00:00+00:00")
     writer = history.begin(run)
-    writer.add(kept(case_of("a", outcome="error"), case_of("b")))
-    writer.finish(run, [gate(True)])
+    writer.add(kept(case_of("a", outcome="error", tolerated=True), case_of("b")))
+    allowed = structs.replace(
+        gate(True), kind="fail_over", metric="errors", model="claude-3", of="claude-3"
+    )
+    writer.finish(run, [allowed])
     assert history.find("good") == writer.id
 
 
