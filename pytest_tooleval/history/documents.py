@@ -84,7 +84,7 @@ def put_document(
         try:
             place.put(file, content)
         except FileExistsError:
-            # Ids are random, so this is an earlier upload of the same run, perhaps incomplete.
+            # Only the same run has this id: an earlier upload, perhaps incomplete, or an earlier merge.
             place.delete(file)
             place.put(file, content)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 from datetime import timezone
 from typing import Annotated
@@ -171,6 +173,10 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     tags: Annotated[tuple[str, ...], doc("The run's tags.")] = ()
 
 
-def new_run_id(started: datetime) -> str:
-    """`20261122-101530-3fa9c1`: the time in UTC, and a random part."""
-    return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+def new_run_id(started: datetime, shards: Sequence[str] = ()) -> str:
+    """`20261122-101530-3fa9c1`: the time in UTC, and a random part.
+
+    That of a run of `shards` is made of their ids, so that merging them again gives the same run.
+    """
+    part = hashlib.sha256(" ".join(shards).encode()).hexdigest()[:6] if shards else secrets.token_hex(3)
+    return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{part}"

@@ -205,7 +205,7 @@ def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
     ends = [start + timedelta(seconds=run.duration_s) for start, run in zip(starts, runs, strict=True)]
     return structs.replace(
         runs[0],
-        id=new_run_id(min(starts)),
+        id=new_run_id(min(starts), [run.id for run in runs]),
         started=min(starts).isoformat(timespec="seconds"),
         duration_s=round((max(ends) - min(starts)).total_seconds(), 3),
         exitstatus=max(run.exitstatus or 0 for run in runs),

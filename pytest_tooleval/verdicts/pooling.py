@@ -17,7 +17,9 @@ _Case = TypeVar("_Case", bound=CaseRow)
 def pool(runs: Sequence[Sequence[_Case]]) -> list[_Case]:
     """The cases of runs, the newest first, each with the trials of all that asked and expected the same.
 
-    Trials without an answer stay only where no run has one: they say nothing of the commit.
+    Each answer counts once. Cached ones are copies, of answers of these runs or others, and count only
+    where no run has a fresh one, and then those of one run. Trials without an answer stay only where no
+    run has one: they say nothing of the commit.
     """
     found: dict[str, list[_Case]] = {}
     for cases in runs:
@@ -32,7 +34,9 @@ def _joined(cases: Sequence[_Case]) -> _Case:
     if len(cases) == 1:
         return cases[0]
     trials = [trial for case in cases for trial in case.trials]
-    trials = [trial for trial in trials if trial.error is None] or trials
+    answers = [[trial for trial in case.trials if trial.error is None] for case in cases]
+    fresh = [trial for each in answers for trial in each if not trial.cached]
+    trials = fresh or next(filter(None, answers), trials)
     numbered = tuple(structs.replace(trial, trial=number) for number, trial in enumerate(trials))
     case = next((case for case in cases if case.trials), cases[0])
     answered = sum(trial.error is None for trial in trials)
