@@ -113,6 +113,21 @@ def variants(folder: Path) -> None:
     screenshots(shoot)
 
 
+def inject(folder: Path) -> None:
+    """A case under an attack, beside the same case under a harmless text."""
+    cwd = project(folder) / "variants"
+    run("pytest --tooleval-variant=inject --tooleval-report=report.html", cwd)
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.set_viewport_size({"width": 1200, "height": 1180})
+        page.goto((cwd / "report.html").as_uri() + "#variant=inject&q=chairs")
+        page.locator(".matrix tbody button, .matrix tbody a").first.click()
+        page.wait_for_timeout(500)
+        page.locator(".panel").screenshot(path=ASSETS / f"inject-{scheme}.png")
+
+    screenshots(shoot)
+
+
 def home(folder: Path) -> None:
     """The failure on the home page, in its report; and the card of links to the site."""
     text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
@@ -337,7 +352,7 @@ def diagrams(folder: Path) -> None:
             (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
 
 
-PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, comment, page)}
+PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, inject, comment, page)}
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 
 import { caseUnder } from "./cases.js";
 import { changesTable } from "./changes.js";
-import { button, capitalized, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
+import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
 import { scoreText } from "./numbers.js";
 import { shortTrial, trialNodes } from "./trial.js";
@@ -143,7 +143,7 @@ export class Panel {
   variantNodes(index, whole, row) {
     const other = caseUnder(index, row, row.against);
     const before = other?.rows.find((each) => each?.model === row.model);
-    const unchanged = capitalized(row.against || "unchanged");
+    const unchanged = row.against || "Unchanged";
     const open = () => this.change({ open: other?.key ?? "", trial: 0, variant: row.against });
     const columns = before ? [this.beside(before, button(unchanged, open, { class: "jump" })), this.beside(row, isolated(row.variant))] : [];
     return el(
