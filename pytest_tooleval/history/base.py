@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from collections.abc import Sequence
 from datetime import datetime
 from datetime import timezone
@@ -27,38 +28,56 @@ from .documents import read_head
 from .documents import read_texts
 from .git import git_output
 from .git import git_state
+from .heads import Head
 from .heads import HeadName
 from .heads import read_name
 from .places import Place
 
 _LOOKED_AT = 1000
+# The most commits whose runs are read for a file and model.
+_READ = 20
 _MERGED_BY_GITHUB = re.compile(r"refs/pull/\d+/merge")
 _MERGED_BY_GITLAB = ("merged_result", "merge_train")
 
 
-def find_base(root: Path, place: Place, branch: str | None) -> Side:
+def find_base(
+    root: Path, place: Place, branch: str | None, holding: Collection[tuple[str, str]] = ()
+) -> Side:
     """All whole runs of the base as one, passed or not: choosing only good ones would favor luck.
 
-    Raises NoBaseline if the place has none, and ToolevalError if git finds no base.
+    The base is the nearest commit whose runs have an answer; with `holding`, pairs of file and model, an
+    answer to one of these, if a near commit has one. Raises NoBaseline if the place has no such run, and
+    ToolevalError if git finds no base.
     """
     commits = base_commits(root, branch)
     names: dict[str, list[HeadName]] = {}
     for file in place.names("heads"):
         if name := read_name(file):
             names.setdefault(name.commit, []).append(name)
-    untrusted = 0
+    others = 0
+    near: list[Side] = []
     for distance, commit in enumerate(commits):
         heads = [(name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True)]
-        whole = [(name, head) for name, head in heads if head.trust == "whole"]
-        untrusted += len(heads) - len(whole)
+        whole = [(name, head) for name, head in heads if _can_be_base(head)]
+        others += len(heads) - len(whole)
         if whole:
             texts = [read_texts(place, name, head) for name, head in whole]
-            return _side(root, texts, commit, distance)
-    no = f"; {counted(untrusted, 'run')} there, partial or from a fork" if untrusted else ""
+            near.append(_side(root, texts, commit, distance))
+            if not holding or near[-1].answers(holding):
+                return near[-1]
+        if len(near) == _READ:
+            break
+    if near:
+        return near[0]
+    no = f"; {counted(others, 'run')} there, partial, without an answer or from a fork" if others else ""
     raise NoBaseline(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
     )
+
+
+def _can_be_base(head: Head) -> bool:
+    return head.trust == "whole" and head.summary.passed + head.summary.failed > 0
 
 
 def _side(root: Path, texts: Sequence[Texts], commit: str, distance: int) -> Side:

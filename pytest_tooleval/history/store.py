@@ -88,7 +88,8 @@ def load_side(
 
     `auto` and `auto:BRANCH` are the runs of the commit that this one is based on.
 
-    `folder` is the `.tooleval` of the project, `place` has its runs, `holding` as for `History.find`.
+    `folder` is the `.tooleval` of the project, `place` has its runs, `holding` as for `History.find` and
+    `find_base`.
     Raises ToolevalError for another kind of file and for an unknown run.
     """
     if os.path.isfile(name):
@@ -100,7 +101,7 @@ def load_side(
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder, place)
     if base := BASE_WORD.fullmatch(name):
-        return find_base(folder.absolute().parent, history.place, base["branch"])
+        return find_base(folder.absolute().parent, history.place, base["branch"], holding)
     history.refresh()
     return history.side(name, history.find(name, holding))
 

@@ -166,11 +166,13 @@ def compare_run(
 
     evaluated = [case for case in unchanged(cases) if case.model]
     old = baseline.run
-    word = RUN_WORD.fullmatch(baseline.name)
+    word, is_base = RUN_WORD.fullmatch(baseline.name), BASE_WORD.fullmatch(baseline.name) is not None
+    # Which run is the last good one, or of the base, depends on the files and models of this one.
+    former = {now: before for before, now in baseline.models}
+    pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
+    if is_base and old is not None and not old.answers(pairs):
+        old = baseline.load(baseline.name, pairs)
     if word and word["word"] == "good":
-        # Which run is the last good one depends on the files and models of this one.
-        former = {now: before for before, now in baseline.models}
-        pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
         try:
             old = baseline.load(baseline.name, pairs)
         except ToolevalError as error:
@@ -186,7 +188,7 @@ def compare_run(
         alpha=_of_each_look(ALPHA, looks),
         max_drop=baseline.max_drop,
         strict=strict,
-        named=word is None and BASE_WORD.fullmatch(baseline.name) is None,
+        named=word is None and not is_base,
     )
 
 

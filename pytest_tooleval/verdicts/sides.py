@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,6 +40,10 @@ class Side(NamedTuple):
     cases: Sequence[CaseRow]
     whole: Callable[[], Sequence[CaseResult]] | None = None
     suites: FindSuite | None = None
+
+    def answers(self, holding: Collection[tuple[str, str]]) -> bool:
+        """Whether a case of one of these pairs of file and model has an answer."""
+        return any(row.scored and (row.file, row.model) in holding for row in self.cases)
 
 
 class Rescored(NamedTuple):

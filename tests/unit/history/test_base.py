@@ -14,6 +14,7 @@ from pytest_tooleval.history import History
 from pytest_tooleval.history import load_side
 from pytest_tooleval.history import place_of
 from pytest_tooleval.history.base import base_commits
+from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.run import Git
 
 from .runs import case_of
@@ -139,3 +140,26 @@ def test_whole_runs_of_the_base_are_pooled(repository: Path, monkeypatch: pytest
     assert side.whole is not None
     assert [len(case.trials) for case in side.whole()] == [2]
     assert not history.path.exists()
+
+
+def test_the_base_has_an_answer_to_a_file_and_model_of_the_run(repository: Path) -> None:
+    m3, m2, m1 = git(repository, "rev-list", "--first-parent", "main").split()
+    commit(repository)
+    history = History(repository / ".tooleval")
+
+    def keep(commit: str, *cases: CaseResult) -> None:
+        run = run_of(git=Git(commit, "main", False), exitstatus=1)
+        writer = history.begin(run)
+        writer.add(kept(*cases))
+        writer.finish(run)
+
+    def base(file: str) -> str:
+        return load_side("auto", history.folder, {(f"{file}.tooleval.json", "claude-3")}).name[:10]
+
+    keep(m3, case_of(outcome="error", scored=0))  # an outage
+    with pytest.raises(ToolevalError, match="1 run there, partial, without an answer or from a fork"):
+        base("weather")
+    keep(m2, case_of(suite="Other"), case_of(outcome="error", scored=0))
+    assert base("weather") == m2[:10]  # nothing is nearer, and the comparison says what differs
+    keep(m1, case_of())
+    assert (base("weather"), base("other"), base("new")) == (m1[:10], m2[:10], m2[:10])

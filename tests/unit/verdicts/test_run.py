@@ -220,6 +220,28 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
         assert verdict.failed is fails
 
 
+def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_older_one() -> None:
+    def answered(**fields: str) -> list[CaseRow]:
+        return [structs.replace(row, passes=1, scored=1) for row in whole("abc", **fields)]
+
+    run = Side("auto", RUN, answered())
+    asked: list[object] = []
+
+    def load(name: str, holding: object) -> Side:
+        asked.append(holding)
+        return run
+
+    for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
+        baseline = Baseline("auto", Side("auto", RUN, base), [], 0.0, load)
+        found = judge(answered(), RUN, Gates(), baseline, strict=False).comparison
+        assert found is not None
+        assert [each.cases for each in found.models] == [3]
+        assert asked.pop() == {("s.json", "m")}
+    baseline = Baseline("auto", run, [], 0.0, load)
+    assert judge(answered(), RUN, Gates(), baseline, strict=False).comparison is not None
+    assert not asked
+
+
 def test_each_look_has_a_share_of_the_error_probability() -> None:
     new = whole("abc")
     found = judge(new, RUN, gates("0.5", confidence=0.9), against(new), strict=False, looks=10)
