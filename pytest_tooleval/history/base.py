@@ -114,7 +114,8 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
     # In a shallow clone, only the commit object names its parents.
     about = (git_output(root, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
     parents = re.findall(r"^parent (\w+)$", about, re.MULTILINE)
-    start = parents[0] if len(parents) == 2 and _is_tested(root, parents[0], base) else None
+    is_merge = len(parents) == 2
+    start = parents[0] if is_merge and _is_tested(root, state.commit, parents[0], base) else None
     if start is None:
         if base is None:
             name = printable(branch) if branch else "base branch"
@@ -130,13 +131,20 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
     return (line or start).split()
 
 
-def _is_tested(root: Path, first: str, base: str | None) -> bool:
-    """Whether a merge with this first parent merges a pull request into the base branch."""
-    if _MERGED_BY_GITHUB.fullmatch(os.environ.get("GITHUB_REF", "")):
+def _is_tested(root: Path, merge: str, first: str, base: str | None) -> bool:
+    """Whether a merge with this first parent merges a pull request into the base branch to test it."""
+    variables = os.environ
+    on_github = _MERGED_BY_GITHUB.fullmatch(variables.get("GITHUB_REF", "")) is not None
+    on_gitlab = variables.get("CI_MERGE_REQUEST_EVENT_TYPE") in _MERGED_BY_GITLAB
+    # A workflow may check out another commit, such as the head of the pull request.
+    tested = {"GITHUB_SHA": on_github, "CI_COMMIT_SHA": on_gitlab}
+    if any(is_merge and variables.get(name) == merge for name, is_merge in tested.items()):
         return True
-    if os.environ.get("CI_MERGE_REQUEST_EVENT_TYPE") in _MERGED_BY_GITLAB:
-        return True
-    return base is not None and git_output(root, "merge-base", "--is-ancestor", first, base) is not None
+    return base is not None and _is_before(root, first, base) and not _is_before(root, merge, base)
+
+
+def _is_before(root: Path, commit: str, branch: str) -> bool:
+    return git_output(root, "merge-base", "--is-ancestor", commit, branch) is not None
 
 
 def _base_branch(root: Path, branch: str | None) -> str | None:

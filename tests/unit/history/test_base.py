@@ -59,6 +59,19 @@ def names(folder: Path) -> dict[str, str]:
         # main merged into the branch, whose first parent is the branch.
         (["checkout feature", "merge --no-ff main -m m"], {}, None, "m3 m2 m1"),
         (["checkout --detach main"], {"GITHUB_BASE_REF": "main"}, None, "m2 m1"),
+        # The same, as CI services name the merge that they test, while the branch's own is checked out.
+        (
+            ["checkout feature", "merge --no-ff main -m m"],
+            {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_SHA": "0" * 40},
+            None,
+            "m3 m2 m1",
+        ),
+        (
+            ["checkout feature", "merge --no-ff main -m m"],
+            {"CI_MERGE_REQUEST_EVENT_TYPE": "merged_result", "CI_COMMIT_SHA": "0" * 40},
+            None,
+            "m3 m2 m1",
+        ),
     ],
 )
 def test_the_commits_to_compare_with(
@@ -84,6 +97,12 @@ def test_changed_files_on_the_base_branch_are_compared_with_its_last_commit(repo
     git(repository, "commit", "-m", "file")
     (repository / "file").write_text("two")
     assert base_commits(repository, None)[0] == git(repository, "rev-parse", "HEAD")
+    git(repository, "commit", "-am", "file")
+    before = git(repository, "rev-parse", "HEAD")
+    git(repository, "merge", "--no-ff", "feature", "-m", "merge")
+    assert base_commits(repository, None)[0] == before
+    (repository / "file").write_text("three")
+    assert base_commits(repository, None)[0] == git(repository, "rev-parse", "HEAD")
 
 
 def test_a_shallow_merge_of_a_pull_request(
@@ -93,6 +112,7 @@ def test_a_shallow_merge_of_a_pull_request(
     git(repository, "merge", "--no-ff", "feature", "-m", "m")
     git(tmp_path, "clone", "--depth=1", "--branch=merged", repository.as_uri(), "shallow")
     monkeypatch.setenv("GITHUB_REF", "refs/pull/7/merge")
+    monkeypatch.setenv("GITHUB_SHA", git(repository, "rev-parse", "HEAD"))
     assert base_commits(tmp_path / "shallow", None) == [git(repository, "rev-parse", "main")]
     monkeypatch.setenv("GITHUB_REF", "refs/heads/merged")
     with pytest.raises(ToolevalError, match=r"the clone is shallow: fetch all commits|git has no"):
