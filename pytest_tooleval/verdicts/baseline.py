@@ -1,7 +1,7 @@
 """The baseline gate: whether a run is worse than an earlier one by more than chance.
 
-Compares the cases of both runs pair by pair, all judged by the thresholds and the pass rule of the new
-run. docs/reference/methods.md explains how, and how often it raises a false alarm or misses a drop.
+Compares the cases of both runs pair by pair, all judged by the thresholds, limits and pass rule of the
+new run. docs/reference/methods.md explains how, and how often it raises a false alarm or misses a drop.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _compare_model(
 
 
 def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
-    """Both rows as the thresholds and the pass rule of the new one judge them.
+    """Both rows as the thresholds, limits and pass rule of the new one judge them.
 
     Raises ScoringError if one of them lacks something for that.
     """
@@ -225,10 +225,11 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
         ]
         if len(lacking) == 1:
             raise ScoringError(f"{lacking[0]} has no {metric}, which has a threshold")
-    if (old.thresholds, old.pass_rule) == (new.thresholds, new.pass_rule):
+    standard = Standard(new.thresholds, new.limits, new.pass_rule)
+    if standard == Standard(old.thresholds, old.limits, old.pass_rule):
         return pair
     try:
-        return judge_again(old, Standard(new.thresholds, old.limits, new.pass_rule)), new
+        return judge_again(old, standard), new
     except ScoringError as error:
         name = both[0].side.name
         raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from ..record.endings import NoAnswerCategory
 from ..record.results import CaseRow
+from ..record.results import FailureCategory
 from ..record.results import Outcome
 from ..record.results import TrialRow
 from ..scoring.thresholds import below
@@ -21,8 +22,8 @@ from ..suite.model import needed_of
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
-# Failures whatever the thresholds.
-_FINAL = ("forbidden_call", "over_limit", *_NO_ANSWER)
+# Failures whatever the thresholds and limits.
+_FINAL = ("forbidden_call", *_NO_ANSWER)
 
 
 class Standard(NamedTuple):
@@ -85,7 +86,7 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
 def judge_again(row: CaseRow, by: Standard) -> CaseRow:
     """A recorded case as this standard judges it. Raises ScoringError if it cannot.
 
-    Forbidden calls, unusable answers and exceeded limits stay failures.
+    Forbidden calls and unusable answers stay failures.
     """
     trials = tuple(_trial_again(trial, by) for trial in row.trials)
     outcome, scores, reason = judge(trials, by)
@@ -100,10 +101,10 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
         return trial
     missed = missed_thresholds(trial.values, by.thresholds)
     wrong = ", ".join(f"{metric} {below(*pair)}" for metric, pair in missed.items())
-    wrong = wrong or over_limit(trial.spent, by.limits) or ""
-    return structs.replace(
-        trial, passed=not wrong, failure="below_threshold" if wrong else None, wrong=wrong
-    )
+    failure: FailureCategory | None = "below_threshold" if wrong else None
+    if failure is None and (over := over_limit(trial.spent, by.limits)):
+        failure, wrong = "over_limit", over
+    return structs.replace(trial, passed=failure is None, failure=failure, wrong=wrong)
 
 
 def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:

@@ -191,7 +191,7 @@ def test_both_runs_are_judged_by_the_thresholds_of_today(project: Project) -> No
     assert compared(project, GATE, "--tooleval-pass=all", "--tooleval-threshold=overall=0.5")["cases"]
 
 
-def test_no_threshold_excuses_forbidden_calls_or_broken_limits(project: Project) -> None:
+def test_no_threshold_excuses_forbidden_calls(project: Project) -> None:
     both = {"calls": [call(city="Paris"), call("get_time")]}
     forbidden = [case(f"f{i}", both, forbidden_calls=["get_time"]) for i in range(10)]
     twice = {"calls": [call(city="Paris")] * 2}
@@ -204,12 +204,19 @@ def test_no_threshold_excuses_forbidden_calls_or_broken_limits(project: Project)
         project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"
     )
     assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (0.0, 0.0)
-    # A limit that is gone today was still broken then.
-    project.suite(*forbidden, *(case(f"b{i}", twice) for i in range(10)), *unusable)
-    found = compared(
-        project, "--tooleval-threshold=overall=0.1", "--tooleval-threshold=no_extra_calls=0"
-    )
-    assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (0.0, pytest.approx(1 / 3))
+
+
+def test_both_runs_are_judged_by_the_limits_of_today(project: Project) -> None:
+    limited = [right(f"a{i}", thresholds={"max_calls": 0}) for i in range(10)]
+    for before, now, passing in (
+        ([right(f"a{i}") for i in range(10)], limited, 0.0),
+        (limited, [right(f"a{i}") for i in range(10)], 1.0),
+    ):
+        project.suite(*before)
+        project.run("--tooleval-report=old.json")
+        project.suite(*now)
+        found = compared(project)
+        assert (found["metrics"][0]["old"], found["metrics"][0]["new"]) == (passing, passing)
 
 
 def test_a_case_without_a_metric_of_a_threshold_is_not_comparable(project: Project) -> None:

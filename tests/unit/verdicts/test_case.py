@@ -263,10 +263,19 @@ def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
     }
 
 
-@pytest.mark.parametrize("failure", ["forbidden_call", "blocked", "over_limit"])
+@pytest.mark.parametrize("failure", ["forbidden_call", "blocked"])
 def test_no_threshold_makes_it_pass(failure: FailureCategory) -> None:
     row = recorded(trial("told", failure, overall=1.0))
     assert judge_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
+
+
+def test_a_recorded_case_is_judged_by_other_limits() -> None:
+    row = recorded(trial("told", "over_limit", overall=1.0), limits={"max_calls": 0})
+    assert judge_again(row, Standard({"overall": 1.0}, {})).outcome == "passed"
+    again = judge_again(row, Standard({"overall": 1.0}, {"max_calls": 0.5}))
+    assert [(each.failure, each.wrong) for each in again.trials] == [
+        ("over_limit", "max_calls: 1, at most 0.5 allowed")
+    ]
 
 
 def test_a_limit_counts_that_a_missed_threshold_hid() -> None:
