@@ -120,7 +120,7 @@ def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
     file = given[_JUNIT.name]
     if file is not None:
         reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))
-    check_reports(reports)
+    check_reports(reports, given["baseline"])
     files = {Path(shard.path).resolve() for shard in shards}
     for report in reports:
         if report.path.resolve() in files:

@@ -361,7 +361,7 @@ def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:
     from ..reports.outputs import report_of
 
     reports = tuple(report_of(text, config.invocation_params.dir) for text in given["report"])
-    check_reports(reports)
+    check_reports(reports, given["baseline"])
     return reports
 
 

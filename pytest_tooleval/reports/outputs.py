@@ -47,8 +47,11 @@ def report_of(text: str, folder: Path) -> Report:
     return Report(format, Path(folder, name), option)
 
 
-def check_reports(reports: Sequence[Report]) -> None:
-    """ConfigError for a report that cannot be written, before anything runs."""
+def check_reports(reports: Sequence[Report], baseline: str | None = None) -> None:
+    """ConfigError for a report that cannot be written, before anything runs.
+
+    `baseline` may name a file, which a report must not replace.
+    """
     options: dict[Path, str] = {}
     for report in reports:
         try:
@@ -58,6 +61,8 @@ def check_reports(reports: Sequence[Report]) -> None:
             raise ConfigError(f"{report.option[:80]}: {os_reason(error)}") from None
         if path in options:
             raise ConfigError(f"{options[path]} and {report.option} name the same file")
+        if baseline is not None and path.is_file() and path == Path(baseline).resolve():
+            raise ConfigError(f"{report.option}: is the baseline; name another file")
         options[path] = report.option
 
 

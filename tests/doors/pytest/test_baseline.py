@@ -242,6 +242,11 @@ def test_a_case_without_a_metric_of_a_threshold_is_not_comparable(project: Proje
         (["--tooleval-baseline=weather.tooleval.json"], "not a JSON report"),
         (["--tooleval-baseline=wrong.json"], "wrong.json: a result document of version 1; *"),
         (["--tooleval-baseline=old.json", "--tooleval-baseline-model=gpt=agent"], "has no model gpt"),
+        # After which the same command would pass.
+        (
+            ["--tooleval-baseline=old.json", "--tooleval-report=./old.json"],
+            "--tooleval-report=./old.json: is the baseline; name another file",
+        ),
     ],
 )
 def test_what_cannot_be_compared(before: Project, options: list[str], message: str) -> None:
