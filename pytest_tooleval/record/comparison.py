@@ -168,9 +168,10 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_only_unsure(self) -> bool:
-        """Whether nothing got worse, and only too few answers keep it from passing."""
+        """Whether cases were compared, none got worse, and only too few answers keep it from passing."""
         open = self.verdict == "inconclusive" and not self.failed
-        return open and not any(model.got_worse for model in self.models)
+        compared = any(model.cases for model in self.models)
+        return open and compared and not any(model.got_worse for model in self.models)
 
     @property
     def dropped(self) -> bool:

@@ -475,7 +475,7 @@ def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Pro
     (older.path / "weather.tooleval.json").unlink()
     exit_code, output = compare("old.json", "new.json")
     assert exit_code == 0
-    assert "comparison inconclusive: 30 cases not comparable: " in output
+    assert "comparison INCONCLUSIVE: 30 cases not comparable: " in output
     assert "weather.tooleval.json: there is no such file" in output
 
 

@@ -56,6 +56,19 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
         ),
         (
             [PASSED],
+            {
+                "exitstatus": 0,
+                "baseline": {
+                    **comparison(False),
+                    "verdict": "inconclusive",
+                    "failed": False,
+                    "models": (),
+                },
+            },
+            "inconclusive Inconclusive: 1 of 1 result passed · comparison with the baseline inconclusive",
+        ),
+        (
+            [PASSED],
             {"exitstatus": 1, "gates": (gate(False), gate(True)), "baseline": comparison()},
             "failed Failed: 1 of 2 gates failed · worse than the baseline",
         ),
