@@ -58,14 +58,10 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
             [PASSED],
             {
                 "exitstatus": 0,
-                "baseline": {
-                    **comparison(False),
-                    "verdict": "inconclusive",
-                    "failed": False,
-                    "models": (),
-                },
+                "baseline": {**comparison(False), "verdict": "inconclusive", "models": ()},
             },
-            "inconclusive Inconclusive: 1 of 1 result passed · comparison with the baseline inconclusive",
+            "inconclusive Inconclusive: 1 of 1 result passed · "
+            "comparison with the baseline inconclusive",
         ),
         (
             [PASSED],
