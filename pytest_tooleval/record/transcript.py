@@ -142,7 +142,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_paused(self) -> bool:
-        """Whether the next one goes on with it, as the provider ran tools itself.."""
+        """Whether the next one goes on with it, as the provider ran tools itself."""
         return self.finish_reason == PAUSED and not self.to_answer
 
     @property
