@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -166,7 +165,7 @@ def _asked(given: Given, store: Path) -> _Asked:
     name = given["history"]
     place = place_of(name, Path() if "history" in given.typed else store.parent) if name else None
 
-    def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
+    def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
         return load_side(name, store, holding, place)
 
     judging = {option.name for option in JUDGING}
@@ -218,6 +217,9 @@ def _keep(document: Document, cases: Sequence[KeptCase], store: Path, place: Pla
 
     history = History(store, place)
     try:
+        # These shards may have been joined before, by other gates perhaps: the last verdict counts.
+        if any(run.id == document.run.id for run in history.runs()):
+            history.delete(document.run.id)
         writer = history.begin(document.run)
         writer.add(case for case in cases if case.row.model)
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -341,7 +341,8 @@ def _history(config: pytest.Config, given: Given) -> str:
 
 
 def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
-    def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
+    @cache
+    def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
         from ..history import load_side
         from ..history import place_of
 

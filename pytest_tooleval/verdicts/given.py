@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from .sides import Side
 
 # Loads a run by name; of several good ones, the one with the most of these files and models.
-Load = Callable[[str, Collection[tuple[str, str]]], "Side"]
+Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 
 
 class Given:
@@ -159,9 +158,9 @@ def read_baseline(given: Given, load: Load) -> Baseline | None:
     run = None
     if "baseline" not in given.sets:
         try:
-            run = load(name, ())
+            run = load(name, frozenset())
             # The newest good run may lack a model that an older one has.
-            run = load(name, {(row.file, old) for row in run.cases for old, _ in models})
+            run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
         except NoBaseline as error:
             return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
         except ToolevalError as error:

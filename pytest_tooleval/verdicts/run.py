@@ -169,7 +169,7 @@ def compare_run(
     word, is_base = RUN_WORD.fullmatch(baseline.name), BASE_WORD.fullmatch(baseline.name) is not None
     # Which run is the last good one, or of the base, depends on the files and models of this one.
     former = {now: before for before, now in baseline.models}
-    pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
+    pairs = frozenset((case.file, str(former.get(case.model) or case.model)) for case in evaluated)
     if is_base and old is not None and not old.answers(pairs):
         old = baseline.load(baseline.name, pairs)
     if word and word["word"] == "good":

@@ -189,8 +189,12 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     assert judged.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     document = project.document()
     assert f"saved as {document['run']['id']}; view: tooleval show" in result.stdout
-    # A job that is repeated makes the same run, whose answers count once.
-    assert f"there is a run {document['run']['id']} already" in merge("shards").stdout
+    # A job that is repeated makes the same run, whose answers count once; the last verdict counts.
+    saved = f"saved as {document['run']['id']}; view: tooleval show"
+    assert saved in merge("shards", "--fail-over=errors=100%", "--fail-under=0.3").stdout
+    (kept,) = History(project.path / ".tooleval").runs()
+    assert kept.exitstatus == 0
+    assert saved in merge("shards").stdout
     (kept,) = History(project.path / ".tooleval").runs()
     assert (kept.cases, kept.selected, kept.failed, kept.errors) == (4, 4, 1, 1)
     assert (kept.status, kept.exitstatus) == ("finished", 1)
