@@ -47,7 +47,7 @@ def folded(text: str) -> str:
     return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
-def words_of(text: str) -> str:
+def folded_words(text: str) -> str:
     """The text for comparisons that ignore case, white space and commas."""
     return " ".join(folded(text).replace(",", "").split())
 

@@ -55,20 +55,22 @@ def find_base(
         if name := read_name(file):
             names.setdefault(name.commit, []).append(name)
     others = 0
-    near: list[Side] = []
+    nearest: Side | None = None
+    read = 0
     for distance, commit in enumerate(commits):
         heads = [(name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True)]
         whole = [(name, head) for name, head in heads if _can_be_base(head)]
         others += len(heads) - len(whole)
         if whole:
             texts = [read_texts(place, name, head) for name, head in whole]
-            near.append(_side(root, texts, commit, distance))
-            if not holding or near[-1].answers(holding):
-                return near[-1]
-        if len(near) == _READ:
+            side = _side(root, texts, commit, distance)
+            if not holding or side.answers(holding):
+                return side
+            nearest, read = nearest or side, read + 1
+        if read == _READ:
             break
-    if near:
-        return near[0]
+    if nearest is not None:
+        return nearest
     no = f"; {counted(others, 'run')} there, partial, without an answer or from a fork" if others else ""
     raise NoBaseline(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "

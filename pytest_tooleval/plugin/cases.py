@@ -119,7 +119,8 @@ class Cases:
                 raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
             if variant.label not in controls:
                 applied = state.applied.setdefault(variant.label, set())
-                applied |= {(self._file.nodeid, case.id)} if varied else set()
+                if varied is not None:
+                    applied.add((self._file.nodeid, case.id))
             if varied is not None:
                 yield varied
 

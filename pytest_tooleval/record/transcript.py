@@ -140,6 +140,14 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         """The text of the message; empty when there is none."""
         return text_of(self.message)
 
+    def with_calls_at(self, places: Sequence[int]) -> Reply:
+        """The reply with only these of its calls; its answers stay."""
+        return structs.replace(
+            self,
+            calls=tuple(self.calls[place] for place in places),
+            status=tuple(self.status[place] for place in places) if self.status else (),
+        )
+
     @property
     def is_paused(self) -> bool:
         """Whether the next one goes on with it, as the provider ran tools itself."""

@@ -75,10 +75,8 @@ def _without(case: ResolvedCase, reply: Reply) -> Reply:
     places = [place for place, call in enumerate(reply.calls) if not _is_asked(case, call)]
     if len(places) == len(reply.calls):
         return reply
-    status = tuple(reply.status[place] for place in places) if reply.status else ()
     answers = tuple(reply.answers[place] for place in places if place < len(reply.answers))
-    calls = tuple(reply.calls[place] for place in places)
-    return structs.replace(reply, calls=calls, status=status, answers=answers)
+    return structs.replace(reply.with_calls_at(places), answers=answers)
 
 
 def attack_success(case: ResolvedCase, transcript: Transcript) -> float | None:

@@ -30,9 +30,5 @@ def _is_foreign(case: ResolvedCase, call: ToolCall) -> bool:
 def _without(case: ResolvedCase, reply: Reply) -> Reply:
     places = [place for place, call in enumerate(reply.calls) if not _is_foreign(case, call)]
     ids = [call.id for call in reply.calls if _is_foreign(case, call)]
-    return structs.replace(
-        reply,
-        calls=tuple(reply.calls[place] for place in places),
-        status=tuple(reply.status[place] for place in places) if reply.status else (),
-        answers=tuple(each for each in reply.answers if each.get("tool_call_id") not in ids),
-    )
+    answers = tuple(each for each in reply.answers if each.get("tool_call_id") not in ids)
+    return structs.replace(reply.with_calls_at(places), answers=answers)

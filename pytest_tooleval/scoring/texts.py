@@ -8,13 +8,13 @@ from typing import Any
 
 from ..jsonschemas.patterns import search
 from ..matchers.numerals import numbers
-from ..text import words_of
+from ..text import folded_words
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
     """Whether one of the texts contains it, ignoring case, white space, and commas as in 1,000."""
     if isinstance(expected, str):
-        return any(words_of(expected) in words_of(text) for text in texts)
+        return any(folded_words(expected) in folded_words(text) for text in texts)
     ((key, operand),) = expected.items()
     if key == "$not":
         return not says(operand, texts)

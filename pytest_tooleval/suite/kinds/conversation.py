@@ -15,7 +15,7 @@ from ...jsonschemas.patterns import pattern_problem
 from ...matchers.matcher import matcher_findings
 from ...matchers.matcher import matcher_key
 from ...record.calls import is_number
-from ...text import words_of
+from ...text import folded_words
 from ...worlds.plain import read_path
 from ..checks.scope import Scope
 from ..model import ANY_TOOL
@@ -145,7 +145,7 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
     if isinstance(text, str):
         if not text.strip():
             yield Finding(at, "an empty text, which every message contains")
-        elif not words_of(text):
+        elif not folded_words(text):
             message = 'commas are ignored, so every message contains it; write {"$regex": ","}'
             yield Finding(at, message)
         return
