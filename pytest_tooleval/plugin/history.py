@@ -25,14 +25,15 @@ _EVERY_S = 5.0
 class Keeper(Observer):
     """Collects cases and writes them every few seconds. A history that fails never fails the run.
 
-    A thread of its own writes: packing and the disk must not hold up the tests, and a case that takes
-    minutes must not hold back those before it.
+    A thread of its own writes: packing and the disk must not hold up the tests, a case that takes
+    minutes must not hold back those before it, and Ctrl-C interrupts the main thread only.
     """
 
     def __init__(self, state: RunState) -> None:
         self._state = state
         self._cases: SimpleQueue[KeptCase] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._has_begun = threading.Event()
         self._over = threading.Event()
         self._writing = threading.Lock()
         self._writer: RunWriter | None = None
@@ -50,13 +51,18 @@ class Keeper(Observer):
             return
         self._cases.put(case)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
-            self._thread.start()
-            # The first case begins the run. The thread would wait for the interpreter's lock, and the
-            # tests at each step for the thread.
-            self._write()
+            thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
+            thread.start()
+            self._thread = thread
+            # The first case begins the run. If the tests went on, the thread would wait for the
+            # interpreter's lock, and they at each step for the thread.
+            self._has_begun.wait()
 
     def _run(self) -> None:
+        try:
+            self._write()
+        finally:
+            self._has_begun.set()
         while not self._over.wait(_EVERY_S):
             self._write()
 

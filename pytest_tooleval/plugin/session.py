@@ -271,7 +271,10 @@ class EvalSession:
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
-    """Reports before the history: one that cannot be written changes the exit code, which it keeps."""
+    """Reports before the history: one that cannot be written changes the exit code, which it keeps.
+
+    Events last: who hears of a case may end the run at once, and finds the case in the history.
+    """
     settings, keeper = state.settings, None
     yield Terminal(state)
     if hasattr(config, "workerinput"):
@@ -284,9 +287,9 @@ def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
         from .report_files import ReportFiles
 
         yield ReportFiles(state, keeper)
+    if keeper is not None:
+        yield keeper
     if settings.events is not None:
         from .events import EventStream
 
         yield EventStream(state)
-    if keeper is not None:
-        yield keeper

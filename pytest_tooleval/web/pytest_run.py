@@ -39,7 +39,8 @@ from .processes import start
 
 Status = Literal["running", "finished", "cancelled", "failed"]
 
-GRACE_S = 10.0
+# On a busy machine, or with the history in a bucket, keeping the results takes more than some seconds.
+GRACE_S = 30.0
 ESTIMATE_S = 120.0
 _TICK_S = 0.1
 _OUTPUT_SHOWN = 20_000
