@@ -156,13 +156,14 @@ def blame_lines(asked: Mapping[Broken, Asked]) -> Iterator[str]:
             found.setdefault(part, []).append(case)
     several = len({case.model for case in asked}) > 1
     for part, cases in sorted(found.items(), key=lambda item: -len(item[1])):
+        verb, pronoun = ("together break", "them") if "+" in part else ("breaks", "it")
         by_rates: dict[str, list[str]] = {}
         for case in cases:
             undone, today = asked[case].undone[part], asked[case].today
-            rates = f"fails {today.failed} trials, without it {undone.failed}"
+            rates = f"fails {today.failed} trials, without {pronoun} {undone.failed}"
             by_rates.setdefault(rates, []).append(_name(case, several))
         told = (f"{', '.join(names)} ({rates})" for rates, names in by_rates.items())
-        yield f"{part_text(part)} breaks {'; '.join(told)}"
+        yield f"{part_text(part)} {verb} {'; '.join(told)}"
     for case, each in asked.items():
         name = _name(case, several)
         rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"

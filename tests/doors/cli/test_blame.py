@@ -107,7 +107,7 @@ def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
     output = blame("main", ".", MODEL, "--trials=3")
     assert "reverting two at a time" in output
-    both = "the new description of find_flight and the new description of get_time breaks rain"
+    both = "the new description of find_flight and the new description of get_time together break rain"
     assert both in output
 
 
