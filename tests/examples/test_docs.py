@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import click
 import pytest
+from builders import git
 from click.testing import CliRunner
 
 # pytester forgets what a run within this process imports first, and two classes of scores are not one.
@@ -72,6 +73,8 @@ def test_commands_do_what_the_page_says(
     if any("examples" in block.text for block in blocks(page) if block.language == "bash"):
         leave = shutil.ignore_patterns(".tooleval", "__pycache__", ".pytest_cache")
         shutil.copytree(ROOT / "examples", "examples", ignore=leave)
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "as in a clone"]):
+            git(pytester.path, *arguments)
     printed = ""
     for block in blocks(page):
         if block.title and not block.title.startswith("."):
