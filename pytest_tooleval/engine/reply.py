@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..record.calls import own_calls
 from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
@@ -38,8 +39,6 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     tool_choice = answer.fallbacks.get("tool_choice", asked)
     text = text_of(message)
     calls, format = calls_in(message, "" if tool_choice == "none" else text, tool_names)
-    # Like code, tools that the provider runs say nothing.
-    own = [call for call in calls if not call.hosted or call.name in tool_names]
     left_out = "temperature" in answer.fallbacks
     return Reply(
         message=message,
@@ -50,7 +49,9 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         temperature=None if left_out else request.sampling.get("temperature"),
         finish_reason=answer.finish_reason,
         cached=cached,
-        no_answer=no_answer(own, text, answer.finish_reason, answer.finish_message),
+        no_answer=no_answer(
+            own_calls(calls, tool_names), text, answer.finish_reason, answer.finish_message
+        ),
         answers=answer.answers,
         status=answer.status,
         **{name: getattr(answer, name) for name in Taken.__struct_fields__},

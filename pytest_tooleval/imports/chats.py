@@ -20,6 +20,7 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec import structs
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.builder import kind_of
@@ -30,6 +31,7 @@ from ..explain import show
 from ..record.calls import MAX_DEPTH
 from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
+from ..record.calls import own_calls
 from ..record.names import spellings
 from ..record.recovery import calls_in
 from ..record.transcript import Transcript
@@ -81,6 +83,7 @@ class _Call(Struct):
     custom: _Custom | None = None
     caller: dict[str, Any] | None = None
     namespace: str | None = None
+    hosted: Any = None
 
 
 class _Item(Struct):
@@ -191,7 +194,8 @@ def draft_in(
     defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
     names = _names(defined or ())
     replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
-    made = [call for each in replies for call in calls_in(each, text_of(each), names)[0]]
+    every = (call for each in replies for call in calls_in(each, text_of(each), names)[0])
+    made = own_calls(every, names)
     called = [f"{call.name}({_arguments_text(call)})" for call in made]
     draft = {
         "$comment": f"called: {', '.join(called) or 'no tool'}",
@@ -199,7 +203,7 @@ def draft_in(
         "skip": why,
     }
     calls: list[Call] = [(call.name, {}) for call in made]
-    prompt = [_prompt(item) for item in items[:start]]
+    prompt = _prompt(items[:start])
     return Answer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
 
 
@@ -231,7 +235,7 @@ def _answers(
             messages = [_whole(_decoded(item)) for item in said]
             unread = [part for item in said for part in item.unread]
             made = _calls(messages, unread, names)
-            prompt = [_prompt(message) for message in before]
+            prompt = _prompt(before)
         except UnusableError as error:
             reasons.append(str(error))
         else:
@@ -242,11 +246,20 @@ def _answers(
     return answers, reasons
 
 
-def _prompt(item: _Item) -> Message:
-    """A message as a model can be asked with it. UnusableError if a part of it is not known."""
-    if item.unread:
-        raise UnusableError(f"the prompt has {_named(item.unread[0])}")
-    return _message(item)
+def _prompt(items: Sequence[_Item]) -> list[Message]:
+    """Messages as a model can be asked with them. UnusableError if a part of one is not known.
+
+    Calls that the provider ran itself often have no answers, without which no model takes them.
+    """
+    answered = {item.tool_call_id for item in items if item.role in ("tool", "function")}
+    prompt = []
+    for item in items:
+        if item.unread:
+            raise UnusableError(f"the prompt has {_named(item.unread[0])}")
+        calls = [call for call in item.calls if not call.hosted or call.id in answered]
+        if calls or item.content is not None or not item.calls:
+            prompt.append(_message(structs.replace(item, tool_calls=calls)))
+    return prompt
 
 
 def _named(item: Any) -> str:
@@ -269,7 +282,8 @@ def _whole(item: _Item) -> Message:
 
 def _extensions(item: _Item) -> Message:
     """What the chat API has no field for."""
-    about = ({"caller": call.caller, "namespace": call.namespace} for call in item.calls)
+    fields = ("caller", "namespace", "hosted")
+    about = ({name: getattr(call, name) for name in fields} for call in item.calls)
     known = ({name: value for name, value in each.items() if value} for each in about)
     calls = [_sent(call) | each for call, each in zip(item.calls, known, strict=True)]
     found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
@@ -544,7 +558,7 @@ def _calls(
     except ModelError as error:
         raise UnusableError(str(error)) from None
     found: list[Call] = []
-    for call in transcript.calls:
+    for call in own_calls(transcript.calls, names):
         if call.arguments is None:
             shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"
             raise UnusableError(f"a call of {shown}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Annotated
@@ -115,6 +117,11 @@ class ToolCall(Struct, frozen=True, gc=False):
             made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
         hosted = call.get("hosted") is True
         return structs.replace(made, caller=dict(caller) or None, hosted=hosted)
+
+
+def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCall]:
+    """Without those that the provider ran itself, of tools that are not offered."""
+    return [call for call in calls if not call.hosted or call.name in offered]
 
 
 def _custom_call(name: str, given: object, id: str | None) -> ToolCall:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec import structs
 
 from .calls import ToolCall
+from .calls import own_calls
 from .endings import PAUSED
 from .endings import NoAnswer
 from .endings import ending_of
@@ -287,7 +288,7 @@ def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Messag
     calls, format = calls_in(message, text, names or ())
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, said = ending or (usual_reason(message), None)
-    why = no_answer(calls, None if names is None else text, reason, said)
+    why = no_answer(own_calls(calls, names or ()), None if names is None else text, reason, said)
     return Reply(
         prompt=prompt,
         message=message,

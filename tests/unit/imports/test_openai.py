@@ -386,3 +386,29 @@ def test_tools_that_are_no_plain_functions_are_imported(tmp_path: Path) -> None:
     assert made.suite["tools"][2]["custom"]["format"]["grammar"]["syntax"] == "regex"
     hosted = made.suite["provider_tools"]["openai"]
     assert hosted == [{"type": "tool_search"}, {**mcp, "authorization": "SHOP_TOKEN"}]
+
+
+def test_calls_that_the_provider_ran_itself_are_no_answers_and_no_prompt(tmp_path: Path) -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "Rome"}}
+    call = {
+        "type": "function_call",
+        "call_id": "c1",
+        "name": "weather",
+        "arguments": '{"city": "Rome"}',
+    }
+    text = {"role": "assistant", "content": [{"type": "output_text", "text": "It is in Italy."}]}
+    user = {"role": "user", "content": "Where is Rome?"}
+    later = {"role": "user", "content": "And its weather?"}
+    logs = [([user], [search, call]), ([user, search, text, later], [search, call])]
+    tools = [tool(), {"type": "web_search"}]
+    made = imported(
+        tmp_path,
+        [
+            {"input": asked, "tools": tools, "response": {"object": "response", "output": output}}
+            for asked, output in logs
+        ],
+    )
+    first, second = made.suite["test_cases"]
+    assert first["expected_tool"] == second["expected_tool"] == "weather"
+    answered = {"role": "assistant", "content": "It is in Italy."}
+    assert second["prompt"] == [user, answered, later]
