@@ -76,8 +76,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 @functools.lru_cache(maxsize=256)
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     plain = {other.casefold().replace("_", "").replace("-", ""): other for other in known}
-    wanted = name.casefold().replace("_", "").replace("-", "")
-    near = difflib.get_close_matches(wanted, list(plain), n=1, cutoff=0.7)
+    folded = name.casefold().replace("_", "").replace("-", "")
+    near = difflib.get_close_matches(folded, list(plain), n=1, cutoff=0.7)
     return plain[near[0]] if near else None
 
 

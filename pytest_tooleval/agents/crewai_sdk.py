@@ -60,12 +60,12 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             await asyncio.to_thread(bus.flush)
         finally:
             bus.off(LLMCallCompletedEvent, note)
-        said = sum(message["role"] in ("assistant", "tool") for message in messages)
+        replies = sum(message["role"] in ("assistant", "tool") for message in messages)
         transcript = [
             {key: value for key, value in message.items() if key in _KEPT}
             for message in result.messages
             if message["role"] in ("assistant", "tool")
-        ][said:]
+        ][replies:]
         return _with_usage(with_output(calls.marked(transcript), result.raw), answers)
 
     return as_model(run, run_tools)

@@ -48,12 +48,12 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     tooleval blame main tests/ --tooleval-model=gpt-4o --tooleval-cassette=cassettes
     """
     from ..suite.load import load_suite
-    from ..variants.blame import asked_of
     from ..variants.blame import blame_lines
     from ..variants.blame import broken_cases
     from ..variants.blame import conditions
     from ..variants.blame import pairs_of
     from ..variants.blame import part_text
+    from ..variants.blame import rates_of
     from ..variants.revisions import parts_of
     from ..variants.revisions import suite_at
 
@@ -76,32 +76,32 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
     click.echo(f"{counted(len(names), 'change')}: {'; '.join(map(printable, names)) or 'none'}")
     again = [*options, f"--tooleval-trials={trials}"]
-    wanted = {case: conditions(parts[case], undo) for case in broken}
-    _tell(wanted, trials, rows)
-    asked = asked_of(_ask(root, wanted, again), undo)
+    variants = {case: conditions(parts[case], undo) for case in broken}
+    _tell(variants, trials, rows)
+    asked = rates_of(_ask(root, variants, again), undo)
     left = [case for case in asked if asked[case].is_unexplained]
     pairs = {case: [undo + pair for pair in pairs_of(parts[case])] for case in left}
     if any(pairs.values()):
         click.echo("no single change explains some cases: reverting two at a time")
         _tell(pairs, trials, rows)
-        more = asked_of(_ask(root, pairs, again), undo)
+        more = rates_of(_ask(root, pairs, again), undo)
         asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
     for line in blame_lines(asked):
         click.echo(printable(line))
 
 
-def _tell(wanted: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
+def _tell(variants: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
     """Print how many trials follow, and their cost, estimated from the trials so far."""
-    count = trials * sum(map(len, wanted.values()))
+    count = trials * sum(map(len, variants.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
     price = f", about ${count * sum(costs) / len(costs):.2f}" if costs else ", at an unknown price"
-    click.echo(f"{counted(len(wanted), 'newly broken case')}: {counted(count, 'trial')}{price}")
+    click.echo(f"{counted(len(variants), 'newly broken case')}: {counted(count, 'trial')}{price}")
 
 
-def _ask(root: Path, wanted: dict[Broken, list[str]], options: Sequence[str]) -> list[CaseRow]:
-    labels = dict.fromkeys(label for each in wanted.values() for label in each)
+def _ask(root: Path, variants_of: dict[Broken, list[str]], options: Sequence[str]) -> list[CaseRow]:
+    labels = dict.fromkeys(label for each in variants_of.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
-    items = [str(root / case.nodeid(label)) for case, each in wanted.items() for label in each]
+    items = [str(root / case.nodeid(label)) for case, each in variants_of.items() for label in each]
     return _run([*items, *variants, *options])[1]
 
 

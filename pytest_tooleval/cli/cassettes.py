@@ -38,8 +38,8 @@ def cassette() -> None:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a run asked: a suite and its cassette, with the options of the run."""
+class _Recording:
+    """A suite and its cassette, with the options of the run that recorded it."""
 
     cassette_file: Path
     suite_file: Path
@@ -111,8 +111,8 @@ class _Asked:
         return [resolve(suite, case, overrides) for case in suite.test_cases]
 
 
-def _asks(command: Callable[..., None]) -> Callable[..., None]:
-    """The arguments and options of `_Asked`, which the command gets as `asked`."""
+def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The arguments and options of `_Recording`, which the command gets as `recording`."""
 
     @click.argument("cassette_file", type=click.Path(path_type=Path))
     @click.argument("suite_file", type=click.Path(path_type=Path))
@@ -126,17 +126,17 @@ def _asks(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--user", help="As --tooleval-user in the run.")
     @click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
     @functools.wraps(command)
-    def with_asked(**values: Any) -> None:
-        asked = _Asked(**{field.name: values.pop(field.name) for field in fields(_Asked)})
-        command(asked, **values)
+    def with_recording(**values: Any) -> None:
+        recording = _Recording(**{field.name: values.pop(field.name) for field in fields(_Recording)})
+        command(recording, **values)
 
-    return with_asked
+    return with_recording
 
 
 @cassette.command()
-@_asks
+@_recording_options
 @click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
-def explain(asked: _Asked, ids: tuple[str, ...]) -> None:
+def explain(recording: _Recording, ids: tuple[str, ...]) -> None:
     """Show which answers are missing, and why.
 
     Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit status is 1
@@ -144,10 +144,10 @@ def explain(asked: _Asked, ids: tuple[str, ...]) -> None:
     """
     from ..engine.cassettes.replay import first_missing
 
-    recorded, tools, suite = asked.load()
-    chosen = [case for case in asked.resolved(suite) if not ids or case.id in ids]
+    recorded, tools, suite = recording.load()
+    chosen = [case for case in recording.resolved(suite) if not ids or case.id in ids]
     missing = total = 0
-    for name, trial in asked.trials_of(chosen, recorded, tools):
+    for name, trial in recording.trials_of(chosen, recorded, tools):
         total += 1
         question = first_missing(trial)
         if question is not None:
@@ -156,20 +156,20 @@ def explain(asked: _Asked, ids: tuple[str, ...]) -> None:
     if not chosen:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     for line in recorded.damaged:
-        click.echo(f"{asked.cassette_file}:{line}: unreadable line, ignored")
+        click.echo(f"{recording.cassette_file}:{line}: unreadable line, ignored")
     click.echo(f"{counted(total, 'conversation')}, {missing} with missing answers")
     if missing:
         raise SystemExit(1)
 
 
 @cassette.command()
-@_asks
+@_recording_options
 @click.option(
     "--out",
     type=SuitePath(allow_dash=True),
     help="Write this suite; - prints it. Default: SUITE_FILE.",
 )
-def freeze(asked: _Asked, out: Path | None) -> None:
+def freeze(recording: _Recording, out: Path | None) -> None:
     """Turn recorded answers of live tools into mocks.
 
     Later runs still query the model, but need the tools' server only for the list of tools. Each answer
@@ -182,16 +182,16 @@ def freeze(asked: _Asked, out: Path | None) -> None:
     from ..engine.cassettes.freeze import live_answers
     from ..engine.cassettes.replay import replayed
 
-    recorded, tools, suite = asked.load()
-    document = existing(asked.suite_file)
+    recorded, tools, suite = recording.load()
+    document = existing(recording.suite_file)
     if document is None or not _has_live_tools(suite):
-        place = printable(str(asked.suite_file))
+        place = printable(str(recording.suite_file))
         raise ConfigError(f'{place}: nothing to freeze, as there are no "live_tools" in it')
     answers, missing, differing = 0, [], 0
     mocks: list[dict[str, Any]] = []
-    for case in asked.resolved(suite):
+    for case in recording.resolved(suite):
         trials = []
-        for name, trial in asked.trials_of([case], recorded, tools):
+        for name, trial in recording.trials_of([case], recorded, tools):
             try:
                 trials.append([*live_answers(trial, replayed(trial))])
             except NotRecorded as error:
@@ -203,7 +203,7 @@ def freeze(asked: _Asked, out: Path | None) -> None:
         mocks.append(found.mocks)
     if missing:
         raise ConfigError("\n".join([*missing, "not all answers are recorded, so nothing was written"]))
-    to = out or asked.suite_file
+    to = out or recording.suite_file
     counts = (
         f"{counted(answers, 'recorded answer')}",
         f"{counted(sum(map(len, mocks)), 'mock')}",

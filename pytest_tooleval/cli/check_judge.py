@@ -101,10 +101,10 @@ def _read(file: Path) -> Iterator[_Label]:
             found = decoder.decode(line)
         except (ValidationError, ValueError) as error:
             raise ConfigError(f"{file}:{number}: {error}") from None
-        said = [redacted(dict(message)) for message in found.messages or ()]
+        messages = [redacted(dict(message)) for message in found.messages or ()]
         if found.text is not None:
-            said.append({"role": "assistant", "content": redacted(found.text)})
-        transcript = Transcript.from_messages(said)
+            messages.append({"role": "assistant", "content": redacted(found.text)})
+        transcript = Transcript.from_messages(messages)
         if (found.text is None) == (found.messages is None) or not transcript.replies:
             expected = "either text or messages, among them one of the assistant"
             raise ConfigError(f"{file}:{number}: expected {expected}")

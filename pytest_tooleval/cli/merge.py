@@ -82,16 +82,16 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     try:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
-        asked = _asked(given, store)
+        judging = _judging(given, store)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
-    cases, document, verdict = _judged(shards, asked)
+    cases, document, verdict = _judged(shards, judging)
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])
     own = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {own}" for shard in shards if shard.run.exitstatus)
-    trends = _keep(document, cases, store, asked.place) if asked.place else None
+    trends = _keep(document, cases, store, judging.place) if judging.place else None
     unwritten = _leave(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
@@ -148,7 +148,7 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
         yield from found
 
 
-class _Asked(NamedTuple):
+class _Judging(NamedTuple):
     """How to judge the run, where to save it (None: nowhere), and the `options` for the record."""
 
     gates: Gates
@@ -158,7 +158,7 @@ class _Asked(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _asked(given: Given, store: Path) -> _Asked:
+def _judging(given: Given, store: Path) -> _Judging:
     from ..history import load_side
     from ..history import place_of
 
@@ -168,18 +168,18 @@ def _asked(given: Given, store: Path) -> _Asked:
     def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
         return load_side(name, store, holding, place)
 
-    judging = {option.name for option in JUDGING}
-    return _Asked(
+    names = {option.name for option in JUDGING}
+    return _Judging(
         read_gates(given),
         read_baseline(given, load),
         given["fail_inconclusive"],
         place,
-        {name: value for name, value in given.record().items() if name in judging},
+        {name: value for name, value in given.record().items() if name in names},
     )
 
 
 def _judged(
-    shards: Sequence[ShardRun], asked: _Asked
+    shards: Sequence[ShardRun], judging: _Judging
 ) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
     """The whole run with its verdict and exit status."""
     from ..verdicts.merge import join_cases
@@ -187,10 +187,10 @@ def _judged(
     from ..verdicts.run import judge
     from ..verdicts.summary import kept_document
 
-    run, cases = join_runs(shards, asked.options), join_cases(shards, asked.gates)
+    run, cases = join_runs(shards, judging.options), join_cases(shards, judging.gates)
     rows = [case.row for case in cases]
     misnamed = shards[0].about.misnamed
-    verdict = judge(rows, run, asked.gates, asked.baseline, strict=asked.strict, misnamed=misnamed)
+    verdict = judge(rows, run, judging.gates, judging.baseline, strict=judging.strict, misnamed=misnamed)
     if verdict.failed or any(row.fails_run for row in rows):
         run = structs.replace(run, exitstatus=1)
     return cases, kept_document(run, cases, verdict.gates, verdict.comparison), verdict

@@ -16,7 +16,7 @@ from .check_judge import check_judge
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..engine.check import Tried
+    from ..engine.check import ProbeResult
     from ..engine.models.spec import ModelSpec
     from ..record.transcript import Reply
 
@@ -77,26 +77,26 @@ def check(name: str, timeout: float) -> None:
     parameters, tool_choice modes and parallel calls work, what was sent instead if not, and tokens, cost
     and latency. The exit status is 1 if the model calls no tool at all.
     """
-    from ..engine.check import try_out
+    from ..engine.check import probe
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
 
     (spec,) = resolve_models([name], read_tables(Path.cwd()))
     click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))
-    tried = list(try_out(spec, timeout))
-    for line in table([_row(each) for each in tried], texts=("asked with", "works", "sent instead")):
+    results = list(probe(spec, timeout))
+    for line in table([_row(each) for each in results], texts=("asked with", "works", "sent instead")):
         click.echo(line)
-    for line in _explained(tried):
+    for line in _explained(results):
         click.echo(line)
-    if not any(each.works for each in tried if each.way.calls != 0):
+    if not any(each.works for each in results if each.probe.calls != 0):
         raise SystemExit(1)
 
 
-def _row(tried: Tried) -> dict[str, str]:
+def _row(result: ProbeResult) -> dict[str, str]:
     from ..errors import ModelError
 
-    reply = tried.reply
-    row = {"asked with": tried.way.name, "works": "yes" if tried.works else "no"}
+    reply = result.reply
+    row = {"asked with": result.probe.name, "works": "yes" if result.works else "no"}
     if isinstance(reply, ModelError):
         return {**row, "sent instead": "", "tokens": "", "cost": "", "latency": ""}
     sent = ", ".join(f"{name}: {sent or 'left out'}" for name, sent in reply.fallbacks.items())
@@ -110,16 +110,16 @@ def _row(tried: Tried) -> dict[str, str]:
     }
 
 
-def _explained(tried: list[Tried]) -> Iterator[str]:
+def _explained(results: list[ProbeResult]) -> Iterator[str]:
     """Why something did not work, each reason once."""
     from ..errors import ModelError
 
     reasons: dict[str, list[str]] = {}
-    for each in tried:
+    for each in results:
         if not each.works:
             reply = each.reply
             why = reply.message if isinstance(reply, ModelError) else _answered(reply)
-            reasons.setdefault(why, []).append(each.way.name)
+            reasons.setdefault(why, []).append(each.probe.name)
     for why, names in reasons.items():
         yield f"{', '.join(names)}: {printable(shorten(why, 1000))}"
 

@@ -104,15 +104,15 @@ def _features(suite: Suite) -> str:
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
     choices = [suite.tool_choice, *(case.tool_choice for case in suite.test_cases)]
-    wanted = wanted_by(ChatRequest((), [tool.wire for tool in tools]))
+    needed = wanted_by(ChatRequest((), [tool.wire for tool in tools]))
     if any(isinstance(choice, AllowedTools) for choice in choices):
-        wanted |= {"allowed_tools"}
-    if not wanted:
+        needed |= {"allowed_tools"}
+    if not needed:
         return ""
-    parts = [f"the tools use {', '.join(name for name in FEATURES if name in wanted)}"]
+    parts = [f"the tools use {', '.join(name for name in FEATURES if name in needed)}"]
     tables = read_tables(Path.cwd())
     for spec in resolve_models(tables.tables, tables):
-        lacking = [name for name in FEATURES if name in wanted - features_of(spec)]
+        lacking = [name for name in FEATURES if name in needed - features_of(spec)]
         has = f"lacks {', '.join(lacking)}" if lacking else "has all of it"
         parts.append(f"{spec.label} {has}")
     return "; ".join(parts)

@@ -35,8 +35,8 @@ _TWO = "What is the weather in Paris, and what is it in Rome? Call the tool for 
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way of asking; `parameter` is the one that it tests, if any.
+class Probe:
+    """One question to a model; `parameter` is the one that it tests, if any.
 
     `calls` is the number of calls that it should give, None for at least 1.
     """
@@ -49,25 +49,25 @@ class Way:
 
 
 _AUTO = {"tool_choice": "auto"}
-WAYS = (
+PROBES = (
     # Only the defaults fall back when a model refuses them.
-    Way("the defaults"),
-    Way("tool_choice required", "tool_choice", {"tool_choice": "required"}),
-    Way("tool_choice auto", "tool_choice", _AUTO),
-    Way("tool_choice none", "tool_choice", {"tool_choice": "none"}, 0),
-    Way("parallel calls", case={**_AUTO, "prompt": _TWO}, calls=2),
-    Way("temperature 0", "temperature", {**_AUTO, "temperature": 0.0}),
-    Way("max_tokens 2000", "max_tokens", {**_AUTO, "max_tokens": 2000}),
-    Way("top_p 0.9", "top_p", _AUTO, sampling={"top_p": 0.9}),
-    Way("seed 7", "seed", _AUTO, sampling={"seed": 7}),
+    Probe("the defaults"),
+    Probe("tool_choice required", "tool_choice", {"tool_choice": "required"}),
+    Probe("tool_choice auto", "tool_choice", _AUTO),
+    Probe("tool_choice none", "tool_choice", {"tool_choice": "none"}, 0),
+    Probe("parallel calls", case={**_AUTO, "prompt": _TWO}, calls=2),
+    Probe("temperature 0", "temperature", {**_AUTO, "temperature": 0.0}),
+    Probe("max_tokens 2000", "max_tokens", {**_AUTO, "max_tokens": 2000}),
+    Probe("top_p 0.9", "top_p", _AUTO, sampling={"top_p": 0.9}),
+    Probe("seed 7", "seed", _AUTO, sampling={"seed": 7}),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """The result of a way of asking: a reply or an error."""
+class ProbeResult:
+    """A reply or an error."""
 
-    way: Way
+    probe: Probe
     reply: Reply | ModelError
 
     @property
@@ -75,29 +75,29 @@ class Tried:
         if isinstance(self.reply, ModelError):
             return False
         # `max_tokens` sent under its new name still works.
-        replaced = self.way.parameter in self.reply.fallbacks and self.way.parameter != "max_tokens"
+        replaced = self.probe.parameter in self.reply.fallbacks and self.probe.parameter != "max_tokens"
         if self.reply.no_answer is not None or replaced:
             return False
         made = len(self.reply.calls)
-        return made > 0 if self.way.calls is None else made == self.way.calls
+        return made > 0 if self.probe.calls is None else made == self.probe.calls
 
 
-def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
-    """Ask once in each way, and stop when the model cannot be reached."""
-    for way in WAYS:
-        if way.parameter in spec.omit:
+def probe(spec: ModelSpec, timeout_s: float) -> Iterator[ProbeResult]:
+    """Send each probe once, and stop when the model cannot be reached."""
+    for each in PROBES:
+        if each.parameter in spec.omit:
             continue
-        tried = Tried(way, _reply(spec, way, timeout_s))
-        yield tried
-        if isinstance(tried.reply, ModelError) and tried.reply.kind != "bad_request":
+        result = ProbeResult(each, _reply(spec, each, timeout_s))
+        yield result
+        if isinstance(result.reply, ModelError) and result.reply.kind != "bad_request":
             return
 
 
-def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
-    # Its own runner, so that the fallbacks of one way do not affect the next.
+def _reply(spec: ModelSpec, probe: Probe, timeout_s: float) -> Reply | ModelError:
+    # Its own runner, so that the fallbacks of one probe do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
-        (found,) = runner.submit(_trial(spec, way)).result()
+        (found,) = runner.submit(_trial(spec, probe)).result()
     finally:
         runner.close()
     if isinstance(found, ModelError):
@@ -106,8 +106,8 @@ def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
     return structs.replace(found.replies[-1], calls=found.calls)
 
 
-def _trial(spec: ModelSpec, way: Way) -> Trial:
-    case = {"prompt": _ONE, "expected_tool": "*", **way.case}
+def _trial(spec: ModelSpec, probe: Probe) -> Trial:
+    case = {"prompt": _ONE, "expected_tool": "*", **probe.case}
     suite = Suite.model_validate({"name": "check", "tools": [_WEATHER], "test_cases": [case]})
-    own = dataclasses.replace(spec, sampling={**spec.sampling, **way.sampling})
+    own = dataclasses.replace(spec, sampling={**spec.sampling, **probe.sampling})
     return Trial(resolve(suite, suite.test_cases[0]), own)

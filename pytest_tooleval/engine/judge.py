@@ -108,11 +108,11 @@ def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[M
 
 def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:
     """The messages up to the end of a turn, without the system prompt."""
-    said = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
+    messages = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
     for number, replies in enumerate(transcript.turns[:turns], 1):
         for reply in replies:
-            yield from (_message(number, each) for each in (*said, *reply.prompt))
-            said = []
+            yield from (_message(number, each) for each in (*messages, *reply.prompt))
+            messages = []
             calls = [
                 {"name": call.name, "arguments": call.raw_arguments or call.arguments}
                 for call in reply.calls
@@ -137,8 +137,8 @@ def read_verdict(reply: Reply) -> tuple[bool, str]:
     if reply.no_answer is not None:
         raise _unreadable(str(reply.no_answer))
     if len(reply.calls) != 1:
-        said = f"said {reply.text!r}" if reply.text.strip() else "said nothing"
-        raise _unreadable(f"{len(reply.calls)} calls" if reply.calls else f"no call, but {said}")
+        answer = f"said {reply.text!r}" if reply.text.strip() else "said nothing"
+        raise _unreadable(f"{len(reply.calls)} calls" if reply.calls else f"no call, but {answer}")
     (call,) = reply.calls
     given = call.arguments or {}
     passed, reason = given.get("passed"), given.get("reason")

@@ -12,8 +12,8 @@ from ..record.transcript import Reply
 from .cassettes.cassette import NotRecorded
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
-from .reply import Answered
 from .reply import Read
+from .reply import Replies
 from .reply import last_of
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class Models(Protocol):
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
-    ) -> Answered:
+    ) -> Replies:
         """A model's reply, of an agent maybe all its replies. Raises ModelError.
 
         `role` is that of a model that is not judged itself. What `read` cannot read is not recorded.

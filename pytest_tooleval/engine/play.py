@@ -35,16 +35,16 @@ async def play(
     replies: list[Reply] = []
     alterations = Alterations(case.answers)
     for turn in count():
-        said = await user.next(replies)
-        if said is None:
+        next_messages = await user.next(replies)
+        if next_messages is None:
             break
-        messages += said
+        messages += next_messages
         played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
         first, *rest = ended_turn(played)
         if turn:
-            first = structs.replace(first, prompt=said)
+            first = structs.replace(first, prompt=next_messages)
         else:
-            prompt += said
+            prompt += next_messages
         replies += [first, *rest]
         last = replies[-1]
         if last.to_answer or last.no_answer is not None:

@@ -176,15 +176,15 @@ def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[
     )
 
 
-def _is_of(said: str, name: str) -> bool:
+def _is_of(own_name: str, name: str) -> bool:
     """Whether a model's name for a tool means it: without its namespace, or with it before `_`."""
-    return bool(said) and f".{name}".replace(".", "_").endswith(f"_{said}".replace(".", "_"))
+    return bool(own_name) and f".{name}".replace(".", "_").endswith(f"_{own_name}".replace(".", "_"))
 
 
 def _wire(id: str, call: ToolCall, own: object) -> dict[str, Any]:
     """A call anew; `own` is the model's, if it made one."""
-    said = ToolCall.coerce(own).name if isinstance(own, Mapping) else ""
-    name = said if _is_of(said, call.name) else call.name
+    own_name = ToolCall.coerce(own).name if isinstance(own, Mapping) else ""
+    name = own_name if _is_of(own_name, call.name) else call.name
     arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments
     function = {"name": name or "unknown", "arguments": json.dumps(arguments)}
     space = {"namespace": own["namespace"]} if isinstance(own, Mapping) and "namespace" in own else {}

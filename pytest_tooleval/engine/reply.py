@@ -8,7 +8,7 @@ from ..record.calls import own_calls
 from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
-from ..record.transcript import Taken
+from ..record.transcript import Usage
 from ..record.transcript import searches_in
 from ..record.transcript import text_of
 from ..record.transcript import with_refused
@@ -18,12 +18,12 @@ from .tool_features import choice_text
 from .tool_features import known_names
 
 # A reply, or all replies of an agent that has run its own loop.
-Answered = Reply | tuple[Reply, ...]
+Replies = Reply | tuple[Reply, ...]
 # Reads what a judge or a simulated user said; raises ModelError where it cannot.
 Read = Callable[[Reply], object]
 
 
-def last_of(answered: Answered) -> Reply:
+def last_of(answered: Replies) -> Reply:
     """The reply, or the last one of a whole run."""
     return answered if isinstance(answered, Reply) else answered[-1]
 
@@ -54,11 +54,11 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         ),
         answers=answer.answers,
         status=answer.status,
-        **{name: getattr(answer, name) for name in Taken.__struct_fields__},
+        **{name: getattr(answer, name) for name in Usage.__struct_fields__},
     )
 
 
-def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Answered:
+def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Replies:
     """The reply of a model, or the run of an agent."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)

@@ -87,7 +87,7 @@ class Runner:
         specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
         if specs and cassette is not None and not trial.fresh:
             with contextlib.suppress(ModelError):  # who asks it raises it again
-                if not cassette.may_ask or (case.goes_on and not cassette.is_empty):
+                if not cassette.may_ask or (case.has_tool_rounds and not cassette.is_empty):
                     return
         for spec in specs:
             self._loaded.add(spec.label)

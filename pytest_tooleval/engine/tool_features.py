@@ -113,16 +113,16 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
     Raises ModelError where the model could take more, but litellm would lose it.
     """
     request = structs.replace(request, tools=[*map(_stated, request.tools)])
-    wanted = wanted_by(request)
-    if not wanted:
+    needed = wanted_by(request)
+    if not needed:
         return Fitted(request, {})
     features = features_of(spec)
-    _require_carried(wanted - features, spec)
+    _require_carried(needed - features, spec)
     choice = request.tool_choice
     named = named_by(choice)
     if any("namespace" in each for each in named) and not spec.is_agent:
         features -= {"namespace"}
-    lacking = [feature for feature in _INSTEAD if feature in wanted - features]
+    lacking = [feature for feature in _INSTEAD if feature in needed - features]
     tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
     if isinstance(choice, Mapping):
         chosen = [sent for sent, tool in zip(tools, request.tools, strict=True) if naming(tool) in named]
@@ -134,7 +134,7 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
         else:
             choice = naming(chosen[0])
     for feature, types, own in _HOSTED.get(spec.protocol or "", ()):
-        if feature in wanted & features and not any(tool["type"].startswith(types) for tool in tools):
+        if feature in needed & features and not any(tool["type"].startswith(types) for tool in tools):
             tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
     return Fitted(structs.replace(request, tools=tools, tool_choice=choice), instead)

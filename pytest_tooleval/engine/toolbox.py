@@ -116,7 +116,7 @@ class Toolbox:
     @property
     def most_calls(self) -> int:
         """The most calls of an agent with its own loop."""
-        return self._case.max_rounds if self._case.goes_on else _MOST_CALLS
+        return self._case.max_rounds if self._case.has_tool_rounds else _MOST_CALLS
 
     @property
     def public(self) -> PublicTexts | None:
@@ -211,7 +211,7 @@ class Toolbox:
             fields["approvals"] = self.approvals
         if case.answers is not None:
             fields["altered"] = structs.asdict(case.answers)
-        if case.goes_on:
+        if case.has_tool_rounds:
             fields |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
             if case.world is not None:
                 fields["world"] = case.world.identity

@@ -46,7 +46,7 @@ class Trial:
 
     def live_tools(self) -> LiveTools | None:
         """Its live tools, to be closed at its end."""
-        if self.live is None or not self.case.goes_on:
+        if self.live is None or not self.case.has_tool_rounds:
             return None
         return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
 

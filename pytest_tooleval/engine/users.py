@@ -123,8 +123,8 @@ class SimulatedUser:
         Raises ModelError when the goal is not reached in time.
         """
         if replies:
-            said = [each.text for each in replies[self._heard :] if each.text.strip()]
-            heard = _NEXT.format(said="\n\n".join(said) or _SILENT)
+            texts = [each.text for each in replies[self._heard :] if each.text.strip()]
+            heard = _NEXT.format(said="\n\n".join(texts) or _SILENT)
             self._messages.append({"role": "user", "content": heard})
             self._heard = len(replies)
         request = user_request(self._spec, self._messages, self._trial)

@@ -108,11 +108,11 @@ def _find_newest(
 
 
 def _with_most(
-    connection: sqlite3.Connection, runs: list[tuple[str, int]], wanted: set[tuple[str, str]]
+    connection: sqlite3.Connection, runs: list[tuple[str, int]], cases: set[tuple[str, str]]
 ) -> list[str]:
     """The ids of the runs with the most of the wanted files and models, in order."""
     query = "SELECT DISTINCT file, model FROM cases WHERE run = ?"
-    held = [len(wanted.intersection(connection.execute(query, (number,)))) for _, number in runs]
+    held = [len(cases.intersection(connection.execute(query, (number,)))) for _, number in runs]
     return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]
 
 

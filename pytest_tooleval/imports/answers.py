@@ -122,7 +122,7 @@ class AnsweredCases:
         return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
 
     def _failure(
-        self, case: dict[str, Any], namespaces: Mapping[str, str], said: Sequence[Message]
+        self, case: dict[str, Any], namespaces: Mapping[str, str], reply: Sequence[Message]
     ) -> str | None:
         """Why the case would fail with the answer that it came from; None if it would not."""
         limits = self.suite.get("thresholds") or {}
@@ -131,7 +131,7 @@ class AnsweredCases:
         alone = {**self.suite, "namespaces": namespaces, "thresholds": known, "test_cases": [case]}
         suite = read_model(alone)
         try:
-            trial = score_messages(suite, suite.test_cases[0], said)
+            trial = score_messages(suite, suite.test_cases[0], reply)
         except (ConfigError, ScoringError) as error:
             return str(error)
         return None if trial.passed else f"{_UNFIT}: {trial.wrong}"

@@ -227,13 +227,13 @@ def _answers(
     names = _names(() if choice == "none" else tools or ())
     answers: list[Answer] = []
     reasons: list[str] = []
-    for before, said in pairs:
+    for before, reply in pairs:
         if not any(message.role == "user" for message in before):
             reasons.append("no message from the user before the answer")
             continue
         try:
-            messages = [_whole(_decoded(item)) for item in said]
-            unread = [part for item in said for part in item.unread]
+            messages = [_whole(_decoded(item)) for item in reply]
+            unread = [part for item in reply for part in item.unread]
             made = _calls(messages, unread, names)
             prompt = _prompt(before)
         except UnusableError as error:

@@ -14,7 +14,7 @@ from ..engine.protocols.builder import kind_of
 from ..errors import Problem
 from ..record.endings import NoAnswer
 from ..record.transcript import Message
-from ..record.transcript import Taken
+from ..record.transcript import Usage
 from ..record.untrusted import objects_in
 from ..text import counted
 from ..text import shown
@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
     """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
 
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
-    also be that of a case. `taken` is for all replies; `tools` are the offered ones, if known.
+    also be that of a case. `usage` is of all replies; `tools` are the offered ones, if known.
     `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
     benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
     that only looks at native calls. If several of a `group` name a case, only those that begin like
@@ -41,7 +41,7 @@ class Conversation(NamedTuple):
     case: str = ""
     id: str = ""
     model: str = NO_NAME
-    taken: Taken = Taken()
+    usage: Usage = Usage()
     tools: Sequence[Mapping[str, Any]] | None = None
     no_answer: NoAnswer | None = None
     error: str = ""

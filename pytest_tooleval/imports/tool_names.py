@@ -28,12 +28,12 @@ def provider_name(name: str, taken: Collection[str] = ()) -> str:
 
 
 def _free_name(name: str, used: Set[str]) -> str:
-    wanted = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
-    if wanted and len(wanted) <= MAX_LENGTH and wanted.casefold() not in used:
-        return wanted
+    preferred = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
+    if preferred and len(preferred) <= MAX_LENGTH and preferred.casefold() not in used:
+        return preferred
     checksum = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     for length in range(_HASH_LENGTH, len(checksum)):
-        kept = wanted[: MAX_LENGTH - length - 1].rstrip("_-") or "tool"
+        kept = preferred[: MAX_LENGTH - length - 1].rstrip("_-") or "tool"
         made = f"{kept}_{checksum[:length]}"
         if made.casefold() not in used:
             return made

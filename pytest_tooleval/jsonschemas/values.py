@@ -222,7 +222,7 @@ def _fitted(text: str, schema: Mapping[str, Any]) -> str:
     return text[: min(_count(schema, "maxLength", _MAX_LENGTH), _MAX_LENGTH)]
 
 
-def _number(schema: Mapping[str, Any], wanted: float, *, whole: bool) -> float:
+def _number(schema: Mapping[str, Any], preferred: float, *, whole: bool) -> float:
     """The wanted number, or the nearest one within the limits."""
 
     def limit(keyword: str, otherwise: float) -> float:
@@ -233,10 +233,10 @@ def _number(schema: Mapping[str, Any], wanted: float, *, whole: bool) -> float:
     # Just inside an exclusive limit; halfway between two close ones.
     room = 1 if whole else min(1.0, (below - above) / 2)
     least, most = (
-        max(limit("minimum", wanted), above + room),
+        max(limit("minimum", preferred), above + room),
         min(limit("maximum", math.inf), below - room),
     )
-    value = min(max(wanted, least), most)
+    value = min(max(preferred, least), most)
     step = limit("multipleOf", 0)
     if step:
         value = float(math.ceil(exact(value) / exact(step)) * exact(step))

@@ -73,8 +73,8 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
     if isinstance(error, httpx2.SSEError) and _TOO_LONG in str(error):
         return f"one message is too large to be read over SSE{_other_transport(server)}"
     if isinstance(error, httpx2.SSEError):
-        said = server.shown(str(error), _WORDS).rstrip(".")
-        return f"{said}; {_NOT_MCP}{_other_transport(server)}"
+        message = server.shown(str(error), _WORDS).rstrip(".")
+        return f"{message}; {_NOT_MCP}{_other_transport(server)}"
     if isinstance(error, httpx2.ConnectError):
         return f"no connection: {server.shown(str(error), _WORDS) or 'refused'}"
     if isinstance(error, httpx2.TimeoutException):
@@ -95,12 +95,12 @@ def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     from mcp_types import PARSE_ERROR
     from mcp_types import REQUEST_TIMEOUT
 
-    said = server.shown(error.message, _WORDS)
+    message = server.shown(error.message, _WORDS)
     # Servers also use this code for their own errors.
     if error.code == REQUEST_TIMEOUT and error.message.endswith(" timed out"):
         return f"no answer within {server.timeout_s:g} s ({server.time_limit}){_junk(server, watch)}"
     if watch.status is not None and watch.status >= 300:
-        return _refused(server, watch.status, "" if error.message in _STAND_INS else said)
+        return _refused(server, watch.status, "" if error.message in _STAND_INS else message)
     if watch.content_type.lower().startswith("text/html"):
         return f"answers with a web page (text/html), not with MCP; {_NOT_MCP}"
     if error.code == PARSE_ERROR:
@@ -110,14 +110,16 @@ def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     if error.code == CONNECTION_CLOSED and _TOO_LONG in error.message:
         return str(too_large("one message", watch.limits.message))
     if error.code == CONNECTION_CLOSED:
-        ended = _ended(server, watch) if server.transport == "stdio" else f"the connection ended: {said}"
+        ended = (
+            _ended(server, watch) if server.transport == "stdio" else f"the connection ended: {message}"
+        )
         return ended + _junk(server, watch)
     if error.code == METHOD_NOT_FOUND:
-        return f"it does not know the method that it was asked: {said}"
-    return f"it answers with the error {error.code}: {said}"
+        return f"it does not know the method that it was asked: {message}"
+    return f"it answers with the error {error.code}: {message}"
 
 
-def _refused(server: McpServer, status: int, said: str = "") -> str:
+def _refused(server: McpServer, status: int, message: str = "") -> str:
     reason = f" {HTTPStatus(status).phrase}" if status in list(HTTPStatus) else ""
     text = f"HTTP {status}{reason}"
     if status in (401, 403):
@@ -126,13 +128,13 @@ def _refused(server: McpServer, status: int, said: str = "") -> str:
         text = f"{text}: the server wants other credentials ({sent})"
     elif 300 <= status < 400:
         return f"{text}: it redirects to another address, which is not followed; use that one"
-    elif said:
-        return f"{text}: it says: {said}"
+    elif message:
+        return f"{text}: it says: {message}"
     elif status == HTTPStatus.NOT_FOUND:
         return f"{text}: nothing is at this address; many servers are at /mcp, or with --sse at /sse"
     elif status in (400, 405, 406, 415):
         return f"{text}: {_NOT_MCP}{_other_transport(server)}"
-    return f"{text}; it says: {said}" if said else text
+    return f"{text}; it says: {message}" if message else text
 
 
 def _other_transport(server: McpServer) -> str:
@@ -142,8 +144,10 @@ def _other_transport(server: McpServer) -> str:
 
 def _ended(server: McpServer, watch: Watch) -> str:
     watch.stderr.seek(0)
-    said = server.shown(server.scrubbed(watch.stderr.read())[-_WORDS * 2 :], _WORDS * 2)
-    return "it exited before it answered; it said" + (f": {said}" if said else " nothing on stderr")
+    printed = server.shown(server.scrubbed(watch.stderr.read())[-_WORDS * 2 :], _WORDS * 2)
+    return "it exited before it answered; it said" + (
+        f": {printed}" if printed else " nothing on stderr"
+    )
 
 
 def _junk(server: McpServer, watch: Watch) -> str:

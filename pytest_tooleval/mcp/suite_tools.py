@@ -54,13 +54,13 @@ class SuiteTools:
         source = suite.tools_from
         if self.live is None or source is None or source.mcp.stdio is not None:
             return ""
-        wanted = set(suite.live_tools or ())
+        names = set(suite.live_tools or ())
         for case in suite.test_cases:
-            wanted.update(case.live_tools or ())
+            names.update(case.live_tools or ())
         server = self.live.server
         changing = [
             name
-            for name in sorted(wanted - {ALL_READ_ONLY})
+            for name in sorted(names - {ALL_READ_ONLY})
             if server.has(name, self._allowed) and not server.has(name, (ALL_READ_ONLY,))
         ]
         if not changing:

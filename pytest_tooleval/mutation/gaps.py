@@ -42,7 +42,7 @@ class Found(NamedTuple):
     to: str
 
 
-class Tried(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """A wrong answer and whether it passes; `found` is None if the case itself calls it right."""
 
     kind: Kind
@@ -51,9 +51,11 @@ class Tried(NamedTuple):
     found: Found | None
 
 
-def case_mutation(case: ResolvedCase, right: tuple[Call, ...], tried: Iterable[Tried]) -> CaseMutation:
+def case_mutation(
+    case: ResolvedCase, right: tuple[Call, ...], wrong: Iterable[JudgedAnswer]
+) -> CaseMutation:
     """The result of a case, from its right answer and all wrong ones."""
-    answers = list(tried)
+    answers = list(wrong)
     passing = [(each, each.found) for each in answers if each.passes and each.found is not None]
     legal = sum(each.passes and each.found is None for each in answers)
     adds = _lines([found for _, found in passing])

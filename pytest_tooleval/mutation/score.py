@@ -16,7 +16,7 @@ from .answers import UnknownError
 from .answers import calls_of
 from .answers import right_answer
 from .answers import score
-from .gaps import Tried
+from .gaps import JudgedAnswer
 from .gaps import case_mutation
 from .gaps import gap_of
 from .mutants import mutants
@@ -54,10 +54,10 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
         right = right_answer(case)
     except (ScoringError, UnknownError) as error:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
-    return case_mutation(case, calls_of(right.answer()), _tried(case, right))
+    return case_mutation(case, calls_of(right.answer()), _judged(case, right))
 
 
-def _tried(case: ResolvedCase, right: Right) -> Iterator[Tried]:
+def _judged(case: ResolvedCase, right: Right) -> Iterator[JudgedAnswer]:
     for mutant, answer in mutants(case, right):
         found = None
         try:
@@ -67,4 +67,4 @@ def _tried(case: ResolvedCase, right: Right) -> Iterator[Tried]:
             passes = False
         if passes:
             found = gap_of(mutant.kind, mutant.line, right.trial, trial)
-        yield Tried(mutant.kind, calls_of(answer), passes, found)
+        yield JudgedAnswer(mutant.kind, calls_of(answer), passes, found)

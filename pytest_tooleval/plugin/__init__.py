@@ -75,8 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # to ask again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.run is not None
-    told = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
-    if told or settings.estimate or settings.gates.asked or compares:
+    reports = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
+    if reports or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
 
 
@@ -207,7 +207,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         if is_first:
             session.foresee(cases)
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
-            session.state.asking.require_some_key()
+            session.state.queue.require_some_key()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -53,7 +53,7 @@ class Cases:
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = state.asking.cassette_for(file.path), state.settings.allowed_tools
+            cassette, allowed = state.queue.cassette_for(file.path), state.settings.allowed_tools
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
@@ -68,8 +68,8 @@ class Cases:
         runs = state.transcripts.of_suite(suite) if state.transcripts else None
         models: Sequence[ModelSpec | None] = state.settings.models or (None,)
         if runs:  # other suites may be about other models
-            told = {run.model for each in runs.values() for run in each}
-            models = [spec for spec in state.settings.models if spec.label in told]
+            labels = {run.model for each in runs.values() for run in each}
+            models = [spec for spec in state.settings.models if spec.label in labels]
         state.suites[file.nodeid] = suite
         origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
         variants = self._variants()
@@ -147,7 +147,7 @@ class Cases:
             user=user,
             origin=origin,
             position=position,
-            asks=self._state.asking,
+            answers=self._state.queue,
             unchanged=unchanged,
         )
         model = spec.label if spec else None

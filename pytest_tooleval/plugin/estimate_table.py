@@ -10,7 +10,7 @@ from ..engine.estimate import Estimate
 from ..engine.estimate import estimate
 from ..reports.aligned import aligned
 from ..text import printable
-from .asking import is_skipped
+from .case_queue import is_skipped
 from .items import CaseItem
 from .state import RunState
 from .state import will_run
@@ -26,11 +26,11 @@ class EstimateOnly:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not will_run(session):
             return None
-        settings, asking = self._state.settings, self._state.asking
+        settings, queue = self._state.settings, self._state.queue
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
         # A variant that leaves a case as it is asks nothing.
         chosen = [item for item in chosen if not item.case.arm.is_same]
-        cases = ((i.case, i.spec, asking.cassette_for(i.path), i.user) for i in chosen if i.spec)
+        cases = ((i.case, i.spec, queue.cassette_for(i.path), i.user) for i in chosen if i.spec)
         rows = estimate(cases, settings.judge)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:

@@ -110,7 +110,7 @@ class EventStream(Observer):
         self._write(b'{"event":"case_done","case":%b}' % case.json)
 
     def waited(self, seconds: float) -> None:
-        done, answered = len(self._state.cases), self._state.asking.answered
+        done, answered = len(self._state.cases), self._state.queue.answered
         if done + answered > self._told:
             self._told = done + answered
             self._tell(Progress(done=done, answered=self._told))

@@ -24,7 +24,7 @@ from ..suite.model import TestCase
 from ..suite.model import resolve
 from ..verdicts.evaluate import Place
 from ..verdicts.evaluate import evaluate
-from .asking import CaseRun
+from .case_queue import CaseRun
 from .no_model import missing_model
 from .no_model import no_model
 from .settings import config_tables
@@ -73,7 +73,7 @@ class Tooleval:
         """The same for tests that are not async."""
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
-        return self._judge(resolved, spec, scorers, self._state.asking.answers(run))
+        return self._judge(resolved, spec, scorers, self._state.queue.answers(run))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
@@ -97,7 +97,7 @@ class Tooleval:
         allowed = self._state.settings.allowed_tools
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._state.asking.cassette_for(path)
+            cassette = self._state.queue.cassette_for(path)
             suite, live = load(path, registry.metrics, cassette, allowed)
         elif suite.tools_from is not None:
             raise ConfigError(
@@ -108,13 +108,13 @@ class Tooleval:
             case = suite.case(case)
         spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._state.settings.overrides))
-        judge = self._state.asking.settings.judge
+        judge = self._state.queue.settings.judge
         user = worker_user(self._request.config, self._state.settings, case)
         trials = [
             Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user, allowed)
             for n in range(resolved.trials)
         ]
-        return resolved, spec, registry, self._state.asking.begin(trials)
+        return resolved, spec, registry, self._state.queue.begin(trials)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
@@ -122,7 +122,7 @@ class Tooleval:
             config = self._request.config
             spec = resolve_models([name], config_tables(config))[0]
             return worker_model(config, self._state.settings, spec)
-        models = self._state.asking.settings.models
+        models = self._state.queue.settings.models
         if not models:
             config = self._request.config
             problem = missing_model(config, self._state.settings)

@@ -50,8 +50,8 @@ class CaseError(Exception):
     """There was no answer. Not a failure: reports tell the two apart by the type."""
 
 
-class Asks(Protocol):
-    """What an item needs of the run."""
+class AnswerSource(Protocol):
+    """Where an item gets its answers, and the settings that they are judged by."""
 
     @property
     def settings(self) -> Settings: ...
@@ -86,7 +86,7 @@ class CaseItem(pytest.Item):
         user: ModelSpec | None,
         origin: Origin,
         position: int,
-        asks: Asks,
+        answers: AnswerSource,
         unchanged: ResolvedCase | None = None,
         **kwargs: Any,
     ) -> None:
@@ -98,7 +98,7 @@ class CaseItem(pytest.Item):
         self._position = position
         # Of a variant, the case that it changes.
         self._unchanged = unchanged
-        self._asks = asks
+        self._answers = answers
         self.runs = 0
         # Those to judge in place of answers, if nothing is asked.
         self.transcripts: Sequence[Conversation] | None = None
@@ -129,17 +129,17 @@ class CaseItem(pytest.Item):
         if self.config.getoption("setuponly", False) or self.spec is None:
             return
         self._interrupted = True
-        answers = self._asks.take(self)
+        answers = self._answers.take(self)
         self._interrupted = False
         # Explanations are built only where somebody looks: in a failure and in the document.
-        explain = self._asks.settings.explains
+        explain = self._answers.settings.explains
         result = self._evaluated(answers, explain=explain)
         if self._unchanged is not None:
             from ..variants.changes import changes_of
 
             result = structs.replace(result, changes=changes_of(self._unchanged, self.case))
         self._result = result
-        if self._asks.settings.properties:
+        if self._answers.settings.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
             raise CaseError(printable(result.reason))
@@ -227,7 +227,7 @@ class CaseItem(pytest.Item):
         # Only what the model or its endpoint did is tolerated, and no broken hook.
         own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
         if result is not None:
-            if (own or unanswered) and tolerate(report, result, self._asks.settings):
+            if (own or unanswered) and tolerate(report, result, self._answers.settings):
                 result = structs.replace(result, tolerated=True)
             # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]

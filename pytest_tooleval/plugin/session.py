@@ -21,8 +21,8 @@ from ..verdicts.run import foresee
 from ..verdicts.run import judge
 from ..verdicts.sides import FindSuite
 from ..verdicts.sides import suites_in
-from .asking import Asking
-from .asking import is_skipped
+from .case_queue import CaseQueue
+from .case_queue import is_skipped
 from .cases import unknown_scope
 from .garbage import leave_memory_at_exit
 from .garbage import leave_out_what_is_there
@@ -58,8 +58,8 @@ class EvalSession:
         self._is_worker = hasattr(config, "workerinput")
         self._config = config
         self._settings = settings
-        asking = Asking(config, settings, waited=self._waited, undecided=self._undecided)
-        self.state = RunState(config, settings, asking)
+        queue = CaseQueue(config, settings, waited=self._waited, undecided=self._undecided)
+        self.state = RunState(config, settings, queue)
         self._observers = list(_observers(config, self.state))
         self._warnings = SuiteWarnings()
 
@@ -122,14 +122,14 @@ class EvalSession:
                 leave_out_what_is_there()
             yield
         finally:
-            state.asking.close()
+            state.queue.close()
 
     def _ask_ahead(self, items: Sequence[pytest.Item]) -> None:
         if self._settings.estimate:
             return
-        self.state.asking.require_keys(items)
+        self.state.queue.require_keys(items)
         for item in items:
-            self.state.asking.ahead(item)
+            self.state.queue.ahead(item)
 
     def foresee(self, nodeids: Sequence[str]) -> None:
         """Tell what the gates can decide over these cases."""
@@ -146,7 +146,7 @@ class EvalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         if self._is_worker:
-            self.state.asking.next(item, nextitem)
+            self.state.queue.next(item, nextitem)
         if isinstance(item, VerdictItem):
             item.run_protocol()
             return True
@@ -180,14 +180,14 @@ class EvalSession:
         clean_warning(warning_message)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.state.asking.drop(nodeid)
+        self.state.queue.drop(nodeid)
 
     def _waited(self, seconds: float) -> None:
         for each in self._observers:
             each.waited(seconds)
 
     def add(self, json: bytes) -> None:
-        """Keep a case by the JSON of its result; the last one of a case that was run again holds."""
+        """Keep a case from the JSON of its result. Reruns overwrite it."""
         case = KeptCase(_ROW.decode(json), json)
         self.state.add(case)
         for each in self._observers:
@@ -208,7 +208,7 @@ class EvalSession:
         try:
             return (yield)
         finally:
-            state.asking.close()
+            state.queue.close()
             state.exitstatus, state.tests_failed = int(session.exitstatus), session.testsfailed
             if not state.exitstatus and not state.is_complete:
                 # A second Ctrl-C, before pytest had noted the first.

@@ -291,7 +291,7 @@ def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
 def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int | None]:
     """The number of trials, and the maximum of `auto`; one of them is None.
 
-    In the ini file, which is about all runs, auto is ignored where there is nothing to decide.
+    In the ini file, which applies to all runs, auto is ignored if nothing determines when to stop.
     """
     trials, most = given["trials"] or (None, None)
     typed, rule = "trials" in given.typed, given["pass"] or ""

@@ -23,12 +23,12 @@ def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settin
     others = [item for nodeid, item in cases.items() if of_each[nodeid] != shard.number]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if of_each.get(item.nodeid, shard.number) == shard.number]
-    told = [[nodeid, cases[nodeid].origin.content, number] for nodeid, number in of_each.items()]
+    rows = [[nodeid, cases[nodeid].origin.content, number] for nodeid, number in of_each.items()]
     return Shard(
         number=shard.number,
         of=shard.of,
         cases=len(cases),
-        split=content_of_bytes(to_json(told)),
+        split=content_of_bytes(to_json(rows)),
         judging=dict(settings.judging),
     )
 

@@ -35,7 +35,7 @@ from ..verdicts.summary import file_order
 from ..verdicts.summary import kept_document
 from ..verdicts.summary import ran_partly
 from ..verdicts.summary import rows_document
-from .asking import Asking
+from .case_queue import CaseQueue
 from .settings import Settings
 from .started import run_started
 from .transcripts import GivenTranscripts
@@ -86,11 +86,11 @@ class WorkerSummary(Struct, frozen=True):
 class RunState:
     """What is known of a run. The controller of xdist learns it from its workers."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, asking: Asking) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, queue: CaseQueue) -> None:
         self.config = config
-        # The settings of the whole run; `asking.settings` are this process' part of them.
+        # The settings of the whole run; `queue.settings` are this process' part of them.
         self.settings = settings
-        self.asking = asking
+        self.queue = queue
         self.cases: dict[str, KeptCase] = {}
         # Each by its file, as in the results. The controller of xdist collects none.
         self.suites: dict[str, Suite] = {}
@@ -149,7 +149,7 @@ class RunState:
             self.unapplied,
             self.problems,
             self.answers_recorded,
-            self.asking.spent_apart,
+            self.queue.spent_apart,
             self.shard,
         )
         return msgspec.to_builtins(summary)
@@ -166,17 +166,17 @@ class RunState:
     def problems(self) -> list[str]:
         """A line for each thing that was wrong in any process, and ended no run."""
         elsewhere = (line for worker in self.workers for line in worker.problems)
-        return list(dict.fromkeys([*elsewhere, *self.asking.problems]))
+        return list(dict.fromkeys([*elsewhere, *self.queue.problems]))
 
     @property
     def answers_recorded(self) -> int:
         """How many answers the run has added to its cassette."""
-        return self.asking.recorded + sum(worker.recorded for worker in self.workers)
+        return self.queue.recorded + sum(worker.recorded for worker in self.workers)
 
     @property
     def spent(self) -> dict[str, Spent]:
         """What was spent on each model, by all processes."""
-        return add_up(self.asking.spent, *(worker.spent for worker in self.workers))
+        return add_up(self.queue.spent, *(worker.spent for worker in self.workers))
 
     def row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
         """The row that a report brought, if it did. A worker of xdist hands it on."""
@@ -255,7 +255,7 @@ class RunState:
 
 
 def evaluates(config: pytest.Config) -> bool:
-    """Whether this run is one: what only shows the tests or their fixtures judges and keeps nothing."""
+    """False with --collect-only and --setup-only, which evaluate and keep nothing."""
     return not config.option.collectonly and not config.getoption("setuponly", False)
 
 

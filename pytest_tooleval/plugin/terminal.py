@@ -96,7 +96,7 @@ class Terminal(Observer):
     def waited(self, seconds: float) -> None:
         """A line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = f"{self._state.asking.waiting} more cases are being asked"
+            more = f"{self._state.queue.waiting} more cases are being asked"
             self._say(f"waiting for an answer for {seconds:.0f} s; {more}")
 
     def stepped(self, undecided: int) -> None:

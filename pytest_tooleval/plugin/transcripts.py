@@ -63,5 +63,5 @@ class GivenTranscripts:
 def _named(given: Conversation) -> str:
     if given.case:
         return f"these suites have no case {shown(given.case)}"
-    said = next((text_of(each) for each in given.messages if each.get("role") == "user"), "")
-    return f'no case has its id or begins with "{shown(redacted(said))}"'
+    prompt = next((text_of(each) for each in given.messages if each.get("role") == "user"), "")
+    return f'no case has its id or begins with "{shown(redacted(prompt))}"'

@@ -30,8 +30,8 @@ def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> li
         torun = getattr(plugin, "torun", None)
         if torun is not None and hasattr(torun, "lock"):
             with torun.lock() as queue:
-                told = list(itertools.islice(queue, most))
-            return [items[index] for index in told if isinstance(index, int)]
+                indexes = list(itertools.islice(queue, most))
+            return [items[index] for index in indexes if isinstance(index, int)]
     return []
 
 

@@ -109,9 +109,11 @@ def ending_of(*documents: object) -> Ending | None:
     known = [ending for ending in endings if _meaning(ending.reason)]
     found = next((ending for ending in known if _meaning(ending.reason) != "failed"), None)
     if found is None and known:
-        said = f": {shorten(' '.join(known[0].message.split()), 500)}" if known[0].message else ""
+        detail = f": {shorten(' '.join(known[0].message.split()), 500)}" if known[0].message else ""
         raise ModelError(
-            f"the provider ended the answer with {known[0].reason}{said}", kind="server", retryable=True
+            f"the provider ended the answer with {known[0].reason}{detail}",
+            kind="server",
+            retryable=True,
         )
     return found
 
@@ -157,10 +159,10 @@ def _of_chat(choice: Mapping[str, object]) -> Iterator[Ending]:
     yield from _refusals(message)
     fields = as_mapping(choice.get("provider_specific_fields"))
     error = as_mapping(choice.get("error") or fields.get("error"))  # OpenRouter's
-    said = as_text(error.get("message")) or _filters(choice.get("content_filter_results"))
+    detail = as_text(error.get("message")) or _filters(choice.get("content_filter_results"))
     native = choice.get("native_finish_reason"), fields.get("native_finish_reason")
     for reason in (*native, choice.get("finish_reason")):
-        yield Ending(as_text(reason), said)
+        yield Ending(as_text(reason), detail)
 
 
 def _of_responses(body: Mapping[str, object]) -> Iterator[Ending]:

@@ -56,7 +56,7 @@ _ERROR_FIELDS = ("is_error", "isError")
 _Number = TypeVar("_Number", int, float)
 
 
-class Taken(Struct, frozen=True, kw_only=True, gc=False):
+class Usage(Struct, frozen=True, kw_only=True, gc=False):
     """Time, tokens and cost of an answer. Unknown values are None, never 0."""
 
     fallbacks: Annotated[
@@ -85,7 +85,7 @@ class Taken(Struct, frozen=True, kw_only=True, gc=False):
     answered_at: Annotated[str | None, doc("When the answer came: ISO 8601, UTC. Null: unknown.")] = None
 
 
-class Measures(Taken, frozen=True, kw_only=True, gc=False):
+class Measures(Usage, frozen=True, kw_only=True, gc=False):
     """One answer, or all answers of a trial: time, tokens, cost, and how the model was asked."""
 
     format: Annotated[
@@ -215,27 +215,27 @@ class Transcript(Struct, frozen=True, gc=False):
         """
         turn = 0
         prompt: list[Message] = []
-        said: list[Message] = list(given)
+        waiting: list[Message] = list(given)
         replies: list[Reply] = []
         for message in messages:
             role = message.get("role")
             if role == "assistant":
-                if replies and all(each.get("role") in SYSTEM_ROLES for each in said):
-                    replies[-1] = _with_answers(replies[-1], said)  # a reminder within the turn
-                    said = []
-                turn += bool(replies and said)
+                if replies and all(each.get("role") in SYSTEM_ROLES for each in waiting):
+                    replies[-1] = _with_answers(replies[-1], waiting)  # a reminder within the turn
+                    waiting = []
+                turn += bool(replies and waiting)
                 names = None if offered is None else offered[min(turn, len(offered) - 1)]
-                replies.append(_reply(message, names, tuple(said) if replies else ()))
-                prompt, said = prompt if len(replies) > 1 else said, []
+                replies.append(_reply(message, names, tuple(waiting) if replies else ()))
+                prompt, waiting = prompt if len(replies) > 1 else waiting, []
             elif role == "tool" and replies:
                 replies[-1] = _with_answers(replies[-1], [message])
             else:
-                said.append(message)
+                waiting.append(message)
         statuses = statuses_of((each.message, each.answers) for each in replies)
         replies = [
             structs.replace(each, status=status) for each, status in zip(replies, statuses, strict=True)
         ]
-        found = cls(tuple(prompt if replies else said), tuple(with_refused(replies)))
+        found = cls(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
         turns = (each for turn in found.turns for each in ended_turn(turn))
         return structs.replace(found, replies=tuple(turns))
 
@@ -287,8 +287,8 @@ def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Messag
     text = text_of(message)
     calls, format = calls_in(message, text, names or ())
     ending = ending_of(message, {"choices": [{"message": message}]})
-    reason, said = ending or (usual_reason(message), None)
-    why = no_answer(own_calls(calls, names or ()), None if names is None else text, reason, said)
+    reason, detail = ending or (usual_reason(message), None)
+    why = no_answer(own_calls(calls, names or ()), None if names is None else text, reason, detail)
     return Reply(
         prompt=prompt,
         message=message,

@@ -47,8 +47,8 @@ def annotations(
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
     for outcome in ("failed", "error"):
         for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
-            told = failures or outcome == "error" or case.tolerated
-            if case.outcome == outcome and told and not case.was_expected:
+            is_shown = failures or outcome == "error" or case.tolerated
+            if case.outcome == outcome and is_shown and not case.was_expected:
                 level = "warning" if case.tolerated else "error"
                 place = _file(case.file, rootpath, workspace)
                 found[level].append(_case(level, case, place, tolerated_word(case, document)))

@@ -118,15 +118,15 @@ def conversation_of(
     System prompts are not compared: an agent may have its own. Replies are read as those of a live
     model, unless it is `by_benchmark`: then text is text, and silence an answer.
     """
-    said = redacted([dict(message) for message in messages], case.public)
-    spoken = [index for index, message in enumerate(said) if message.get("role") not in SYSTEM_ROLES]
+    cleaned = redacted([dict(message) for message in messages], case.public)
+    spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
     prompt = [gist_of(message) for message in case.messages if message.get("role") not in SYSTEM_ROLES]
     begins = len(prompt) <= len(spoken) and all(
-        gist_of(said[index]) == wanted for index, wanted in zip(spoken, prompt, strict=False)
+        gist_of(cleaned[index]) == expected for index, expected in zip(spoken, prompt, strict=False)
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
     offered = None if by_benchmark else _offered(case)
-    return Transcript.from_messages(said[given:], said[:given], offered)
+    return Transcript.from_messages(cleaned[given:], cleaned[:given], offered)
 
 
 def _offered(case: ResolvedCase) -> list[dict[str, str]]:

@@ -143,8 +143,8 @@ class _Chain:
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
-            wanted = tool_selection.shown_names(self._case.case.expected_tools)
-            return f"the chain never reached {wanted}", ()
+            expected = tool_selection.shown_names(self._case.case.expected_tools)
+            return f"the chain never reached {expected}", ()
         if self._accuracy is None:
             return "reached the expected tool (arguments are not scored)", ()
         return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (arguments)", ()
@@ -195,9 +195,9 @@ class _Chain:
         """A line for each call, or for several in a row that are the same; by default for all."""
         indexes = range(len(self.calls)) if indexes is None else indexes
         lines: list[Line] = []
-        said = ((*self._row(index), index - place) for place, index in enumerate(indexes))
+        rows = ((*self._row(index), index - place) for place, index in enumerate(indexes))
         end = 0
-        for (shown, why, value, before), same in groupby(said):
+        for (shown, why, value, before), same in groupby(rows):
             first = before + end + 1
             end += len(list(same))
             last = before + end

@@ -35,8 +35,8 @@ def passes_on(call: ToolCall, secret: str) -> bool:
 
 def reveals(text: str, secret: str) -> bool:
     """Whether a text contains a part of the secret, plain or encoded."""
-    wanted = secret.casefold()
-    parts = [wanted[start : start + _PART] for start in range(len(wanted) - _PART + 1)]
+    folded = secret.casefold()
+    parts = [folded[start : start + _PART] for start in range(len(folded) - _PART + 1)]
     return any(part in each for each in map(str.casefold, _readings(text)) for part in parts)
 
 

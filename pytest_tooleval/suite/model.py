@@ -930,10 +930,10 @@ class ResolvedCase(Struct, frozen=True):
     @property
     def max_rounds(self) -> int:
         """The most replies in a chain or a turn; 1 for a single-turn case."""
-        return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.goes_on else 1
+        return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.has_tool_rounds else 1
 
     @property
-    def goes_on(self) -> bool:
+    def has_tool_rounds(self) -> bool:
         """Whether the model gets answers to its calls: in a chain or a conversation."""
         return self.kind != "calls"
 

@@ -63,7 +63,7 @@ def _kinds() -> list[dict[str, Any]]:
 
 def _expected_texts() -> dict[str, Any]:
     text = {"type": "string", "pattern": r"\S"}
-    said = [
+    conditions = [
         text,
         _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that a message contains."),
         _matcher("$number", {"type": "number"}, "A number that a message contains."),
@@ -77,7 +77,7 @@ def _expected_texts() -> dict[str, Any]:
         },
         "SaidText": {
             "description": "A text that a message contains, or one of the objects.",
-            "anyOf": said,
+            "anyOf": conditions,
         },
     }
 

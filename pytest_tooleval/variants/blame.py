@@ -71,7 +71,7 @@ class Broken(NamedTuple):
         return f"{self.file}::{self.case}[{self.model}{variant and SEPARATOR + variant}]"
 
 
-class Asked(NamedTuple):
+class CaseRates(NamedTuple):
     """A case's pass rates: today, as of the revision, and with changes reverted."""
 
     today: Rate
@@ -128,13 +128,13 @@ def conditions(parts: Iterable[str], undo: str) -> list[str]:
     return [AGAIN, undo + EVERYTHING, *(undo + part for part in parts)]
 
 
-def asked_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, Asked]:
+def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, CaseRates]:
     """The pass rates of each case. The variant that reverts PART is named `undo` + PART."""
     rates: dict[Broken, dict[str, Rate]] = {}
     for row in rows:
         rates.setdefault(Broken.of(row), {})[row.variant] = Rate(row.passes, row.scored)
     return {
-        case: Asked(
+        case: CaseRates(
             found.pop(AGAIN, Rate(0, 0)),
             found.pop(undo + EVERYTHING, Rate(0, 0)),
             {name.removeprefix(undo): rate for name, rate in found.items()},
@@ -148,7 +148,7 @@ def pairs_of(parts: Sequence[str]) -> list[str]:
     return ["+".join(pair) for pair in combinations(parts, 2)]
 
 
-def blame_lines(asked: Mapping[Broken, Asked]) -> Iterator[str]:
+def blame_lines(asked: Mapping[Broken, CaseRates]) -> Iterator[str]:
     """A line for each change that broke cases, then for each case that none explains."""
     found: dict[str, list[Broken]] = {}
     for case, each in asked.items():

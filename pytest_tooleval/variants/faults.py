@@ -51,6 +51,6 @@ def _reaches_more(case: ResolvedCase) -> bool:
 
 def gets_answers(case: ResolvedCase) -> bool:
     """Whether the model gets answers to its calls and is queried again."""
-    if not case.goes_on or not case.tools:
+    if not case.has_tool_rounds or not case.tools:
         return False
     return case.world is not None or bool(case.case.mock_responses or case.live_tools)

@@ -98,9 +98,9 @@ def _result(
     trials: tuple[TrialResult, ...],
 ) -> CaseResult:
     later = (message for turn in case.turns[1:] for message in turn.messages)
-    said = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
+    prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
     if case.case.user is not None:
-        said = [case.case.user.goal]
+        prompts = [case.case.user.goal]
     called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))
     return CaseResult(
         nodeid=place.nodeid,
@@ -116,7 +116,7 @@ def _result(
         scores=scores,
         thresholds=dict(case.thresholds),
         limits=dict(case.limits),
-        asked=shorten(" ".join(said), _ASKED),
+        asked=shorten(" ".join(prompts), _ASKED),
         offered=tuple(tool.name for tool in case.tools),
         called=called,
         passes=sum(trial.passed for trial in trials),

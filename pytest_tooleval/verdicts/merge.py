@@ -122,21 +122,21 @@ _SELECTION = "a different selection of cases than {}, or split by a different ca
 
 def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
     """A line for each shard that differs from most."""
-    told: dict[str, str] = {}
+    differences: dict[str, str] = {}
     for what, value_of in _COMMON.items():
         for shard, usual in _unlike(shards, list(map(value_of, shards))):
             difference = _difference(value_of(shard), value_of(usual))
-            told.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
+            differences.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
     suites = {shard.path: {row.file: row.suite_content for row in shard.rows} for shard in shards}
     for file in dict.fromkeys(file for found in suites.values() for file in found):
         those = [shard for shard in shards if file in suites[shard.path]]
         for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
-            told.setdefault(
+            differences.setdefault(
                 shard.path, f"{shard}: {printable(file)} differs from the one of {usual.path}"
             )
     for shard, usual in _unlike(shards, [shard.about.split for shard in shards]):
-        told.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
-    yield from told.values()
+        differences.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
+    yield from differences.values()
 
 
 def _unlike(shards: Sequence[ShardRun], values: Sequence[object]) -> Iterator[tuple[ShardRun, ShardRun]]:

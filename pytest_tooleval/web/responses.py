@@ -79,5 +79,5 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 
 def error_response(error: ApiError) -> Response:
-    said = {"message": error.message, "problems": problem_dicts(error.problems)}
-    return json_response({"error": said, **error.extra}, error.status)
+    body = {"message": error.message, "problems": problem_dicts(error.problems)}
+    return json_response({"error": body, **error.extra}, error.status)

@@ -40,7 +40,7 @@ def check(path: Path) -> None:
         "call_1",
     ]
     assert (run.case, run.model, run.error) == ("weather", "gpt-4o", "")
-    assert (run.taken.prompt_tokens, run.taken.completion_tokens) == (200, 40)
+    assert (run.usage.prompt_tokens, run.usage.completion_tokens) == (200, 40)
 
 
 @pytest.mark.parametrize("file", sorted(HERE.glob("*.jsonl")), ids=lambda file: file.stem)

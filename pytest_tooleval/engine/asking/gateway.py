@@ -33,8 +33,8 @@ from ..limits.slots import Slots
 from ..limits.spending import Spending
 from ..models.spec import LEXICAL
 from ..models.spec import ModelSpec
-from ..reply import Answered
 from ..reply import Read
+from ..reply import Replies
 from ..reply import last_of
 from ..reply import read_run
 from ..tool_features import fitted
@@ -89,7 +89,7 @@ class AskedModels:
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
-    ) -> Answered:
+    ) -> Replies:
         context = self._context
         if role is not None:
             context = replace(context, set_by=set_by(spec), refusal="", role=role, read=read)
@@ -104,7 +104,7 @@ class Recording:
         self._spec = spec
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def ask(self, request: ChatRequest, context: Context) -> Answered:
+    async def ask(self, request: ChatRequest, context: Context) -> Replies:
         """The model's reply, of an agent maybe all its replies. Raises ModelError."""
         cassette = context.cassette
         # The built-in model is not kept: asking it costs nothing, and `none` is about network and money.
@@ -127,7 +127,7 @@ class Recording:
 
     async def _new(
         self, request: ChatRequest, context: Context, cassette: Cassette, asked: Mapping[str, Any]
-    ) -> Answered:
+    ) -> Replies:
         answer = await self._complete(request, context)
         run = read_run(answer, request, cached=cassette.known(context.key) is answer)
         if not last_of(run).cached:  # else another process has recorded it meanwhile

@@ -144,7 +144,8 @@ class Cassette:
     Modes: `none` replays and never asks; `new` replays recorded answers and records the rest; `all` asks
     everything again, and replays only what the run itself has recorded since it `started`.
 
-    With `wanted`, nothing is asked that cannot be recorded. Otherwise, write errors are only reported.
+    With `must_record`, nothing is asked that cannot be recorded. Otherwise, write errors are only
+    reported.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class Cassette:
         path: Path,
         mode: RecordMode,
         *,
-        wanted: bool = False,
+        must_record: bool = False,
         appender: Appender | None = None,
         claims: Claims | None = None,
         project: Path | None = None,
@@ -161,7 +162,7 @@ class Cassette:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
-        self._wanted = wanted
+        self._must_record = must_record
         self._started = started
         self._appender = appender or Appender()
         self._claims = claims
@@ -258,14 +259,14 @@ class Cassette:
         return self.mode != "none"
 
     def require_writing(self) -> None:
-        """ModelError when it is wanted and cannot be written, so that asking would be for nothing."""
-        if self._wanted and not self._tried:
+        """ModelError if answers must be recorded and cannot be, so that asking would be in vain."""
+        if self._must_record and not self._tried:
             self._tried = True
             try:
                 try_appending(self.path)
             except OSError as error:
                 self._unwritten = error
-        if self._wanted and self._unwritten is not None:
+        if self._must_record and self._unwritten is not None:
             raise ModelError(
                 f"not asked, because the answer could not be recorded: {self._unwritable}",
                 kind="replay",

@@ -39,7 +39,7 @@ class Frozen(NamedTuple):
 def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
     """The answers that live tools gave in a trial, in order."""
     case, mocked = trial.case, mocks_of(trial.case)
-    if trial.live is None or not case.goes_on or case.world is not None:
+    if trial.live is None or not case.has_tool_rounds or case.world is not None:
         return
     for reply in transcript.replies:
         contents = [answer.get("content") for answer in reply.answers if answer.get("role") == "tool"]

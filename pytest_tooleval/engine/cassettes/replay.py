@@ -14,8 +14,8 @@ from ...record.transcript import Transcript
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..models.spec import ModelSpec
-from ..reply import Answered
 from ..reply import Read
+from ..reply import Replies
 from ..reply import read_run
 from ..trial import Trial
 from ..trial import hold
@@ -32,7 +32,7 @@ class RecordedModels:
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
-    ) -> Answered:
+    ) -> Replies:
         asked = question(spec, request)
         found = self._find(key_of(asked))
         if found is None:
@@ -51,7 +51,7 @@ def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
 
 def _recorded(trial: Trial) -> Transcript | None:
     cassette = trial.cassette
-    if cassette is None or trial.fresh or trial.case.goes_on:
+    if cassette is None or trial.fresh or trial.case.has_tool_rounds:
         return None
     try:
         if not cassette.is_empty:

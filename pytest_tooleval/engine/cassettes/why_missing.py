@@ -53,13 +53,13 @@ Recorded = Sequence[tuple[int, Mapping[str, Any]]]
 
 def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
     """The recorded question with the fewest differing fields; None when none of its kind is recorded."""
-    wanted = summary(asked)
-    fields = _fields(wanted)
-    text = canonical(wanted["messages"])
+    missing = summary(asked)
+    fields = _fields(missing)
+    text = canonical(missing["messages"])
     same: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
     for line, recorded in questions:
         if _fields(recorded) == fields:
-            count = sum(_same(field, wanted, recorded) for field in fields)
+            count = sum(_same(field, missing, recorded) for field in fields)
             same.setdefault(count, []).append((line, recorded))
     if not same:
         return None
@@ -70,7 +70,7 @@ def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
 
     # Among equals the one whose messages read most alike.
     line, recorded = max(same[max(same)], key=alike)
-    found = tuple(_difference(f, wanted, recorded) for f in fields if not _same(f, wanted, recorded))
+    found = tuple(_difference(f, missing, recorded) for f in fields if not _same(f, missing, recorded))
     return Nearest(line, found)
 
 
@@ -92,15 +92,15 @@ def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
 
 
-def _same(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
+def _same(field: str, missing: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
     if field == "tools":
-        return bool(wanted["tools_sha256"] == recorded.get("tools_sha256"))
-    return bool(canonical(wanted.get(field)) == canonical(recorded.get(field)))
+        return bool(missing["tools_sha256"] == recorded.get("tools_sha256"))
+    return bool(canonical(missing.get(field)) == canonical(recorded.get(field)))
 
 
-def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+def _difference(field: str, missing: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     old: Any = recorded.get(field)
-    new: Any = wanted.get(field)
+    new: Any = missing.get(field)
     if field == "tools" and old == new:
         return f"tools: the same names ({json_text(new, _SHOWN)}), but a definition has changed"
     if field == "messages":

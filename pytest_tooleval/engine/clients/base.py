@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...record.endings import Ending
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
-from ...record.transcript import Taken
+from ...record.transcript import Usage
 from ...record.untrusted import as_text
 from ..models.prices import cost_usd
 from ..models.prices import reasoning_tokens
@@ -68,7 +68,7 @@ def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
     return {str(name): str(value) for name, value in headers.items()}
 
 
-class ChatAnswer(Taken, frozen=True):
+class ChatAnswer(Usage, frozen=True):
     """The assistant's message as the provider sent it, with time, tokens and cost.
 
     If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`

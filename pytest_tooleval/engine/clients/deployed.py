@@ -30,7 +30,7 @@ from .event_streams import events
 from .event_streams import joined_chat
 from .event_streams import joined_messages
 from .event_streams import joined_responses
-from .http_client import Answered
+from .http_client import HttpAnswer
 from .http_client import HttpClient
 from .transport import headers_from
 from .transport import not_json
@@ -83,7 +83,7 @@ class DeployedClient(HttpClient):
         answer = self._spec.answer
         return _SHAPES[answer].chat(document) if isinstance(answer, str) else document
 
-    def _answer(self, answered: Answered, request: ChatRequest) -> ChatAnswer:
+    def _answer(self, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
         documents = self._documents(answered)
@@ -97,7 +97,7 @@ class DeployedClient(HttpClient):
             message = {**message, _CONVERSATION: known}
         return _run(structs.replace(answer, message=message))
 
-    def _documents(self, answered: Answered) -> list[Any]:
+    def _documents(self, answered: HttpAnswer) -> list[Any]:
         streams = answered.headers.get("Content-Type", "").startswith("text/event-stream")
         try:
             return list(events(answered.text)) if streams else [json.loads(answered.data)]

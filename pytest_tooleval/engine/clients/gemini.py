@@ -111,8 +111,8 @@ def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dic
     """How much to think: older models take a number of tokens, newer ones a level."""
     if effort is not None:
         if effort not in _BUDGETS:
-            said = f"Gemini models have no reasoning_effort {effort!r}"
-            raise ParameterRefused(said, "reasoning_effort", effort)
+            message = f"Gemini models have no reasoning_effort {effort!r}"
+            raise ParameterRefused(message, "reasoning_effort", effort)
         shown = {"includeThoughts": effort != "none"}
         if older:
             return {"thinkingBudget": _BUDGETS[effort], **shown}

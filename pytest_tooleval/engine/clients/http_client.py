@@ -46,7 +46,7 @@ _KEEP_IDLE_S = 4.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-class Answered(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An HTTP response and its latency."""
 
     status: int
@@ -94,7 +94,7 @@ class HttpClient(ABC):
         if self._session is not None:
             await self._session.close()
 
-    async def _post(self, request: ChatRequest, timeout_s: float) -> Answered:
+    async def _post(self, request: ChatRequest, timeout_s: float) -> HttpAnswer:
         url, body, headers = self._url, self._body(request), self._headers(request)
         session = self._session or self._open()
         begin = time.perf_counter()
@@ -114,14 +114,16 @@ class HttpClient(ABC):
             raise
         except Exception as error:
             raise self._not_sent(error, timeout_s) from None
-        return Answered(response.status, response.headers, data, time.perf_counter() - begin)
+        return HttpAnswer(response.status, response.headers, data, time.perf_counter() - begin)
 
-    def _answer(self, answered: Answered, request: ChatRequest) -> ChatAnswer:
+    def _answer(self, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
         return self._read(_parsed(answered, self._clean), answered, request)
 
-    def _read(self, document: Mapping[str, Any], answered: Answered, request: ChatRequest) -> ChatAnswer:
+    def _read(
+        self, document: Mapping[str, Any], answered: HttpAnswer, request: ChatRequest
+    ) -> ChatAnswer:
         chat = self._chat(document, request)
         error = chat.get("error") or document.get("error")
         if error and (not isinstance(error, Mapping) or any(error.values())):
@@ -189,16 +191,16 @@ class HttpClient(ABC):
             kind="bad_request",
         )
 
-    def _refused(self, status: int, text: str, answered: Answered, request: ChatRequest) -> ChatAnswer:
+    def _refused(self, status: int, text: str, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         """The answer in an error response, if it has one; otherwise raises its error."""
-        said = self._clean(text)
-        answer = refused_answer(status, text, said, answered.latency_s)
+        detail = self._clean(text)
+        answer = refused_answer(status, text, detail, answered.latency_s)
         if answer is not None:
             return answer
         raise provider_error(
             self._spec,
             status,
-            said or f"status {status} with no text",
+            detail or f"status {status} with no text",
             sent=sent_parameters(request),
             retry_after=retry_after_s(answered.headers),
         )
@@ -216,7 +218,7 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any]:
+def _parsed(answered: HttpAnswer, clean: Callable[[str], str]) -> Mapping[str, Any]:
     """The JSON document; empty if it is not an object."""
     try:
         parsed: object = json.loads(answered.data)

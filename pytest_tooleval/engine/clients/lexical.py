@@ -58,8 +58,8 @@ def lexical_message(
 
     If tools are deferred, it searches among them first.
     """
-    said = (text_of(dict(message)) for message in reversed(messages) if message.get("role") == "user")
-    prompt = next(said, "")
+    texts = (text_of(dict(message)) for message in reversed(messages) if message.get("role") == "user")
+    prompt = next(texts, "")
     called = [
         ToolCall.coerce(call).name for message in messages for call in message.get("tool_calls") or ()
     ]
@@ -169,8 +169,8 @@ class _Found:
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
         """The value nearest to a word of the parameter's name; if required, else the first one left."""
-        wanted = {*words_of(name), *name.lower().split("_")}
-        places = [at for at, word in self.words if word in wanted]
+        words = {*words_of(name), *name.lower().split("_")}
+        places = [at for at, word in self.words if word in words]
         near = min(
             ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None
         )

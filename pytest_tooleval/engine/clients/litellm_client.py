@@ -229,8 +229,8 @@ class LitellmClient:
         bodies = (getattr(cause, "body", None) for cause in chain(error))
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
         text = _text_of(error)
-        said = self._clean(text)
-        found = (refused_answer(status, each, said, latency_s) for each in [*texts, text])
+        detail = self._clean(text)
+        found = (refused_answer(status, each, detail, latency_s) for each in [*texts, text])
         refused = next((answer for answer in found if answer is not None), None)
         if refused is not None or not _NO_MESSAGE.search(text):
             return refused
@@ -282,16 +282,16 @@ class LitellmClient:
         lacking = [cause for cause in chain(error) if isinstance(cause, ImportError)]
         if not lacking:
             return None
-        said = self._clean(str(lacking[0]))
+        detail = self._clean(str(lacking[0]))
         needed = _PACKAGES.get((lacking[-1].name or "").partition(".")[0])
-        way = f"; pip install '{needed}'" if needed and needed not in said else ""
+        way = f"; pip install '{needed}'" if needed and needed not in detail else ""
         if needed == _MCP:
             way += (
                 ', or ask the provider without litellm: model = "openai/responses/NAME" and its api_base'
             )
         return ModelError(
             f"litellm needs a package that is not installed to ask {self._spec.model}: "
-            f"{said}{way} ({self._spec.place})",
+            f"{detail}{way} ({self._spec.place})",
             kind="bad_request",
             fatal=True,
         )

@@ -208,10 +208,10 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
 def chat_message(items: list[Any]) -> dict[str, Any]:
     """The assistant's message for the items of an answer."""
     known = objects_in(items)
-    said = [item for item in known if item.get("type") == "message"]
+    messages = [item for item in known if item.get("type") == "message"]
     texts, refusals, thoughts = (
-        "".join(_texts(said, "content", "text", _TEXTS)),
-        "".join(_texts(said, "content", "refusal", ("refusal",))),
+        "".join(_texts(messages, "content", "text", _TEXTS)),
+        "".join(_texts(messages, "content", "refusal", ("refusal",))),
         "\n\n".join(_thoughts(item for item in known if item.get("type") == "reasoning")),
     )
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}

@@ -106,7 +106,7 @@ def provider_error(
     """
     # Parsed from JSON, the text may contain secrets that were escaped before.
     sentence = spoken(text)
-    said = shorten(one_line(sentence, spec), 500)
+    detail = shorten(one_line(sentence, spec), 500)
     text = text[:_READ]
 
     def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
@@ -115,27 +115,27 @@ def provider_error(
 
     refused = refused_parameter(status, sentence[:_READ], sent)
     if refused is not None:
-        return ParameterRefused(said, refused, sent[refused])
+        return ParameterRefused(detail, refused, sent[refused])
     if status == 402 or (status in (400, 403, 429) and _is_quota(status, text)):
-        return failed("quota", f"the account's quota is used up: {said}", fatal=True)
+        return failed("quota", f"the account's quota is used up: {detail}", fatal=True)
     if status == 429:
-        return failed("rate_limit", f"rate limited (429): {said}", retry=True)
+        return failed("rate_limit", f"rate limited (429): {detail}", retry=True)
     if status == 529 or (status is not None and status >= 500 and _OVERLOADED.search(text)):
-        return failed("rate_limit", f"the provider is overloaded ({status}): {said}", retry=True)
+        return failed("rate_limit", f"the provider is overloaded ({status}): {detail}", retry=True)
     if status == 401 or lacks_credentials(text):
-        return failed("credentials", f"{_credentials_help(spec)}: {said}", fatal=True)
+        return failed("credentials", f"{_credentials_help(spec)}: {detail}", fatal=True)
     if status == 403 and not _MODERATED.search(text):
         return failed(
-            "credentials", f"access refused (403), {_credentials_help(spec)}: {said}", fatal=True
+            "credentials", f"access refused (403), {_credentials_help(spec)}: {detail}", fatal=True
         )
     if status is not None and (status in (408, 409) or status >= 500):
-        return failed("server", f"the server failed ({status}): {said}", retry=True)
+        return failed("server", f"the server failed ({status}): {detail}", retry=True)
     if status == 404:
-        message = f"the provider has no such model or address (404): {said}"
+        message = f"the provider has no such model or address (404): {detail}"
         return failed("bad_request", message, fatal=True)
     if status is None:
-        return failed("bad_request", f"no answer: {said}")
-    return failed("bad_request", f"the provider refused the request: {said}")
+        return failed("bad_request", f"no answer: {detail}")
+    return failed("bad_request", f"the provider refused the request: {detail}")
 
 
 def spoken(text: str) -> str:
@@ -150,24 +150,24 @@ def spoken(text: str) -> str:
     return next((each for each in map(as_text, texts) if each.strip()), text)
 
 
-def refused_answer(status: object, text: str, said: str, latency_s: float) -> ChatAnswer | None:
+def refused_answer(status: object, text: str, detail: str, latency_s: float) -> ChatAnswer | None:
     """The answer of the model in a response with an error status; None if it is really an error.
 
     Groq refuses invalid calls, and filters block prompts and answers: both are results of the model.
     `said` is the text on one line, without secrets.
     """
-    said = spoken(said)
+    detail = spoken(detail)
     error = as_mapping(_object_in(text).get("error"))
     codes = f"{as_text(error.get('code'))} {as_text(error.get('type'))}"
     content: str | None
     if error.get("code") == "tool_use_failed":
         content, reason = as_text(error.get("failed_generation")), "tool_use_failed"
-    elif status in (400, 403, 422) and _BLOCKED.search(f"{said} {codes}"[:_READ]):
+    elif status in (400, 403, 422) and _BLOCKED.search(f"{detail} {codes}"[:_READ]):
         content, reason = None, "content_filter"
     else:
         return None
     message = {"role": "assistant", "content": content}
-    return ChatAnswer(message, reason, latency_s=latency_s, finish_message=said)
+    return ChatAnswer(message, reason, latency_s=latency_s, finish_message=detail)
 
 
 def _object_in(text: str) -> dict[str, Any]:

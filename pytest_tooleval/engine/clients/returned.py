@@ -97,12 +97,12 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
     asked = [dict(message) for message in prompt if _speaks(message)]
     # The answers of tools are often cut or written anew.
     for inexact in ((), ("assistant", "tool"), ("user", "tool")):
-        said = [_compared(messages[index], inexact) for index in spoken]
-        wanted = [_compared(message, inexact) for message in asked]
+        returned = [_compared(messages[index], inexact) for index in spoken]
+        given = [_compared(message, inexact) for message in asked]
         for start, message in enumerate(asked):
             length = len(asked) - start
             begins = start == 0 or message.get("role") == "user"
-            if begins and said[:length] == wanted[start:]:
+            if begins and returned[:length] == given[start:]:
                 return messages[spoken[length - 1] + 1 :]
     return messages
 
@@ -111,8 +111,8 @@ def _speaks(message: Any) -> bool:
     role = message.get("role") if isinstance(message, Mapping) else None
     if role is None:
         return True  # an answer in another form
-    said = any(message.get(field) for field in ("content", "tool_calls", "function_call"))
-    return said and role not in SYSTEM_ROLES
+    has_content = any(message.get(field) for field in ("content", "tool_calls", "function_call"))
+    return has_content and role not in SYSTEM_ROLES
 
 
 def _compared(message: Any, inexact: Sequence[str]) -> object:

@@ -166,5 +166,5 @@ def _innermost(causes: list[BaseException]) -> str:
     """The text of the innermost cause that has one."""
     # aiohttp calls a broken answer a 400.
     texts = [re.sub(r"^400, message:\s*", "", str(cause)) for cause in causes]
-    said = [text for text in texts if text and not text.startswith("<")]
-    return said[-1] if said else type(causes[-1]).__name__
+    messages = [text for text in texts if text and not text.startswith("<")]
+    return messages[-1] if messages else type(causes[-1]).__name__

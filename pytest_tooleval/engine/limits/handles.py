@@ -10,19 +10,19 @@ import sys
 _SPARE = 64
 
 
-def most_in_flight(wanted: int) -> int:
+def most_in_flight(most: int) -> int:
     """How many of the `wanted` connections can be open; raises the process's limit if needed."""
     if sys.platform == "win32":  # without such a limit
-        return wanted
+        return most
     import resource
 
     used = len(os.listdir("/dev/fd"))
-    needed = used + wanted + _SPARE
+    needed = used + most + _SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return most
     more = needed if hard == resource.RLIM_INFINITY else hard
     with contextlib.suppress(OSError, ValueError):  # macOS has a second limit, below the hard one
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         soft = more
-    return max(1, min(wanted, soft - used - _SPARE))
+    return max(1, min(most, soft - used - _SPARE))

@@ -241,9 +241,9 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     try:
         msgspec.convert(table, _Table)
     except msgspec.ValidationError as error:
-        said, _, place = str(error).partition(" - at `$.")
+        message, _, place = str(error).partition(" - at `$.")
         key = re.split(r"\W", place)[0]
-        plain = said.replace("`", "").replace(" | null", "").replace("Expected", "expected")
+        plain = message.replace("`", "").replace(" | null", "").replace("Expected", "expected")
         raise fail(f"{key}: " + _EXPECTED.get(key, plain), key) from None
     for key, value in table.items():
         try:

@@ -25,7 +25,7 @@ def has_parts(message: Mapping[str, Any]) -> bool:
 def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     """Read a message of generateContent."""
     is_reply = message.get("role") == "model"
-    said: list[str] = []
+    texts: list[str] = []
     for part in objects_in(message.get("parts")):
         known = {_snake(key): value for key, value in part.items() if value is not None}
         kind = next((key for key in known if key not in _ABOUT), "thought")
@@ -44,13 +44,13 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
             if is_reply and not known.get("thought"):
                 chat.say(as_text(known[kind]))
             elif not is_reply:
-                said.append(as_text(known[kind]))
+                texts.append(as_text(known[kind]))
         elif kind in _FILES:
-            said.append("[file]")
+            texts.append("[file]")
         elif kind != "thought":
             chat.keep(part)
-    if said:
-        chat.add({"role": message.get("role"), "content": "\n".join(said)})
+    if texts:
+        chat.add({"role": message.get("role"), "content": "\n".join(texts)})
 
 
 def _snake(name: str) -> str:

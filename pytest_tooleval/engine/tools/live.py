@@ -175,7 +175,7 @@ class LiveTools:
 def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> str:
     """Why the case cannot run: not all tools that it may call for real are allowed."""
     mocked = mocks_of(case)
-    wanted = [
+    needed = [
         tool.name
         for tool in case.tools
         if server.has(tool.name, case.live_tools)
@@ -183,7 +183,7 @@ def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> 
         # The call that ends a chain is scored, but not run.
         and (case.kind == "conversation" or not is_expected(tool.name, case))
     ]
-    return _not_allowed(server, wanted, allowed, ALL_READ_ONLY in case.live_tools)
+    return _not_allowed(server, needed, allowed, ALL_READ_ONLY in case.live_tools)
 
 
 def _not_allowed(

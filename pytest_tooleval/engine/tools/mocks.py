@@ -64,7 +64,7 @@ class Mocks:
             value = await asyncio.to_thread(self._value, call)
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         case = self._case
-        return _SCORED_ONLY if not case.goes_on or ends_chain(case, [call]) else None
+        return _SCORED_ONLY if not case.has_tool_rounds or ends_chain(case, [call]) else None
 
     def _value(self, call: ToolCall) -> Any:
         mock, number = self._mocks[call.name], None

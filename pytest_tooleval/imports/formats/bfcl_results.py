@@ -23,7 +23,7 @@ from msgspec import Struct
 from ...errors import Problem
 from ...record.calls import is_number
 from ...record.transcript import Message
-from ...record.transcript import Taken
+from ...record.transcript import Usage
 from ...record.transcript import text_of
 from ...text import shorten
 from ..conversation import NO_NAME
@@ -105,7 +105,7 @@ def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
             continue
         used = _sum(result.input_token_count), _sum(result.output_token_count)
         whole = [int(each) if each else None for each in used]
-        taken = Taken(
+        usage = Usage(
             prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
         )
         yield Conversation(
@@ -115,7 +115,7 @@ def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
             record.field,
             id=result.id,
             model=model,
-            taken=taken,
+            usage=usage,
             may_stop=True,
             by_benchmark=True,
         )

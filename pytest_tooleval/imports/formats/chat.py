@@ -12,7 +12,7 @@ from msgspec import Meta
 from msgspec import Struct
 
 from ...errors import Problem
-from ...record.transcript import Taken
+from ...record.transcript import Usage
 from ..chats import chat_messages
 from ..conversation import NO_NAME
 from ..conversation import Conversation
@@ -59,10 +59,10 @@ def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
 
 def _run(path: Path, record: Record) -> Conversation:
     found = typed(record.value, _Conversation, "a conversation")
-    usage = found.usage or _Usage()
-    taken = Taken(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
+    tokens = found.usage or _Usage()
+    usage = Usage(
+        prompt_tokens=tokens.prompt_tokens,
+        completion_tokens=tokens.completion_tokens,
         cost_usd=found.cost_usd,
         latency_s=found.latency_s,
     )
@@ -77,6 +77,6 @@ def _run(path: Path, record: Record) -> Conversation:
         case="" if found.case is None else str(found.case),
         id="" if found.id is None else str(found.id),
         model=found.model or NO_NAME,
-        taken=taken,
+        usage=usage,
         tools=found.tools,
     )

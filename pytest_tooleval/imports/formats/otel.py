@@ -19,7 +19,7 @@ from ...record.calls import is_number
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
-from ...record.transcript import Taken
+from ...record.transcript import Usage
 from ...record.transcript import gist_of
 from ..conversation import NO_NAME
 from ..conversation import Conversation
@@ -130,8 +130,8 @@ class _ToolRuns:
         """What became of the calls of a conversation, by their ids, where its tools say it."""
         found: dict[str, CallStatus] = {}
         following = [*chain.spans[1:], None]
-        for span, said, then in zip(chain.spans, chain.replies, following, strict=True):
-            for call in (each for reply in said for each in reply.get("tool_calls") or ()):
+        for span, replies, then in zip(chain.spans, chain.replies, following, strict=True):
+            for call in (each for reply in replies for each in reply.get("tool_calls") or ()):
                 run = self.of(span.trace, call)
                 status = run.status if run else self._between(span, then, call["function"])
                 if status is not None:
@@ -257,7 +257,7 @@ def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> Conversation:
         case=str(chain.case.attributes[_CASE]) if chain.case else "",
         id=str(first_of(chain.first.attributes, *_IDS) or ""),
         model=_model(chain.first),
-        taken=Taken(
+        usage=Usage(
             prompt_tokens=None if (tokens := _sum(chain, _INPUT)) is None else int(tokens),
             completion_tokens=None if (tokens := _sum(chain, _OUTPUT)) is None else int(tokens),
             cost_usd=_sum(chain, _COST),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message
-from ...record.transcript import Taken
+from ...record.transcript import Usage
 from ..conversation import NO_NAME
 from ..conversation import Conversation
 from ..openai_tools import UnusableError
@@ -105,7 +105,7 @@ def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation
         field,
         case=f"{suite_name(info.environment_info.domain_name)}::{simulation.task_id}",
         model=info.agent_info.llm or NO_NAME,
-        taken=_taken(simulation),
+        usage=_usage(simulation),
         by_benchmark=True,
         no_answer=NoAnswer("cut_off", f"tau2 ended it by {reason}") if broken_off else None,
         error="" if broken_off or reason in _ENDED else f"tau2 ended it by {reason}",
@@ -132,11 +132,11 @@ def _call(call: _Call) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _taken(simulation: _Simulation) -> Taken:
+def _usage(simulation: _Simulation) -> Usage:
     usages = [each.usage for each in simulation.messages[1:] if each.role == "assistant"]
     known = [usage for usage in usages if usage is not None]
     complete = known if len(known) == len(usages) else []
-    return Taken(
+    return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in complete) or None,
         completion_tokens=sum(usage.completion_tokens for usage in complete) or None,
         cost_usd=simulation.agent_cost,

@@ -125,8 +125,8 @@ def call_of(span: Span) -> ModelCall | None:
         found = read(attributes)
         if found is not None:
             ended = _ended(attributes)
-            said = [{**each, **_given(ended)} for each in found[1] if isinstance(each, dict)]
-            call = ModelCall(_chat(found[0]), _chat(said)[:1], found[2])
+            replies = [{**each, **_given(ended)} for each in found[1] if isinstance(each, dict)]
+            call = ModelCall(_chat(found[0]), _chat(replies)[:1], found[2])
             return call if call.given or call.said else None
     return None
 
@@ -166,11 +166,11 @@ def _conventions(attributes: Mapping[str, Any]) -> _Found | None:
 
 def _openinference(attributes: Mapping[str, Any]) -> _Found | None:
     given = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
-    said = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
+    replies = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
         decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
     ]
-    return (given, said, tools) if given or said else None
+    return (given, replies, tools) if given or replies else None
 
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
@@ -195,11 +195,11 @@ def _inner(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _openllmetry(attributes: Mapping[str, Any]) -> _Found | None:
-    given, said = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
+    given, replies = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
         tool["parameters"] = decoded(tool.get("parameters"))
-    return ([_flat(each) for each in given], [_flat(each) for each in said], tools) if given else None
+    return ([_flat(each) for each in given], [_flat(each) for each in replies], tools) if given else None
 
 
 def _flat(message: dict[str, Any]) -> dict[str, Any]:

@@ -38,17 +38,17 @@ def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> Found:
     Of several cases with the same first message, the one with the same messages to the end is meant.
     """
     found = Found({}, [])
-    said = {str(case.id): _said_in_case(case) for case in suite.test_cases}
+    texts_of = {str(case.id): _said_in_case(case) for case in suite.test_cases}
     first: dict[str, list[str]] = {}
-    for id, texts in said.items():
+    for id, texts in texts_of.items():
         first.setdefault(texts[0], []).append(id)
     for run in given:
         name = run.case.removeprefix(f"{suite.name}::") or run.id
-        ids = [name] if name in said else []
+        ids = [name] if name in texts_of else []
         if not ids and not run.case:
             texts = _said(run.messages)
             ids = first.get(texts[0], []) if texts and texts[0] else []
-            ids = [id for id in ids if said[id] == texts] or ids if len(ids) > 1 else ids
+            ids = [id for id in ids if texts_of[id] == texts] or ids if len(ids) > 1 else ids
         if len(ids) > 1:
             why = f"begins like the cases {', '.join(ids[:3])}; add the case to the transcript"
             found.unclear.append((run, why))
@@ -57,7 +57,7 @@ def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> Found:
     for id, mine in found.of_case.items():
         groups = Counter(run.group for run in mine if run.group)
         for run in [run for run in mine if groups[run.group] > 1]:
-            if _said(run.messages)[:1] != said[id][:1]:
+            if _said(run.messages)[:1] != texts_of[id][:1]:
                 mine.remove(run)
                 found.unclear.append((run, f"another conversation in the transcript of case {id}"))
     return found
@@ -105,7 +105,7 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
-    known = {name: value for name, value in structs.asdict(run.taken).items() if value}
+    known = {name: value for name, value in structs.asdict(run.usage).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
     known["no_answer"] = run.no_answer or transcript.replies[-1].no_answer
     *before, last = transcript.replies
@@ -115,10 +115,10 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
 
 def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
     """Where a transcript ends too early, or empty. A model that reached max_rounds has failed."""
-    turns, wanted = transcript.turns, len(case.turns)
-    if wanted and turns[-1][-1].calls:
+    turns, expected = transcript.turns, len(case.turns)
+    if expected and turns[-1][-1].calls:
         return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""
-    return f"after {len(turns)} of {counted(wanted, 'turn')}" if len(turns) < wanted else ""
+    return f"after {len(turns)} of {counted(expected, 'turn')}" if len(turns) < expected else ""
 
 
 def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:

@@ -13,7 +13,7 @@ from mock_server import MockServer
 from pytest_tooleval.cli import main
 from pytest_tooleval.engine import check
 
-WAYS = [way.name for way in check.WAYS]
+PROBES = [probe.name for probe in check.PROBES]
 
 
 def invoke(*arguments: str) -> Result:
@@ -71,8 +71,8 @@ def test_each_way_of_asking_is_tried(project: Path) -> None:
     rows = {line[:22].strip(): line[22:].split() for line in done.output.splitlines()[2:]}
     assert rows["the defaults"][:3] == ["yes", "tool_choice:", "auto"]
     assert rows["tool_choice required"] == ["no"]  # set by the user, so nothing takes its place
-    others = {name: cells[0] for name, cells in rows.items() if name in WAYS[2:]}
-    assert others == dict.fromkeys(WAYS[2:], "yes")
+    others = {name: cells[0] for name, cells in rows.items() if name in PROBES[2:]}
+    assert others == dict.fromkeys(PROBES[2:], "yes")
     assert done.exit_code == 0
 
 

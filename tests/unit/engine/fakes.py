@@ -23,8 +23,8 @@ from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import Answered
 from pytest_tooleval.engine.reply import Read
+from pytest_tooleval.engine.reply import Replies
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.engine.trial import hold
 from pytest_tooleval.errors import ModelError
@@ -101,12 +101,12 @@ def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
 class FakeModels:
     """Models of a trial that answer by a function of who asks ("" for the judged one)."""
 
-    def __init__(self, answer: Callable[[str, ChatRequest], Awaitable[Answered]]) -> None:
+    def __init__(self, answer: Callable[[str, ChatRequest], Awaitable[Replies]]) -> None:
         self.answer = answer
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
-    ) -> Answered:
+    ) -> Replies:
         return await self.answer(role or "", request)
 
 
@@ -120,7 +120,7 @@ def only(future: concurrent.futures.Future[list[Transcript | ModelError]]) -> Tr
 
 async def held(
     case: ResolvedCase,
-    answer: Callable[[str, ChatRequest], Awaitable[Answered]],
+    answer: Callable[[str, ChatRequest], Awaitable[Replies]],
     user: ModelSpec | None = None,
     trial: int = 0,
 ) -> Transcript:

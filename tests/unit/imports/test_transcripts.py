@@ -418,7 +418,7 @@ def test_how_the_last_answer_of_a_trace_ended(
 def test_a_cost_below_0_is_unknown(tmp_path: Path) -> None:
     spent = {"operation.cost": -5.0, "gen_ai.usage.input_tokens": -3.0, "gen_ai.usage.output_tokens": 2}
     (run,) = read(tmp_path, span("a", 1, asked(user("Hi"), said=reply("Hi."), **spent)))
-    assert (run.taken.cost_usd, run.taken.prompt_tokens, run.taken.completion_tokens) == (None, None, 2)
+    assert (run.usage.cost_usd, run.usage.prompt_tokens, run.usage.completion_tokens) == (None, None, 2)
 
 
 @pytest.mark.parametrize(

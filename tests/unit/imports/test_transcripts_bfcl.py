@@ -68,7 +68,7 @@ def test_calls_of_models_with_function_calling(tmp_path: Path) -> None:
         [""],
     ]
     assert (run.id, run.model) == ("multi_turn_base_0", "some-model-FC")
-    assert (run.taken.prompt_tokens, run.taken.completion_tokens, run.taken.latency_s) == (35, 6, 0.75)
+    assert (run.usage.prompt_tokens, run.usage.completion_tokens, run.usage.latency_s) == (35, 6, 0.75)
     assert (other.id, other.messages) == ("multi_turn_base_1", [])
 
 

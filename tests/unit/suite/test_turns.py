@@ -168,6 +168,6 @@ def test_a_model_plays_the_user(tmp_path: Path) -> None:
     assert (test.id, test.turns, test.user.stop) == ("get-your-money-back", None, "###STOP###")
     resolved = resolve(suite, test)
     assert [message["content"] for message in resolved.messages] == ["Be nice."]
-    assert (resolved.goes_on, resolved.tool_choice) == (True, "auto")
+    assert (resolved.has_tool_rounds, resolved.tool_choice) == (True, "auto")
     assert resolved.world is not None
     assert [tool.name for tool in resolved.turns[0].tools] == ["refund", "look"]

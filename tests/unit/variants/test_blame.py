@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from pytest_tooleval.variants.blame import Asked
 from pytest_tooleval.variants.blame import Broken
+from pytest_tooleval.variants.blame import CaseRates
 from pytest_tooleval.variants.blame import Rate
 from pytest_tooleval.variants.blame import blame_lines
 from pytest_tooleval.variants.blame import part_text
@@ -87,7 +87,7 @@ def test_what_is_blamed(
     sort: tuple[int, int],
     lines: list[str],
 ) -> None:
-    asked = Asked(Rate(*today), Rate(*earlier), {FIND: Rate(*find), SORT: Rate(*sort)})
+    asked = CaseRates(Rate(*today), Rate(*earlier), {FIND: Rate(*find), SORT: Rate(*sort)})
     assert list(blame_lines({Broken("s", "paris", "m"): asked})) == lines
 
 
@@ -112,7 +112,7 @@ def test_flaky_cases_are_rarely_blamed_on_any_change(trials: int, passing: float
     rates = [Rate(sum(chance.random() < passing for _ in range(trials)), trials) for _ in range(9_000)]
     third = len(rates) // 3
     parts = zip(rates, rates[third:], rates[2 * third :], strict=False)
-    asked = [Asked(today, earlier, {FIND: undone}) for today, earlier, undone in parts]
+    asked = [CaseRates(today, earlier, {FIND: undone}) for today, earlier, undone in parts]
     assert sum(case.is_reproduced for case in asked) / len(asked) <= 0.05
     assert sum(case.explains(FIND) for case in asked if case.is_reproduced) / len(asked) <= 0.02
 
@@ -124,7 +124,7 @@ def test_changes_that_break_nothing_are_rarely_blamed_beside_the_one_that_does()
         return Rate(sum(chance.random() < passing for _ in range(5)), 5)
 
     asked = [
-        Asked(rate(0.2), rate(0.8), {FIND: rate(0.8), SORT: rate(0.2), "x": rate(0.2)})
+        CaseRates(rate(0.2), rate(0.8), {FIND: rate(0.8), SORT: rate(0.2), "x": rate(0.2)})
         for _ in range(5_000)
     ]
     wrong = [case for case in asked if case.is_reproduced and {SORT, "x"} & {*case.causes}]

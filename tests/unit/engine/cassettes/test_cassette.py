@@ -225,14 +225,14 @@ def test_an_answer_holds_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_nothing_is_asked_for_a_wanted_cassette_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new", wanted=True)
+    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new", must_record=True)
     with pytest.raises(ModelError, match=r"not asked, .*suite\.jsonl cannot be written") as raised:
         cassette.require_writing()
     assert raised.value.kind == "replay"
 
 
 def test_trying_leaves_no_file(path: Path) -> None:
-    Cassette(path, "new", wanted=True).require_writing()
+    Cassette(path, "new", must_record=True).require_writing()
     assert list(path.parent.iterdir()) == []
 
 
@@ -240,7 +240,7 @@ def test_trying_leaves_no_file(path: Path) -> None:
 def test_nothing_more_is_asked_once_the_disk_is_full(path: Path) -> None:
     path.parent.mkdir()
     path.symlink_to("/dev/full")
-    cassette = Cassette(path, "new", wanted=True)
+    cassette = Cassette(path, "new", must_record=True)
     cassette.require_writing()
     cassette.add(KEY, ASKED, ANSWER)
     assert cassette.find(KEY) == ANSWER

@@ -17,7 +17,7 @@ from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.deployed import DeployedClient
 from pytest_tooleval.engine.clients.event_streams import events
-from pytest_tooleval.engine.clients.http_client import Answered
+from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.models.tables import spec_from_table
@@ -188,7 +188,7 @@ def test_whatever_an_agent_answers_is_read_or_told(answer: Any, documents: list[
     ):
         with suppress(ModelError):
             DeployedClient(spec)._answer(
-                Answered(200, {"Content-Type": kind}, body, 0.0), ChatRequest([USER])
+                HttpAnswer(200, {"Content-Type": kind}, body, 0.0), ChatRequest([USER])
             )
 
 

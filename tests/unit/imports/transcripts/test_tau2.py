@@ -49,7 +49,7 @@ def test_a_simulation_as_chat_messages(tmp_path: Path) -> None:
         {"role": "user", "content": "###STOP###"},
     ]
     assert (run.case, run.model) == ("tau2 airline::7", "gpt-x")
-    assert (run.taken.prompt_tokens, run.taken.completion_tokens, run.taken.cost_usd) == (20, 4, 0.5)
+    assert (run.usage.prompt_tokens, run.usage.completion_tokens, run.usage.cost_usd) == (20, 4, 0.5)
     assert (run.no_answer, run.error) == (None, "")
     assert run.place.endswith("r.json:1: simulations[0]")
 

@@ -1,4 +1,4 @@
-"""Asking: what one process has under way at its models, and what it has to wait for."""
+"""The cases that one process has sent to its models, and those that it waits for."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class CaseRun:
             self.coming.cancel()
 
 
-class Asking:
-    """The questions of one process: asked ahead, taken in order. Each worker of xdist has its own."""
+class CaseQueue:
+    """The cases of one process: requested ahead, taken in order. Each worker of xdist has its own."""
 
     def __init__(
         self,
@@ -168,11 +168,11 @@ class Asking:
 
     def _ask_queued(self) -> None:
         """In a worker of xdist: ask ahead for what it has been given so far."""
-        told = self._known
+        items = self._known
         most = lookahead(self.settings.concurrency)
         if len(self._pending) <= most - most // _PART:
-            told = [*told, *queued(self._config, told[0].session.items, most)]
-        for item in told:
+            items = [*items, *queued(self._config, items[0].session.items, most)]
+        for item in items:
             self.ahead(item)
 
     def _begin(self, item: CaseItem) -> CaseRun:
@@ -324,11 +324,10 @@ class Asking:
             folder, record = self._kept
             if folder is None:
                 return None
-            wanted = self.settings.cassette is not None
             self._cassettes[suite_path] = Cassette(
                 folder / name,
                 record,
-                wanted=wanted,
+                must_record=self.settings.cassette is not None,
                 appender=self._appender,
                 claims=self._claims,
                 project=self._project,
