@@ -1,6 +1,6 @@
 """The pytest plugin. Every pytest run imports this module, so it imports nothing heavy.
 
-The rest is imported with the first suite that is collected, model option or result.
+The first suite, model option or result that turns up imports the rest.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
 
 
 class _Results:
-    """Collects results from reports, which under xdist are all that the controller sees of a case."""
+    """Collects results from reports, which are all that an xdist controller sees of a case."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -136,7 +136,7 @@ class _Results:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
-        """Report the case that a worker of xdist was running when it died."""
+        """Report the case that an xdist worker was running when it died."""
         if crashitem.partition("::")[0].endswith(SUITE_ENDING):
             from ..record.encoding import to_json
             from .crash import crashed
@@ -172,7 +172,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist when the run started, and where all store answers and what they spend."""
+    """Tell an xdist worker when the run started, and where to record answers and spending."""
     from ..engine.cassettes.folders import answers_folder
     from .started import run_started
 
@@ -191,7 +191,7 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """All workers collect the same cases; the controller of xdist collects none."""
+    """All workers collect the same cases. The xdist controller collects none."""
     from .no_model import missing_model
     from .nodeids import is_case
     from .nodeids import split_nodeid

@@ -1,4 +1,4 @@
-"""The cases that one process has sent to its models, and those that it waits for."""
+"""Sends cases to their models, and waits for the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
 
 _TICK_S = 0.25
-# The queue of a worker is looked through only once this part of what it asks ahead has been used.
+# A worker looks through its queue again only after this fraction of its requests has been used.
 _PART = 8
 
 _T = TypeVar("_T")
@@ -58,9 +58,10 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class CaseRun:
-    """The answers to the trials of a case: those that have come, and those that will.
+    """The trials' answers: those received, and those still to come.
 
-    What is recorded has come at once: thousands of futures keep the collector busy.
+    Recorded answers are there from the start, because thousands of futures slow down garbage
+    collection.
     """
 
     answers: list[Answer]
@@ -76,7 +77,7 @@ class CaseRun:
 
 
 class CaseQueue:
-    """The cases of one process: requested ahead, taken in order. Each worker of xdist has its own."""
+    """The cases of one process, requested ahead and taken in order. Each xdist worker has its own."""
 
     def __init__(
         self,
@@ -85,14 +86,16 @@ class CaseQueue:
         waited: Callable[[float], None],
         undecided: Callable[[Sequence[CaseRow]], Collection[str]],
     ) -> None:
-        """Calls `waited` with the seconds that one answer has been waited for so far, and `undecided`
-        after each step of --tooleval-trials=auto: which cases to ask again, by node id.
+        """Call `waited` with the seconds spent waiting for one answer so far.
+
+        After each step of --tooleval-trials=auto, call `undecided` for the node ids of the cases to
+        run again.
         """
         self._config = config
         self._waited = waited
         self._undecided = undecided
         self._is_worker = hasattr(config, "workerinput")
-        # A worker has its part of the limits of the whole run.
+        # A worker gets its share of the run's limits.
         self.settings = worker_settings(config, settings) if self._is_worker else settings
         self._in_steps: list[CaseItem] = []
         self._asked = 0
@@ -103,13 +106,13 @@ class CaseQueue:
         self._appender = Appender()
         self._claims = Claims(config.rootpath)
         self._agents_problems: list[str] = []
-        # Why a model cannot be asked, by its label; None for one that can.
+        # Why a model cannot be queried, by its label; None if it can.
         self._problems: dict[str, str | None] = {}
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
-        """Raise UsageError where all that is to run lacks the key of its model, or its callable.
+        """Raise UsageError if every selected item lacks its model's key or its callable.
 
-        With anything else to run, each case says it. A case whose answer is recorded needs neither.
+        If anything else can run, each case reports it instead. Recorded answers need neither.
         """
         found: dict[str, None] = {}
         for item in items:
@@ -121,7 +124,7 @@ class CaseQueue:
             raise pytest.UsageError("\n".join(found))
 
     def require_some_key(self) -> None:
-        """The same in the controller of xdist, which knows no case, where nothing is recorded."""
+        """The same check in the xdist controller, which knows no cases: only if nothing is recorded."""
         settings = self.settings
         if settings.cassette is None and settings.transcripts is None and not settings.resume:
             problems = list(map(missing_key, settings.models))
@@ -140,34 +143,34 @@ class CaseQueue:
         return next(filter(None, problems), None)
 
     def _problem_of(self, spec: ModelSpec) -> str | None:
-        """Found once for each model: an import that fails would run again for every case."""
+        """Cached per model: otherwise a failing import would run again for every case."""
         if spec.label not in self._problems:
             self._problems[spec.label] = _why_not(spec)
         return self._problems[spec.label]
 
     def ahead(self, item: pytest.Item) -> None:
-        """Ask for a case unless it was asked, or may not run."""
+        """Send a case unless it was sent already or will be skipped."""
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
         if item.transcripts is not None and not item.case.rubrics:
-            return  # they are there, and need no judge
+            return  # they exist already, and need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._begin(item)
             if self.settings.most_trials is not None:
                 self._in_steps.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """In a worker of xdist: these two come next; ask for all that it has been given so far."""
+        """In an xdist worker: these two items come next. Send everything that is queued so far."""
         self._known = [item] if nextitem is None else [item, nextitem]
         self._ask_queued()
 
     def drop(self, nodeid: str) -> None:
-        """Nobody takes the answers of a case that something else skipped or failed."""
+        """Cancel a case that something else skipped or failed."""
         if nodeid in self._pending:
             self._pending.pop(nodeid).cancel()
 
     def _ask_queued(self) -> None:
-        """In a worker of xdist: ask ahead for what it has been given so far."""
+        """In an xdist worker: send the items that are queued so far."""
         items = self._known
         most = lookahead(self.settings.concurrency)
         if len(self._pending) <= most - most // _PART:
@@ -183,19 +186,19 @@ class CaseQueue:
         return self.begin([self._trial(item, n, fresh=fresh) for n in range(item.case.trials)])
 
     def _judge(self, item: CaseItem, answers: list[Answer]) -> CaseRun:
-        """Given transcripts; where the case has rubrics, with what the judge says of them."""
+        """Given transcripts, sent to the judge if the case has rubrics."""
         judge, cassette = self.settings.judge, self.cassette_for(item.path)
         if judge is None or not item.case.rubrics:
             return CaseRun(answers)
         return CaseRun([], self.runner.submit_judging(item.case, answers, judge, cassette))
 
     def begin(self, trials: Sequence[Trial]) -> CaseRun:
-        """Trials of a case: as recorded, or else asked."""
+        """Replay a case's trials if all are recorded, else send them."""
         found = recorded(trials)
         return CaseRun([], self.runner.submit(*trials)) if found is None else CaseRun(found)
 
     def answers(self, run: CaseRun) -> list[Answer]:
-        """The answer to each trial, waited for."""
+        """Wait for the answer to each trial."""
         if run.coming is not None:
             came = self.wait(run.coming)
             run.answers += [came] if isinstance(came, ModelError) else came
@@ -219,10 +222,11 @@ class CaseQueue:
         )
 
     def _ask_in_steps(self) -> None:
-        """Ask all that was asked ahead once more, and again, while a verdict over them is open.
+        """Run all requested cases again, step by step, until each verdict is decided.
 
-        Whole cases stay in or out, by the verdicts over many: to stop by a case's own answers would
-        bend its mean. All variants of a case are asked as often as it is, to be comparable.
+        Verdicts over many cases decide which cases continue. Stopping a case because of its own
+        answers would bias its mean. All variants of a case get as many trials as the case itself,
+        so that they stay comparable.
         """
         runs = {i: self._pending[i.nodeid] for i in self._in_steps if i.nodeid in self._pending}
         self._in_steps, again = [], list(runs)
@@ -243,11 +247,11 @@ class CaseQueue:
                 runs[item].coming = more.coming
 
     def _most(self, item: CaseItem) -> int:
-        """The most trials of a case. A rule K/N says itself how many there are."""
+        """The most trials of a case. A rule K/N sets the number itself."""
         return item.case.trials if needed_of(item.case.pass_rule) else self.settings.most_trials or 0
 
     def take(self, item: CaseItem) -> list[Answer]:
-        """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
+        """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
         if self._in_steps:
             self._ask_in_steps()
         run = self._pending.pop(item.nodeid, None) or self._begin(item)
@@ -259,7 +263,7 @@ class CaseQueue:
             raise
 
     def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
-        """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
+        """Wait in short steps, so that Ctrl-C works on every platform and a heartbeat can be shown."""
         begin = time.monotonic()
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
             if self._known:
@@ -274,7 +278,7 @@ class CaseQueue:
 
     @property
     def waiting(self) -> int:
-        """Cases asked ahead that nobody has taken yet."""
+        """Cases sent ahead whose answers nobody has taken yet."""
         return len(self._pending)
 
     @property
@@ -296,7 +300,7 @@ class CaseQueue:
         if most is not None and self.settings.shard is not None:
             most /= self.settings.shard.of
         if self._is_remote:
-            # A worker on another machine cannot share the file; it may spend its part.
+            # A worker on another machine cannot share the file, so it gets its share of the limit.
             return Spending(most and most / worker_count(self._config))
         return Spending(most, ledger)
 
@@ -307,16 +311,16 @@ class CaseQueue:
 
     @property
     def spent(self) -> dict[str, Spent]:
-        """What was spent on each model by this process and all that share its ledger."""
+        """What this process and all that share its ledger spent on each model."""
         return dict(self._spending.by_model)
 
     @property
     def spent_apart(self) -> Mapping[str, Spent]:
-        """What a worker could not note in the ledger, as on another machine."""
+        """What a worker could not record in the ledger, because it runs on another machine."""
         return self._spending.apart
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
-        """Where a suite's answers are kept: its path below the root folder, inside that folder."""
+        """The cassette of a suite, at the suite's path relative to the root folder."""
         if suite_path not in self._cassettes:
             root = self._config.rootpath
             below = suite_path.relative_to(root) if suite_path.is_relative_to(root) else suite_path.name
@@ -337,16 +341,16 @@ class CaseQueue:
 
     @property
     def _project(self) -> Path | None:
-        """The folder of the config, from which agents and their modules are found."""
+        """The config's folder, in which agents and their modules are found."""
         named = (*self.settings.models, self.settings.judge, self.settings.user)
         return next((spec.folder for spec in named if spec is not None and spec.callable), None)
 
     @cached_property
     def _kept(self) -> tuple[Path | None, RecordMode]:
-        """The folder of this run's answers: the cassettes, else the run's own below `.tooleval`."""
+        """The folder for answers: the cassettes, or else the run's own folder below `.tooleval`."""
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
-        # An editor that looks for tests leaves nothing behind.
+        # Test discovery in an editor leaves no files behind.
         if self.settings.transcripts is not None or self._config.option.collectonly:
             return None, "new"
         if self._is_worker:
@@ -364,18 +368,18 @@ class CaseQueue:
 
     @property
     def problems(self) -> list[str]:
-        """What to say of cassettes that could not be read or written, and of agents that block."""
+        """Lines about unusable cassettes, and about agents that block the event loop."""
         agents = self._runner.problems if self._runner is not None else self._agents_problems
         return [*agents, *(each for cassette in self._cassettes.values() for each in cassette.problems)]
 
     @property
     def recorded(self) -> int:
-        """How many answers this process has written to the cassette, if there is one."""
+        """The number of answers that this process has written to the cassette."""
         is_kept = self.settings.cassette is not None
         return sum(cassette.written for cassette in self._cassettes.values()) if is_kept else 0
 
     def close(self) -> None:
-        """Cancel what is under way."""
+        """Cancel all pending requests."""
         if self._runner is not None:
             self._runner.close()
             self._agents_problems += self._runner.problems
@@ -394,7 +398,7 @@ def _why_not(spec: ModelSpec) -> str | None:
 
 
 def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
-    """Whether --tooleval-max-cost left the last trial without an answer. A further one goes."""
+    """Whether --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
     last = answers[-1]
     spent = isinstance(last, ModelError) and last.kind == "max_cost"
     if spent and len(answers) > item.case.trials:
@@ -403,12 +407,12 @@ def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
 
 
 def _case_of(row: CaseRow) -> tuple[str, str, str]:
-    """What the rows of all variants of a case on a model have in common."""
+    """What identifies a case on a model, whatever its variant."""
     return row.file, row.case, row.model
 
 
 def is_skipped(item: pytest.Item) -> bool:
-    """Whether a case may not run. One with a `skipif` that does not hold is asked in its turn."""
+    """Whether a case will be skipped. A `skipif` is evaluated only when its case runs."""
     return any(
         mark.name in ("skip", "skipif") or (mark.name == "xfail" and mark.kwargs.get("run") is False)
         for mark in item.iter_markers()

@@ -67,7 +67,7 @@ class Cases:
             raise pytest.UsageError(problem)
         runs = state.transcripts.of_suite(suite) if state.transcripts else None
         models: Sequence[ModelSpec | None] = state.settings.models or (None,)
-        if runs:  # other suites may be about other models
+        if runs:  # transcripts of other suites may have other models
             labels = {run.model for each in runs.values() for run in each}
             models = [spec for spec in state.settings.models if spec.label in labels]
         state.suites[file.nodeid] = suite
@@ -91,7 +91,7 @@ class Cases:
                     yield self._item(origin, position, each, spec, user, resolved)
 
     def _variants(self) -> list[Variant]:
-        """The variants of the command line, by the names that hooks give them."""
+        """The variants named on the command line, by the names that hooks gave them."""
         names = self._state.settings.variants
         if not names:
             return []
@@ -159,7 +159,7 @@ class Cases:
                 config.addinivalue_line("markers", f"{tag}: tag of a tooleval test case")
             item.add_marker(getattr(pytest.mark, tag))
         if config.getoption("run_eval", False) or config.getoption("run_eval_analysis", False):
-            # pytest-evals runs nothing else then, and says nothing of what it leaves out.
+            # pytest-evals then runs nothing else, and does not report what it leaves out.
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
         if spec is None:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
@@ -172,7 +172,7 @@ class Cases:
 
 
 def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
-    """What is wrong with a metric of the options; empty if nothing is."""
+    """The problem with a metric named in the options; empty if there is none."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
     asked = [
         (f"threshold={name}={'null' if value is None else f'{value:g}'}", name, [*known, *LIMITS])
@@ -189,7 +189,7 @@ def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
 
 
 def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
-    """What is wrong with the scope of a gate; empty if nothing is."""
+    """The problem with a gate's scope; empty if there is none."""
     rows = [_planned(case) for case in cases]
     for rule in settings.gates.rules:
         known = {name for row in rows for name, _ in rule.scope.keys(row) if name}

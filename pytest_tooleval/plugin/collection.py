@@ -1,6 +1,7 @@
 """A suite file as a pytest collector.
 
-pytest makes one of every file beside those that it collects, so this loads nothing before `collect`.
+pytest also creates collectors for neighbouring files that it does not collect, so this module loads
+nothing before `collect`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class SuiteFile(pytest.File):
         return items
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
-        """Marks a usage error, with which the plugin ends the run."""
+        """A usage error during collection, which ends the run."""
         if isinstance(excinfo.value, pytest.UsageError):
             return f"{USAGE_ERROR}{excinfo.value}"
         return super().repr_failure(excinfo)

@@ -1,4 +1,4 @@
-"""The result of a case whose worker died, from the suite file, as the controller collects nothing."""
+"""The result of a case whose worker died, read from the suite file: the controller collects nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .nodeids import split_nodeid
 
 
 def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
-    """An error instead of the missing result."""
+    """An error in place of the missing result."""
     file, case, model, variant = split_nodeid(nodeid)
     try:
-        # Only workers know the metrics of scorers.
+        # Only workers know the scorers' metrics.
         suite: Suite | None = load_suite(config.rootpath / file, metrics=None)
     except SuiteError:
         suite = None

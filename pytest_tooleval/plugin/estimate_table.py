@@ -1,4 +1,4 @@
-"""`--tooleval-estimate`: what the selected cases would ask and cost."""
+"""`--tooleval-estimate`: what the selected cases would send and cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .state import will_run
 
 
 class EstimateOnly:
-    """Shows the estimate in place of running anything."""
+    """Shows the estimate instead of running anything."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -28,7 +28,7 @@ class EstimateOnly:
             return None
         settings, queue = self._state.settings, self._state.queue
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
-        # A variant that leaves a case as it is asks nothing.
+        # A variant that leaves a case unchanged sends no request.
         chosen = [item for item in chosen if not item.case.arm.is_same]
         cases = ((i.case, i.spec, queue.cassette_for(i.path), i.user) for i in chosen if i.spec)
         rows = estimate(cases, settings.judge)

@@ -37,14 +37,13 @@ _OPTION = "--tooleval-events"
 
 
 class EventStream(Observer):
-    """Writes the events, except in workers of xdist.
+    """Writes the events, except in xdist workers.
 
-    If it cannot be written, because the reader is gone or the disk is full, the stream ends, but not
-    the run.
+    If the reader is gone or the disk is full, the stream ends, but not the run.
     """
 
     def __init__(self, state: RunState) -> None:
-        """UsageError if the stream cannot be opened."""
+        """Raises UsageError if the stream cannot be opened."""
         self._state = state
         self._given: str = state.config.getoption("tooleval_events")
         self._file: BinaryIO | None = _open(state.config, self._given)
@@ -54,7 +53,7 @@ class EventStream(Observer):
         self._reason = ""
         self._problem = ""
         if sys.platform == "win32":
-            # The only signal that a program can send to its child: like Ctrl-C.
+            # The only signal that a program can send to its child; treat it like Ctrl-C.
             signal.signal(signal.SIGBREAK, signal.default_int_handler)
 
     def _tell(self, event: Event) -> None:
@@ -95,7 +94,7 @@ class EventStream(Observer):
         self._collected(ids)
 
     def _collected(self, nodeids: Sequence[str]) -> None:
-        if self._is_collected:  # every worker of xdist collects the same
+        if self._is_collected:  # every xdist worker collects the same
             return
         self._is_collected = True
         cases = [split_nodeid(nodeid) for nodeid in nodeids if is_case(nodeid)]

@@ -1,4 +1,4 @@
-"""The `tooleval` fixture: a test case from a Python test."""
+"""The `tooleval` fixture, which runs test cases from Python tests."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tooleval:
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
-        """The same for tests that are not async."""
+        """The same for sync tests."""
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
         return self._judge(resolved, spec, scorers, self._state.queue.answers(run))

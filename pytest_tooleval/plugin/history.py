@@ -1,4 +1,4 @@
-"""Keeps the cases of a run in the history while it runs, so that a killed run leaves what it had."""
+"""Saves cases to the history during the run, so that a killed run keeps its results."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _EVERY_S = 5.0
 
 
 class Keeper(Observer):
-    """Collects cases and writes them every few seconds. A history that fails never fails the run.
+    """Collects cases and writes them every few seconds. A history error never fails the run.
 
-    A thread of its own writes: packing and the disk must not hold up the tests, a case that takes
-    minutes must not hold back those before it, and Ctrl-C interrupts the main thread only.
+    Writing happens in its own thread: packing and disk access must not delay the tests, a slow case
+    must not hold back earlier ones, and Ctrl-C interrupts only the main thread.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -39,14 +39,14 @@ class Keeper(Observer):
         self._writer: RunWriter | None = None
 
     def waited(self, seconds: float) -> None:
-        """Load SQLite and look at git, while nothing else is to be done."""
+        """Load SQLite and read the git state while waiting for the first answer."""
         if not self._state.cases:
             from .. import history  # noqa: F401
 
             self._state.about()
 
     def case_done(self, case: KeptCase) -> None:
-        """Keep a case. Cases without a model were not evaluated and are not kept."""
+        """Save a case. Cases without a model were not evaluated, so they are not saved."""
         if not case.row.model or self._state.unsaved:
             return
         self._cases.put(case)
@@ -54,8 +54,8 @@ class Keeper(Observer):
             thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
             thread.start()
             self._thread = thread
-            # The first case begins the run. If the tests went on, the thread would wait for the
-            # interpreter's lock, and they at each step for the thread.
+            # The first case begins the run. If the tests continued meanwhile, they and the thread would
+            # compete for the interpreter lock at every step.
             self._has_begun.wait()
 
     def _run(self) -> None:
@@ -67,7 +67,7 @@ class Keeper(Observer):
             self._write()
 
     def _write(self) -> None:
-        """Write all cases that have come so far."""
+        """Write all cases collected so far."""
         with self._writing:
             cases = []
             while not self._cases.empty():
@@ -82,7 +82,7 @@ class Keeper(Observer):
                 self._fail(error)
 
     def finished(self) -> None:
-        """Write what is left, and how the run ended."""
+        """Write the remaining cases, and how the run ended."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -101,7 +101,7 @@ class Keeper(Observer):
             self._fail(error)
 
     def trends(self, document: Document) -> Trends | None:
-        """Per model and suite the overall mean of the last runs, for the report; None without any."""
+        """The mean overall scores of recent runs per model and suite; None without a history."""
         self._write()
         try:
             return self._history().trends_for(document)

@@ -43,26 +43,26 @@ from .verdicts import tolerate
 
 
 class CaseFailure(AssertionError):
-    """The model was wrong. An AssertionError, so that editors show a failure and not an error."""
+    """The model was wrong. An AssertionError, so that editors show a failure instead of an error."""
 
 
 class CaseError(Exception):
-    """There was no answer. Not a failure: reports tell the two apart by the type."""
+    """There was no answer. Reports distinguish it from a failure by its type."""
 
 
 class AnswerSource(Protocol):
-    """Where an item gets its answers, and the settings that they are judged by."""
+    """Provides an item's answers, and the settings used to judge them."""
 
     @property
     def settings(self) -> Settings: ...
 
     def take(self, item: CaseItem) -> Sequence[Answer]:
-        """The answer to each trial of the case, waited for."""
+        """Wait for the answer to each trial of the case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the cases of a file share: its fingerprint (`content`), the server of its tools (`live`)."""
+    """What a file's cases share: its fingerprint (`content`) and the server of its tools (`live`)."""
 
     suite: Suite
     content: str
@@ -72,9 +72,9 @@ class Origin:
 
 
 class CaseItem(pytest.Item):
-    """One test case on one model: asked ahead in the background, scored and reported here."""
+    """One test case on one model: requested in the background, scored and reported here."""
 
-    # A case takes no fixtures; hooks of others look at what every function and doctest has.
+    # A case uses no fixtures, but other plugins' hooks read the attributes of functions and doctests.
     fixturenames: Sequence[str] = ()
     funcargs: Mapping[str, object] = MappingProxyType({})
 
@@ -96,11 +96,11 @@ class CaseItem(pytest.Item):
         self.user = user
         self.origin = origin
         self._position = position
-        # Of a variant, the case that it changes.
+        # For a variant, the case that it changes.
         self._unchanged = unchanged
         self._answers = answers
         self.runs = 0
-        # Those to judge in place of answers, if nothing is asked.
+        # The transcripts to judge if no model is queried.
         self.transcripts: Sequence[Conversation] | None = None
         self._result: CaseResult | None = None
         self._interrupted = False
@@ -113,16 +113,16 @@ class CaseItem(pytest.Item):
     function = obj
 
     def _initrequest(self) -> None:
-        """What pytest-retry and pytest-flakefinder call, as of functions, to run an item once more."""
+        """Called by pytest-retry and pytest-flakefinder to run an item again, like a function."""
         self.runs += 1
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.line - 1, 0), self.name
 
     def setup(self) -> None:
-        """Wait for the answers and score them. What goes wrong here is an error, not a failure."""
+        """Wait for the answers and score them. An exception here is an error, not a failure."""
         self._result = None
-        # A rerun would add them once more.
+        # A rerun would add them again.
         self.user_properties[:] = [
             each for each in self.user_properties if not each[0].startswith(PROPERTY)
         ]
@@ -131,7 +131,7 @@ class CaseItem(pytest.Item):
         self._interrupted = True
         answers = self._answers.take(self)
         self._interrupted = False
-        # Explanations are built only where somebody looks: in a failure and in the document.
+        # Explanations are built only where somebody reads them: in failures and in the document.
         explain = self._answers.settings.explains
         result = self._evaluated(answers, explain=explain)
         if self._unchanged is not None:
@@ -162,7 +162,7 @@ class CaseItem(pytest.Item):
         )
 
     def row(self, answers: Sequence[Answer]) -> CaseRow:
-        """What these answers come to."""
+        """Evaluate these answers."""
         return self._evaluated(answers, explain=False).row()
 
     def _evaluated(self, answers: Sequence[Answer], *, explain: bool) -> CaseResult:
@@ -172,7 +172,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         # Judges what `setup` has found. No docstring: Allure takes it for the description of each case.
         if self._result is None or self._result.outcome == "error":
-            # Who runs a case again may go on after a setup that failed.
+            # Plugins that rerun cases may continue after a failed setup.
             reason = self._result.reason if self._result else "there is no answer"
             pytest.fail(printable(reason), pytrace=False)
         if self._result.outcome == "failed":
@@ -182,7 +182,7 @@ class CaseItem(pytest.Item):
             self.add_report_section("call", "transcript", "\n".join(map(render_transcript, trials)))
 
     def teardown(self) -> None:
-        """Let go of the transcript: items live as long as the session."""
+        """Drop the transcripts: items live as long as the session."""
         self._result = None
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -192,7 +192,7 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def _shown(self, excinfo: pytest.ExceptionInfo[BaseException], reason: str, text: str) -> Any:
-        """What pytest draws, with the reason where summaries and JUnit's file look for a line."""
+        """The text that pytest prints, with the reason on the line that summaries and JUnit read."""
         shown = excinfo.getrepr(style="value")
         path, line, _ = self.location
         crash = shown.reprcrash
@@ -203,7 +203,7 @@ class CaseItem(pytest.Item):
         return shown
 
     def report_unanswered(self, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
-        """The report of a case without an answer, without pytest's traceback, which takes 50 ms."""
+        """The report of a case without an answer. Avoids pytest's traceback, which takes 50 ms."""
         if call.excinfo is None or not isinstance(call.excinfo.value, CaseError):
             return None
         undrawn = copy.copy(call)
@@ -212,26 +212,27 @@ class CaseItem(pytest.Item):
         return pytest.TestReport.from_item_and_call(self, undrawn)
 
     def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-        """Put the result on the report, as the JSON of a `CaseResult`."""
+        """Attach the result to the report, as the JSON of a `CaseResult`."""
         if report.when == "setup" and self._result is not None:
             report.duration = seconds_of(self._result)
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
-            # Without an answer it is the model's; else the suite's, as of its world or its scoring.
+            # Without an answer, it is the model's error; otherwise the suite's, such as an error in its
+            # world or scorer.
             of_model = any(each.error and each.error.kind != "world" for each in result.trials)
             about = result.model if of_model else f"{result.file}:{result.line}"
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
-        # Only what the model or its endpoint did is tolerated, and no broken hook.
+        # Tolerate only errors of the model or its endpoint, never those of a broken hook.
         own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
         if result is not None:
             if (own or unanswered) and tolerate(report, result, self._answers.settings):
                 result = structs.replace(result, tolerated=True)
-            # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
+            # Text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
-        # JUnit's file takes them from the reports that come later; those of a rerun are new.
+        # JUnit reads them from the later reports; those of a rerun are new.
         passed = report.when == "setup" and report.passed
         report.user_properties = [] if passed else list(self.user_properties)
 
@@ -254,9 +255,9 @@ class CaseItem(pytest.Item):
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """One line from a report that another plugin, or pytest itself, decided."""
+    """A one-line reason from a report whose outcome pytest or another plugin decided."""
     longrepr = report.longrepr
-    if report.skipped and hasattr(report, "wasxfail"):  # without asking: run=False, or pytest.xfail()
+    if report.skipped and hasattr(report, "wasxfail"):  # run=False, or pytest.xfail()
         return str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] ")
     if isinstance(longrepr, tuple):
         return longrepr[2].removeprefix("Skipped: ")

@@ -1,4 +1,4 @@
-"""A run without a model skips its cases, unless something depends on them."""
+"""A run without a model skips its cases, unless something requires a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .settings import config_tables
 
 
 def no_model(config: pytest.Config, needs: str = "") -> str:
-    """That no model is set, and how to set one of those that there are."""
+    """The message that no model is set, and how to set one of the configured ones."""
     names = ", ".join(map(printable, config_tables(config).tables))
     defined = f"your config defines {names}; " if names else ""
     return (
@@ -21,7 +21,7 @@ def no_model(config: pytest.Config, needs: str = "") -> str:
 
 
 def missing_model(config: pytest.Config, settings: Settings) -> str:
-    """Why a run with cases and without a model is a usage error; empty if it skips them."""
+    """Why a run with cases but no model is a usage error; empty if the cases are skipped."""
     if settings.models or settings.transcripts is not None:
         return ""
     needs = next(filter(None, _needs(config, settings)), "")

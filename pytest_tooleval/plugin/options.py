@@ -35,13 +35,13 @@ def _for_argparse(option: Option) -> dict[str, Any]:
 
 
 def typed_options(config: pytest.Config) -> dict[str, Any]:
-    """What the command line sets, by key."""
+    """The options set on the command line, by key."""
     found = {key: config.getoption(_PREFIX + key, None) for key in OPTIONS}
     return {key: value for key, value in found.items() if value not in (None, False)}
 
 
 def ini_options(config: pytest.Config) -> dict[str, Any]:
-    """What the ini file sets, by key. UsageError for a key that does not exist."""
+    """The options set in the ini file, by key. Raises UsageError for an unknown key."""
     _check_keys(config)
     found: dict[str, Any] = {}
     for key in (key for key, option in OPTIONS.items() if option.ini):
@@ -59,7 +59,7 @@ def ini_options(config: pytest.Config) -> dict[str, Any]:
 
 
 def _check_keys(config: pytest.Config) -> None:
-    """pytest only warns of keys that do not exist."""
+    """pytest itself only warns about unknown keys."""
     known = [key for key, option in OPTIONS.items() if option.ini]
     unknown = [key for key in sorted(config._get_unknown_ini_keys()) if key.startswith(_PREFIX)]
     if unknown:

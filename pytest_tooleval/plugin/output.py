@@ -1,7 +1,8 @@
-"""Output of agents, made safe to show: without keys and escape sequences.
+"""Makes agents' output safe to show: without keys and escape sequences.
 
-Agents run on threads of their own, also between tests, when pytest captures nothing. What they print
-then is captured, too. What the main thread prints, as tests do, stays as it is; with `-s`, everything.
+Agents run on their own threads, also between tests, when pytest captures nothing. Their output is
+captured then as well. Output of the main thread, such as that of tests, stays unchanged, as does
+all output with `-s`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from ..secrets import harmless
 
 
 def capture_agents(config: pytest.Config) -> None:
-    """Send what other threads print to where pytest captures, until the end of the run.
+    """Redirect other threads' output to pytest's capture until the end of the run.
 
-    pytest has no public way to capture between tests, hence the look into its capturing; where that has
-    changed, nothing.
+    pytest has no public way to capture between tests, so this reads its capture internals, and does
+    nothing if they have changed.
     """
     capture = getattr(config.pluginmanager.getplugin("capturemanager"), "_global_capturing", None)
     for name in ("out", "err"):
@@ -48,7 +49,7 @@ def _is_main() -> bool:
 
 
 class _ByThread:
-    """A stream of the main thread; what other threads write is captured."""
+    """A stream for the main thread. Output of other threads is captured."""
 
     def __init__(self, own: Any, captured: Any) -> None:
         self._own = own
@@ -64,7 +65,7 @@ class _ByThread:
     def fileno(self) -> int:
         """For processes that agents start, such as MCP servers."""
         if not _is_main():
-            with contextlib.suppress(OSError):  # of --capture=sys, which is no file
+            with contextlib.suppress(OSError):  # with --capture=sys, which has no file
                 return int(self._captured.fileno())
         return int(self._own.fileno())
 
@@ -73,12 +74,12 @@ class _ByThread:
 
 
 def clean_sections(report: pytest.TestReport) -> None:
-    """Clean the captured output of a case: none of it is a test's own."""
+    """Clean a case's captured output. No test wrote any of it."""
     report.sections = [(title, harmless(text)) for title, text in report.sections]
 
 
 def clean_warning(warning: warnings.WarningMessage) -> None:
-    """Clean the text of a warning before pytest shows it. Its category, which is kept apart, stays."""
+    """Clean a warning's text before pytest shows it. Its category is separate and stays."""
     text = str(warning.message)
     clean = harmless(text)
     if clean != text:

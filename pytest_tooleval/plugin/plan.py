@@ -1,4 +1,4 @@
-"""The rows of cases that are about to be asked."""
+"""The rows of cases before any request is sent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .nodeids import split_nodeid
 
 
 def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any]) -> list[CaseRow]:
-    """Rows without results; `scored` is how often a case is asked, as if all were answered.
+    """Rows without results. `scored` is the number of trials, as if all were answered.
 
-    By node id, as the controller of xdist knows no more. Empty if a suite cannot be read once more.
+    They are built from node ids, which are all that the xdist controller knows. Empty if a suite
+    can no longer be read.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""Writes the reports of a run at its end, and what GitHub shows."""
+"""Writes reports at the end of a run, and GitHub's output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .state import RunState
 
 
 class ReportFiles(Observer):
-    """Those of --tooleval-report; the HTML report shows earlier runs, which the history has."""
+    """The files of --tooleval-report. The HTML report also shows earlier runs from the history."""
 
     def __init__(self, state: RunState, history: Keeper | None) -> None:
         self._state = state

@@ -1,4 +1,4 @@
-"""What pytest's hooks do in a process with cases: ask ahead, keep results, judge and end the run."""
+"""pytest's hooks in a process with cases: send requests ahead, save results, judge and end the run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ROW = msgspec.json.Decoder(CaseRow)
 
 
 class EvalSession:
-    """One per process; under xdist each worker has its own, and the controller only collects results."""
+    """One per process. Each xdist worker has its own; the controller only collects results."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         keep_keys_out_of_logs(config)
@@ -64,7 +64,7 @@ class EvalSession:
         self._warnings = SuiteWarnings()
 
     def register(self) -> None:
-        """Make this, and those who follow the run, plugins."""
+        """Register this object and the run's observers as plugins."""
         manager = self._config.pluginmanager
         manager.register(self, "tooleval-session")
         manager.register(OrderlyEnd(self._config), "tooleval-signals")
@@ -75,7 +75,7 @@ class EvalSession:
 
             manager.register(EstimateOnly(self.state), "tooleval-estimate")
 
-    # Outside of --lf, and of all others that select.
+    # Wraps --lf and all other plugins that select items.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
@@ -85,7 +85,8 @@ class EvalSession:
         problem = unknown_scope(self._settings, cases) if 0 < len(cases) == len(items) else ""
         if problem:
             items.clear()
-            # A report, as that is what a worker of xdist sends on; elsewhere it ends the run here.
+            # A report, because that is what an xdist worker sends on. Without xdist, it ends the run
+            # here.
             text = f"{USAGE_ERROR}{printable(problem)}"
             config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
         result = yield
@@ -106,14 +107,14 @@ class EvalSession:
 
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
-        """Ask ahead for everything selected; at the end cancel what is still under way."""
+        """Send all selected cases ahead; at the end, cancel those still pending."""
         state, cases = self.state, [item for item in session.items if isinstance(item, CaseItem)]
         state.selected = state.selected or sum(not item.case.arm.variant for item in cases)
         problem = missing_model(self._config, self._settings)
         if problem and state.selected and will_run(session):
             raise pytest.UsageError(problem)
         try:
-            # A worker of xdist has everybody's items and learns only one by one which are its own.
+            # An xdist worker has everybody's items, and learns only one by one which it will run.
             if not self._is_worker and will_run(session):
                 self.foresee([item.nodeid for item in cases if not is_skipped(item)])
                 self._ask_ahead(session.items)
@@ -132,7 +133,7 @@ class EvalSession:
             self.state.queue.ahead(item)
 
     def foresee(self, nodeids: Sequence[str]) -> None:
-        """Tell what the gates can decide over these cases."""
+        """Report what the gates can decide with these cases."""
         settings = self._settings
         if settings.gates.confidence is None or settings.transcripts is not None:
             return
@@ -161,10 +162,10 @@ class EvalSession:
 
             # Without this, Allure shows other models as retries of one test.
             allure.dynamic.parameter("model", item.spec.label)
-        # Only now, when there are answers to wait for.
+        # Only now, after the requests were sent.
         self._warnings.before(item.path, item.origin.suite, item.case.id)
 
-    # Outside of plugins that run a case again here, and write its end on the first report.
+    # Wraps plugins that rerun a case here, and print its end with the first report.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -196,7 +197,8 @@ class EvalSession:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.state.collection_errors += report.failed
 
-    # Inside of the terminal's, whose summary shows what is found here, whenever this was registered.
+    # Inside the terminal's wrapper, whose summary shows what is found here, whatever the order of
+    # registration.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         state = self.state
@@ -218,16 +220,16 @@ class EvalSession:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def _finish(self) -> None:
-        """Tell each observer, even if Ctrl-C interrupts another one."""
+        """Notify each observer, even if Ctrl-C interrupts another one."""
         with ExitStack() as stack:
             for each in reversed(self._observers):
                 stack.callback(each.finished)
 
     def judge(self, session: pytest.Session) -> None:
-        """Judge the gates and the baseline of a run that came to its end.
+        """Judge the gates and the baseline of a complete run.
 
-        In the loop of the tests, so that pytest makes the exit code of what failed here and tells it to
-        all plugins.
+        This runs inside pytest's test loop, so that failures here set the exit code and reach all
+        plugins.
         """
         if not self._is_worker and not self._settings.estimate and evaluates(self._config):
             self._judge(session)
@@ -245,7 +247,7 @@ class EvalSession:
             each.judged()
 
     def _undecided(self, rows: Sequence[CaseRow]) -> set[str]:
-        """With --tooleval-trials=auto: the cases whose verdict more trials may decide."""
+        """With --tooleval-trials=auto: the cases whose verdicts more trials may decide."""
         verdict = self._verdict_on(rows)
         found = undecided(rows, verdict.gates, verdict.comparison)
         for each in self._observers:
@@ -271,14 +273,15 @@ class EvalSession:
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
-    """Reports before the history: one that cannot be written changes the exit code, which it keeps.
+    """Reports come before the history, which saves the exit code that a failed report changes.
 
-    Events last: who hears of a case may end the run at once, and finds the case in the history.
+    Events come last: a program that reads about a case may end the run immediately, and must find
+    the case in the history.
     """
     settings, keeper = state.settings, None
     yield Terminal(state)
     if hasattr(config, "workerinput"):
-        return  # the controller of xdist hears of all cases
+        return  # the xdist controller gets all cases
     if settings.history and evaluates(config):
         from .history import Keeper
 

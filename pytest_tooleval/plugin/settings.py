@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from ..reports.outputs import Report
     from ..verdicts.sides import Side
 
-# In the controller of xdist: the file in which all processes record what they spend.
+# In the xdist controller: the file in which all processes record their spending.
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
-# A descriptor of pytest's own input, if the run must end with it.
+# A duplicate of pytest's standard input, if the run must end with it.
 STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
-# How the report of a suite file begins that met what is wrong for the whole run.
+# Prefix of a suite file's report about a problem that concerns the whole run.
 USAGE_ERROR = "usage error: "
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
 
@@ -94,7 +94,7 @@ class Settings:
         return any(report.format == format for report in self.reports)
 
     def part(self, of: int, number: int) -> Settings:
-        """With one part of the limits, counted from 0."""
+        """With one share of the limits, counted from 0."""
         from ..engine.models.spec import share
 
         return dataclasses.replace(
@@ -116,7 +116,7 @@ def read_settings(config: pytest.Config) -> Settings:
     typed, ini = typed_options(config), ini_options(config)
     judging: dict[str, Any] = {}
     if typed.keys() & {"model", "resume", "estimate"}:
-        ini.pop("transcripts", None)  # the ini file is about all runs
+        ini.pop("transcripts", None)  # the ini file applies to all runs
     given = Given(OPTIONS.values(), typed, ini)
     try:
         if "shard" in typed:
@@ -131,7 +131,7 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The ini file's options without gates and history, with what else its preset sets; and those."""
+    """The options of the ini file and its preset, without those of a merge; and those, by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
     kept = {key: value for key, value in {**given.sets, **ini}.items() if key not in left}
     return kept, {left[key]: value for key, value in ini.items() if key in left}
@@ -188,7 +188,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
 
 
 def _properties(config: pytest.Config) -> bool:
-    """Whether cases have properties, which the schema xunit2 of --junitxml does not have."""
+    """Whether cases have properties, which --junitxml's xunit2 schema does not allow."""
     writes = config.pluginmanager.hasplugin("junitxml") and config.getoption("xmlpath")
     return not writes or config.getini("junit_family") != "xunit2"
 
@@ -218,7 +218,7 @@ def _models(
 
 
 def _other(config: pytest.Config, name: str | None) -> ModelSpec | None:
-    """The judge, or the model that plays users."""
+    """The judge model, or the model that plays users."""
     return _resolved(config, [name])[0] if name else None
 
 
@@ -247,7 +247,7 @@ def _transcripts(config: pytest.Config, given: Given) -> tuple[Conversation, ...
 
 
 def config_tables(config: pytest.Config) -> ModelTables:
-    """The config tables of the run, read and checked once. Raises ConfigError."""
+    """The run's config tables, read and checked once. Raises ConfigError."""
     from ..engine.models.tables import check_tables
 
     if _TABLES not in config.stash:
@@ -258,7 +258,7 @@ def config_tables(config: pytest.Config) -> ModelTables:
 
 
 def _read_tables(config: pytest.Config) -> ModelTables:
-    """Those of the root folder, else beside the ini file, else of the current folder."""
+    """The tables in the root folder, or else beside the ini file, or else in the current folder."""
     from ..engine.models.tables import ModelTables
     from ..engine.models.tables import read_tables
 
@@ -275,7 +275,7 @@ def _read_tables(config: pytest.Config) -> ModelTables:
 
 
 def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
-    """Only the command line itself can allow tools, nothing in the project."""
+    """Tools can be allowed only on the command line itself, never by the project."""
     option, entries = "--tooleval-allow-tools", given.typed.get("allow_tools", [])
     if entries and not hasattr(config, "workerinput"):
         typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -296,7 +296,7 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
     trials, most = given["trials"] or (None, None)
     typed, rule = "trials" in given.typed, given["pass"] or ""
     of_rule = int(rule.partition("/")[2] or 0)
-    if of_rule and not typed:  # a preset and the ini file are about all other runs
+    if of_rule and not typed:  # presets and the ini file apply to other runs, too
         return None, None
     if most is None:
         if trials and of_rule not in (0, trials):
@@ -329,13 +329,13 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
 
 
 def _history(config: pytest.Config, given: Given) -> str:
-    """Where the run is kept, as a whole path or a URL that can be used; empty: nowhere."""
+    """Where the run is saved, as an absolute path or a usable URL; empty: nowhere."""
     name: str = given["history"]
     if "://" in name:
         from ..history import place_of
 
         return place_of(name, config.rootpath).name
-    # Names in the ini file are relative to the root folder, as the default is.
+    # Paths in the ini file are relative to the root folder, like the default.
     base = config.invocation_params.dir if "history" in given.typed else config.rootpath
     return name and os.path.abspath(base / name)
 
@@ -374,6 +374,6 @@ def _cassette(config: pytest.Config, given: Given) -> Path | None:
             "--tooleval-resume: this run has a cassette, which already keeps its answers; "
             "--tooleval-record=new asks only for what is missing"
         )
-    # Names in the ini file are relative to the root folder.
+    # Paths in the ini file are relative to the root folder.
     typed = "cassette" in given.typed
     return Path(config.invocation_params.dir if typed else config.rootpath, given["cassette"])

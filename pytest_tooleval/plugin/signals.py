@@ -75,7 +75,7 @@ class OrderlyEnd:
 
     @property
     def _workers(self) -> list[int]:
-        """The processes of the workers on this machine, which xdist knows and does not tell."""
+        """The process ids of the workers on this machine, which xdist does not expose."""
         xdist: Any = self._config.pluginmanager.getplugin("dsession")
         manager = getattr(xdist, "nodemanager", None)
         gateways = () if manager is None else manager.group

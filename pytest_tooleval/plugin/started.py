@@ -1,4 +1,4 @@
-"""When a run started: the same in all its processes."""
+"""When a run started. All its processes share one value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STARTED: pytest.StashKey[datetime] = pytest.StashKey()
 
 
 def run_started(config: pytest.Config) -> datetime:
-    """When it was first asked for in the run's first process, which tells its workers."""
+    """The time of the first call in the run's first process, which passes it to its workers."""
     if hasattr(config, "workerinput"):
         return datetime.fromisoformat(config.workerinput["tooleval_started"])
     return config.stash.setdefault(_STARTED, datetime.now(timezone.utc))

@@ -1,4 +1,4 @@
-"""What a run is so far, as data, and who follows it."""
+"""The state of a run so far, and its observers."""
 
 from __future__ import annotations
 
