@@ -1,1 +1,1 @@
-"""The suite file format: text in, `Suite` out. Knows no model, no network and no pytest."""
+"""The suite file format: text in, `Suite` out. Independent of models, the network and pytest."""

@@ -1,4 +1,4 @@
-"""A file of attacks: texts in the answers of tools that ask for a call."""
+"""Attack files: texts to inject into tool answers, each asking for a tool call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .source import read_document
 
 
 class Attack(Part):
-    """A text in the answers of tools that asks for a call of a tool."""
+    """A text injected into tool answers that asks for a tool call."""
 
     EXPECTS = 'an object such as {"id": "...", "text": "...", "tool": {...}}'
 
@@ -35,7 +35,7 @@ class Attack(Part):
 
 
 class Attacks(Part):
-    """A file of attacks."""
+    """An attack file."""
 
     EXPECTS = 'an object {"attacks": [...]}'
 
@@ -48,7 +48,7 @@ class Attacks(Part):
 
 @cache
 def read_attacks(path: Path) -> Sequence[Attack]:
-    """The attacks in a file. Raises ConfigError with the place of each problem."""
+    """Read the attacks in a file. Raises ConfigError with the place of each problem."""
     try:
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         findings = document.repeated_keys()

@@ -1,4 +1,4 @@
-"""The names of suite files, and the folders that are not searched for them."""
+"""Suite file names, and the folders that discovery skips."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ UNSEARCHED = ("node_modules", "__pycache__", "site-packages", "venv")
 
 
 def is_searched(folder: str) -> bool:
-    """Whether to look for suites in a folder with this name."""
+    """True if suites are searched for in a folder with this name."""
     return not folder.startswith(".") and folder not in UNSEARCHED

@@ -1,6 +1,6 @@
-"""What the type of a field says in words, and the messages made of that.
+"""Field types in words, and the messages built from them.
 
-A field is described once, in `suite.model`; so is what an object is, and what other tools call a field.
+`suite.model` describes each field and object once, along with the names other tools use for a field.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from ..findings import Loc
 
 @dataclass(frozen=True)
 class Expects:
-    """In a type: what a value must be, in words. Other types say it themselves."""
+    """Annotation that says in words what a value must be, where the type alone does not."""
 
     words: str
 
 
 class Unread(Exception):
-    """A field is needed that could not be read."""
+    """Raised when a check needs a field that could not be read."""
 
 
 def readable(*checks: Findings) -> Findings:
-    """The findings of checks, each of which ends where it needs a field that could not be read."""
+    """Yield the findings of checks, ending each check at a field that could not be read."""
     for findings in checks:
         try:
             yield from findings
@@ -58,11 +58,11 @@ class Part(BaseModel):
     # Strict: "0.5" is not a temperature and true is not a count. Unknown fields are errors.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
-    # What such an object is, in words.
+    # The object in words.
     EXPECTS: ClassVar[str]
-    # The names of a field in other tools, where they are not similar enough to be guessed.
+    # Field to the names other tools use for it, where they are too different to be guessed.
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    # What to say of names that are no fields.
+    # Unknown names to the message for each.
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
 
     if not TYPE_CHECKING:
@@ -77,14 +77,14 @@ class Part(BaseModel):
 
 
 class FieldType(NamedTuple):
-    """The type of a field, or of what a list or an object holds, with its marks."""
+    """The type of a field, list item or object value, with its annotations."""
 
     type: Any
     marks: Sequence[Any] = ()
 
     @property
     def words(self) -> str:
-        """What a value must be; null is not mentioned."""
+        """What a value must be, in words; null is not mentioned."""
         origin, args = get_origin(self.type), get_args(self.type)
         for mark in reversed(self.marks):
             if isinstance(mark, Expects):
@@ -99,7 +99,7 @@ class FieldType(NamedTuple):
         return part.EXPECTS if part else _WORDS[origin or self.type]
 
     def options(self) -> Iterator[Any]:
-        """The types of a union, without their marks; a single type is its only option."""
+        """The types of a union without annotations; any other type is its only option."""
         origin, args = get_origin(self.type), get_args(self.type)
         if origin in (Annotated, Union, UnionType):
             for each in args[:1] if origin is Annotated else args:
@@ -108,13 +108,13 @@ class FieldType(NamedTuple):
             yield self.type
 
     def parts(self) -> Iterator[type[Part]]:
-        """The objects of a suite file that a value may be."""
+        """The `Part` classes that a value may be an instance of."""
         for option in self.options():
             if isinstance(option, type) and get_origin(option) is None and issubclass(option, Part):
                 yield option
 
     def inside(self, key: str | int) -> FieldType | None:
-        """What a value holds under a key or an index; None if its type does not say."""
+        """The type under a key or an index; None if this type does not say."""
         for part in self.parts():
             if key in fields_of(part):
                 return fields_of(part)[str(key)]
@@ -136,14 +136,14 @@ def _one_of(names: Sequence[str]) -> str:
 
 @cache
 def fields_of(part: type[Part]) -> Mapping[str, FieldType]:
-    """The fields of an object by the names that a file uses, its own before those of its base class."""
+    """The fields of an object by their names in a file, its own before inherited ones."""
     inherited = {name for base in part.__bases__ for name in getattr(base, "model_fields", ())}
     fields = sorted(part.model_fields.items(), key=lambda each: each[0] in inherited)
     return {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
 
 
 def type_at(part: type[Part], loc: Loc) -> FieldType | None:
-    """The type at a path; None inside data that is up to the user."""
+    """The type at a path; None inside free-form data."""
     found: FieldType | None = FieldType(part)
     for key in loc:
         found = found and found.inside(key)
@@ -157,19 +157,19 @@ def part_at(part: type[Part], loc: Loc) -> type[Part] | None:
 
 
 def expected_at(part: type[Part], *loc: str | int) -> str:
-    """What a path must hold, in words."""
+    """What the value at a path must be, in words."""
     found = type_at(part, loc)
     return found.words if found else "something else"
 
 
 def suggestion(part: type[Part], name: str, taken: Collection[str]) -> str | None:
-    """The field that an unknown one probably means, unless the object has it already."""
+    """The field that an unknown name probably means; None if the object already has it."""
     meant = other_name(part, name) or nearest(name, fields_of(part))
     return None if meant in taken else meant
 
 
 def other_name(part: type[Part], name: str) -> str | None:
-    """The field that other tools call so."""
+    """The field that has this name in other tools."""
     return next((field for field, names in part.OTHER_NAMES.items() if name in names.split()), None)
 
 

@@ -1,8 +1,8 @@
-"""Fingerprints, by which cases of two runs are recognised as the same case.
+"""Fingerprints, which identify the same case in two runs.
 
-The prompt and the expectations in the file count. Tools, system prompt and sampling do not: runs are
-compared to see what a change of these does. Thresholds, limits, trials and the pass rule do not either:
-both runs are judged by today's.
+They cover the prompt and the expectations in the file. They exclude tools, system prompt and sampling,
+since runs are compared to see the effect of changing these, and thresholds, limits, trials and the pass
+rule, since both runs are judged by the current ones.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def content_of_bytes(data: bytes) -> str:
-    """16 hex digits for the content of a file."""
+    """Return 16 hex digits for the content of a file."""
     return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
-# What the fingerprint of a case holds: all fields but those that `TestCase` says are apart, each without
-# its default, so that a new field leaves old fingerprints alone. `world_args` are part of the world.
+# A fingerprint covers all fields but those in `TestCase.APART`. It omits default values, so that a new
+# field leaves old fingerprints alone. `world_args` are hashed with the world.
 _DEFAULTS = {
     name: field.get_default(call_default_factory=True)
     for name, field in TestCase.model_fields.items()
@@ -42,7 +42,7 @@ _DEFAULTS = {
 
 
 def content_of_case(suite: Suite, case: TestCase) -> str:
-    """16 hex digits for the prompt and the expectations of a case."""
+    """Return 16 hex digits for the prompt and the expectations of a case."""
     parts = {name: getattr(case, name) for name in case.model_fields_set & _DEFAULTS.keys()}
     world = world_of(suite, case)
     forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
@@ -52,7 +52,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         "forbidden_calls": list(forbidden or ()) or None,
     }
     named = {name: _plain(value) for name, value in parts.items() if value != _DEFAULTS[name]}
-    # The first fingerprints had these in any case.
+    # The first fingerprints included these even at their defaults.
     named["call_order"] = case.call_order
     if case.kind == "chain":
         named["valid_prerequisites"] = case.valid_prerequisites
@@ -60,7 +60,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Models as the fields that the file sets; the model that plays the user does not count."""
+    """Reduce pydantic models to the fields that the file sets, without the user's `model`."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, ExpectedCall):
@@ -73,16 +73,16 @@ def _plain(value: Any) -> Any:
 
 
 class ToolsContent:
-    """Fingerprints of what scores depend on besides the case itself: its tools and its world.
+    """Fingerprints of the tools and the world, which scores depend on besides the case itself.
 
-    They do not make a case another one. But an answer to other tools cannot be scored again.
+    Changing them does not change the case, but answers given with other tools cannot be rescored.
     """
 
     def __init__(self, suite: Suite) -> None:
         self._of_suite = _content_of_tools(suite.tools)
 
     def of(self, case: ResolvedCase) -> str:
-        """16 hex digits for the names and schemas of the tools, in any order, and the world's code."""
+        """Return 16 hex digits for tool names and schemas, in any order, and the world's code."""
         own = case.tools if case.arm.variant else case.case.tools
         tools = self._of_suite if own is None else _content_of_tools(own)
         if case.world is None:

@@ -1,4 +1,4 @@
-"""Warnings about a valid suite: parts that load but are probably mistakes."""
+"""Warnings about a valid suite: things that load but are probably mistakes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_CASES = (
 
 
 def lint_suite(suite: Suite, document: Document | None = None) -> list[Problem]:
-    """Warnings, in the order of the file.
+    """Return warnings in file order.
 
     With the `document` from `load_document`, each warning has its exact place. Without it, the path is
     empty, the line is that of the case (1 for fields of the suite), and the column is 1.

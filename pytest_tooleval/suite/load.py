@@ -1,4 +1,4 @@
-"""Suite files to `Suite`: every problem of a file at once, each with its line, column and cure."""
+"""Load suite files as `Suite`, reporting all problems together, each with line, column and fix."""
 
 from __future__ import annotations
 
@@ -49,10 +49,9 @@ def load_suite(
 ) -> Suite:
     """Read a suite file.
 
-    `metrics` are further metrics that thresholds may use; None allows any.
-    `fetch_tools` reads the tools of a suite with `tools_from`; without it, such a suite has no tools
-    and its cases' tools are not checked. Raises SuiteError, with every problem of the file, if the
-    file cannot be read or used.
+    `metrics` are additional metrics that thresholds may use; None allows any. `fetch_tools` reads the
+    tools of a suite with `tools_from`; without it, such a suite has no tools and its cases' tools are
+    not checked. Raises SuiteError with every problem in the file if it cannot be read or used.
     """
     return load_document(path, metrics=metrics, fetch_tools=fetch_tools)[0]
 
@@ -60,7 +59,7 @@ def load_suite(
 def parse_suite(
     text: str | bytes, path: str = "<string>", *, metrics: Collection[str] | None = ()
 ) -> Suite:
-    """Like `load_suite`, from text; problems call it `path`."""
+    """Like `load_suite`, from text; problems name it `path`."""
     return parse_document(text, path, metrics=metrics)[0]
 
 
@@ -70,7 +69,7 @@ def load_document(
     metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
-    """The suite together with its text, in which `Document` finds the place of any value."""
+    """Load a suite together with its `Document`, which locates any value in the text."""
     name = os.fspath(path)
     return parse_document(_read(name), name, metrics=metrics, fetch_tools=fetch_tools)
 
@@ -83,7 +82,7 @@ def parse_document(
     fetch_tools: FetchTools | None = None,
     folder: Path | None = None,
 ) -> tuple[Suite, Document]:
-    """Like `load_document`, from the content of a file; worlds stand beside it, or in `folder`."""
+    """Like `load_document`, from a file's content; worlds are next to `path`, or in `folder`."""
     document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
     data = document.data
     if not isinstance(data, dict):
@@ -117,7 +116,7 @@ def parse_document(
 
 
 def _keep_secrets(data: Mapping[str, Any]) -> None:
-    """Treat the variables that `provider_tools` names as keys; what is wrong with it is found later."""
+    """Treat the variables that `provider_tools` names as keys; later checks validate the field."""
     for tools in as_mapping(data.get("provider_tools")).values():
         for tool in objects_in(tools):
             for variable in (tool.get("authorization"), *as_mapping(tool.get("headers")).values()):
@@ -125,7 +124,7 @@ def _keep_secrets(data: Mapping[str, Any]) -> None:
 
 
 def _key_places(value: Any, loc: Loc, variables: Mapping[str, str]) -> Iterator[tuple[Loc, str]]:
-    """Where the values of these variables are in the data, and the names of the variables."""
+    """Yield the path of each value that contains a variable's value, with the variable's name."""
     if isinstance(value, str):
         folded = value.casefold()
         yield from ((loc, name) for secret, name in variables.items() if secret.casefold() in folded)
@@ -136,7 +135,7 @@ def _key_places(value: Any, loc: Loc, variables: Mapping[str, str]) -> Iterator[
 
 
 def read_model(data: dict[str, Any]) -> Suite:
-    """A suite's data by the types of its fields alone: whether its cases fit its tools is not checked.
+    """Validate the field types of a suite's data, but not whether its cases fit its tools.
 
     Raises pydantic's ValidationError.
     """
@@ -144,7 +143,7 @@ def read_model(data: dict[str, Any]) -> Suite:
 
 
 def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
-    """`tools_from` if it is there and can be used; what is wrong with it is found later."""
+    """Return `tools_from` if it is given and valid; later checks report what is wrong with it."""
     try:
         return ToolsFrom.model_validate(data.get("tools_from"))
     except ValidationError:

@@ -1,9 +1,9 @@
 """The shape of mock responses: plain answers, `$sequence`, `$when` and `$exact`.
 
-A mock is any JSON value: the answer to every call. `{"$sequence": [...]}` lists the answers in the order
-of the calls. `{"$when": [{"params": {...}, "answer": ...}]}` answers with the first entry whose params
-match; the last one may have no params, and each answer may be a `$sequence`. `{"$exact": ...}` is the
-value itself.
+A mock is any JSON value, which answers every call. `{"$sequence": [...]}` lists the answers in call
+order. `{"$when": [{"params": {...}, "answer": ...}]}` answers with the first entry whose params match;
+the last entry may omit params, and each answer may be a `$sequence`. `{"$exact": ...}` is the value
+itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}
 
 
 def mock_findings(answer: Any, at: Loc) -> Findings:
-    """What is wrong with the answer of the mock at `at`."""
+    """Yield what is wrong with the mock at `at`."""
     if not isinstance(answer, dict):
         return
     special = [key for key in answer if key in (SEQUENCE, WHEN, EXACT)]

@@ -1,7 +1,7 @@
 """The suite file as pydantic models, and `resolve`, which applies a suite's defaults to a case.
 
-The models check each value on its own. `suite.load`, which reads all files, also makes the checks that
-need several values (duplicate ids, undefined tools).
+The models check each value on its own. `suite.load`, which reads every file, also runs the checks that
+compare values (duplicate ids, undefined tools).
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ CaseKind = Literal["calls", "chain", "conversation"]
 Match = Literal["exact", "contains", "within", "state"]
 
 DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
-# BFCL judges what `overall` judges, and nothing else. In a conversation, an invalid call does no harm if
-# the model corrects it in its next reply.
+# BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
+# corrects it in its next reply.
 ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
 DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
-# Metrics that can show an answer to be wrong, but not to be right.
+# Metrics that can prove an answer wrong, but not right.
 NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
@@ -70,7 +70,7 @@ NOTHING_JUDGES = (
 MAX_TRIALS = 10_000
 MAX_ID_LENGTH = 200
 ANY_TOOL = "*"
-# Of a forbidden call.
+# In the params of a forbidden call.
 ANY_PARAMETER = "*"
 
 SCHEMA_ID = (
@@ -82,11 +82,11 @@ _TURN = '{"prompt": "...", "expected_calls": [...]}'
 
 
 def _defined(name: str) -> WithJsonSchema:
-    """In the published schema, a definition that is not made from a model."""
+    """Refer to a definition in the published schema that is not made from a model."""
     return WithJsonSchema({"$ref": f"{SCHEMA_ID}#/$defs/{name}"})
 
 
-# The types of fields: what pydantic checks, what a message says, and what editors are told.
+# Field types: what pydantic checks, the words for messages, and the schema for editors.
 Name = Annotated[str, Field(min_length=1), Expects("a non-empty string")]
 ToolName = Annotated[Name, Expects("the name of a tool")]
 VariableName = Annotated[Name, Expects("the name of an environment variable")]
@@ -214,7 +214,7 @@ class Custom(Part):
     )
     allowed_callers: Callers | None = Field(None, description="Who may call it, as of a function.")
 
-    # The text as the argument of a call, for expected params and mocks.
+    # Calls pass the text as this argument, for expected params and mocks.
     parameters: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"input": {"type": "string"}},
@@ -259,33 +259,33 @@ class Tool(_Commented):
 
     @property
     def name(self) -> str:
-        """What cases call it: its name, after that of its namespace."""
+        """The name that cases use, qualified by the namespace."""
         return qualified(self.definition.name, self.namespace)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments; {} without one."""
+        """The JSON Schema of its arguments; {} if it has none."""
         return self.definition.parameters or {}
 
     @property
     def definition_wire(self) -> dict[str, Any]:
-        """The function or the custom tool for the chat API."""
+        """The function or the custom tool as sent to the chat API."""
         found: dict[str, Any] = self.wire[self.type]
         return found
 
     @cached_property
     def wire(self) -> dict[str, Any]:
-        """The tool for the chat API, with only the fields that the suite has."""
+        """The tool as sent to the chat API, with only the fields that the suite sets."""
         return self.model_dump(exclude_unset=True)
 
 
 def named_tool(name: str) -> Tool:
-    """A tool of which only the name is known."""
+    """Return a tool whose name is all that is known."""
     return Tool.model_construct(type="function", function=Function.model_construct(name=name))
 
 
 def names_of(tools: Iterable[Tool]) -> dict[str, str]:
-    """What calls may name these tools, and their names in the suite."""
+    """Map every name that calls may use for these tools to its name in the suite."""
     return spellings((tool.definition.name, tool.namespace) for tool in tools)
 
 
@@ -304,7 +304,7 @@ class OneTool(Part):
 
 
 class AllowedTools(Part):
-    """The tools that may be called, of all that are offered."""
+    """The subset of the offered tools that may be called."""
 
     EXPECTS = 'an object such as {"allowed_tools": ["pay", "refund"]}'
 
@@ -325,7 +325,7 @@ ToolChoice = Annotated[
 
 
 def forces_call(choice: Choice | None) -> bool:
-    """Whether a `tool_choice` leaves the model no answer without a call."""
+    """True if a `tool_choice` forces the model to make a call."""
     if isinstance(choice, AllowedTools):
         return choice.mode == "required"
     return choice == "required" or isinstance(choice, OneTool)
@@ -342,7 +342,7 @@ _ProviderTools = Annotated[
 
 
 class ProviderTools(Part):
-    """Tools that a provider has and runs itself."""
+    """Built-in tools that a provider runs itself."""
 
     EXPECTS = 'an object such as {"openai": [{"type": "tool_search"}]}'
 
@@ -412,7 +412,7 @@ Forbidden = Annotated[
 
 
 class Expectations(_Commented):
-    """What is expected of a turn, or of the whole case."""
+    """The expectations for a turn, or for the whole case."""
 
     expected_tool: Annotated[
         OneOrMoreTools | None,
@@ -475,18 +475,18 @@ class Expectations(_Commented):
 
     @property
     def gives_tool(self) -> bool:
-        """Whether `expected_tool` is there; null says that nothing should be called."""
+        """True if `expected_tool` is given; null says that nothing should be called."""
         return self.expected_tool is not None or "expected_tool" in self.model_fields_set
 
     @property
     def expected_tools(self) -> tuple[str, ...]:
-        """The acceptable tools of `expected_tool`; empty when it is null."""
+        """The acceptable tools in `expected_tool`; empty if it is null."""
         tool = self.expected_tool
         return (tool,) if isinstance(tool, str) else tuple(tool or ())
 
     @property
     def calls(self) -> list[ExpectedCall] | None:
-        """The expected calls, also the one of `expected_tool`; None if any calls are right."""
+        """The expected calls, including one from `expected_tool`; None if any calls are right."""
         if self.expected_calls is not None or not self.gives_tool:
             return self.expected_calls
         if self.expected_tool is None:
@@ -563,7 +563,7 @@ class TestCase(Expectations):
         "into the turn",
         "description": "a field of the suite; for a note on a case, write $comment",
     }
-    # With other values, it is the same case: all other fields are in its fingerprint.
+    # Changing these does not change the case; all other fields are in its fingerprint.
     APART: ClassVar[frozenset[str]] = frozenset(
         "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
         "tags skip xfail weight cluster metadata".split()
@@ -697,7 +697,7 @@ class TestCase(Expectations):
 
     @property
     def expects_nothing(self) -> bool:
-        """Whether the right answer is to call no tool."""
+        """True if the right answer is to call no tool."""
         if self.kind == "conversation":
             return False
         if self.expected_calls is not None:
@@ -753,12 +753,12 @@ class ToolsFrom(Part):
     )
 
 
-# The context of validation for data without values of key variables; a whole file is searched faster.
+# Validation context for data already free of key values; searching a whole file is faster.
 SEARCHED = object()
 
 
 def without_key_values(suite: Any) -> Any:
-    """A suite's data with stand-ins for the values of key variables; its server's address stays."""
+    """Replace the values of key variables in a suite's data, but keep its server's address."""
     if not isinstance(suite, dict):
         return suite
     source = {name: value for name, value in suite.items() if name == "tools_from"}
@@ -837,7 +837,7 @@ class Suite(_Commented):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
-    # Where its file holds the value of a key variable, and the name of the variable.
+    # The path of each value of a key variable in the file, with the name of the variable.
     _key_places: tuple[tuple[tuple[str | int, ...], str], ...] = PrivateAttr(default=())
 
     @model_validator(mode="before")
@@ -847,7 +847,7 @@ class Suite(_Commented):
 
     @cached_property
     def public(self) -> PublicTexts:
-        """What the suite says, with the modules of its worlds: nothing in it is a secret."""
+        """The texts of the suite and its worlds' modules, none of which is secret."""
         return PublicTexts(self._texts)
 
     def _texts(self) -> list[Any]:
@@ -867,7 +867,7 @@ class Suite(_Commented):
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What the command line sets for every case; None keeps the value of the suite or the model."""
+    """Command-line values for every case; None keeps the value of the case, suite or model."""
 
     tool_choice: ChoiceWord | None = None
     temperature: float | None = None
@@ -889,15 +889,14 @@ class ResolvedTurn(Struct, frozen=True):
 
 
 class ResolvedCase(Struct, frozen=True):
-    """A case with the suite's defaults applied: what the engine runs and what scorers read.
+    """A case with the suite's defaults applied: what the engine runs and scorers read.
 
-    `temperature` and `max_tokens` are None if neither the command line, the case nor the suite sets
-    them. `pass_rule` is `mean`, `all`, `any` or `K/N`
-    with N trials. `live_tools` are the tools to call for real, if the command line allows them.
-    `messages` come before the first reply. `set_by` says which parameters the user has set, and where;
-    `public` what stands in the suite. `arm` is the variant of the case that this is; its trials are
-    numbered from `first_trial`, so that others of the same question are other answers. `answers` says
-    what a variant does to the answers of tools.
+    `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
+    command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
+    trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
+    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
+    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
+    of the same question count as different answers. `answers` says how a variant alters tool answers.
     """
 
     case: TestCase
@@ -934,23 +933,23 @@ class ResolvedCase(Struct, frozen=True):
 
     @property
     def has_tool_rounds(self) -> bool:
-        """Whether the model gets answers to its calls: in a chain or a conversation."""
+        """True if the model gets answers to its calls: in a chain or a conversation."""
         return self.kind != "calls"
 
     @property
     def forbids(self) -> bool:
-        """Whether the case, one of its turns, or its variant forbids a call."""
+        """True if the case, one of its turns, or its variant forbids a call."""
         of_turns = any(each.turn.forbidden_calls for each in self.turns)
         return bool(self.forbidden_calls) or of_turns or bool(self.answers and self.answers.secret)
 
     @property
     def parts(self) -> tuple[Expectations, ...]:
-        """What may expect something: the turns, and the case."""
+        """Everything with expectations: the turns, and the case."""
         return (*(each.turn for each in self.turns), self.case)
 
     @property
     def rubrics(self) -> list[str]:
-        """The rubrics for a judge, of the turns and the case."""
+        """The rubrics for a judge from the turns and the case."""
         return [rubric for part in self.parts for rubric in part.rubrics]
 
     @property
@@ -959,10 +958,10 @@ class ResolvedCase(Struct, frozen=True):
 
 
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
-    """Apply defaults: the command line wins over the case, the case over the suite.
+    """Apply defaults: the command line overrides the case, and the case overrides the suite.
 
-    Thresholds merge metric by metric over the default ones; null removes one. Raises ConfigError if none
-    is left that `judges`.
+    Thresholds merge metric by metric over the defaults; null removes one. Raises ConfigError if none is
+    left that `judges`.
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
@@ -1009,7 +1008,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
 
 
 def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
-    """The world of a case with turns, if it has one."""
+    """The world of a conversation, if it has one."""
     target = case.world or suite.world
     if target is None or case.kind != "conversation":
         return None
@@ -1018,7 +1017,7 @@ def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
 
 
 def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
-    """The turns of a case with these tools, each offered from its turn on."""
+    """Return the turns of a case, withholding each new tool until its turn."""
     if case.user is not None:
         return (ResolvedTurn(Turn(prompt=""), (), tools),)
     turns, names = case.turns or (), [tool.name for tool in tools]
@@ -1033,7 +1032,7 @@ def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...
 def merged_thresholds(
     only_overall: bool, *layers: Mapping[str, float | None] | None
 ) -> dict[str, float]:
-    """Thresholds and limits, each from the last layer that sets it."""
+    """Return thresholds and limits, each from the last layer that sets it."""
     merged: dict[str, float | None] = {}
     for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
         merged.update(layer or {})
@@ -1041,12 +1040,12 @@ def merged_thresholds(
 
 
 def judges(names: Iterable[str]) -> bool:
-    """Whether thresholds can tell a right answer from a wrong one."""
+    """True if thresholds on these metrics can tell a right answer from a wrong one."""
     return any(name not in NEVER_DECISIVE and name not in LIMITS for name in names)
 
 
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
-    """Where each parameter without its default value is set."""
+    """Return where each parameter that the user has set is set."""
     found: dict[str, str] = {}
     for name in ("tool_choice", "temperature", "max_tokens"):
         if getattr(over, name) is not None:
@@ -1059,20 +1058,20 @@ def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
 
 
 def needed_of(rule: str) -> tuple[int, int] | None:
-    """(K, N) of a rule `K/N`, else None."""
+    """Return (K, N) for a rule `K/N`, else None."""
     needed, slash, total = rule.partition("/")
     return (int(needed), int(total)) if slash else None
 
 
 def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
-    """How often the case is asked: N of a rule `K/N`, also of that of the file under a rule of words."""
+    """Return the number of trials: N of a rule `K/N`, even one that a word on the CLI overrides."""
     own = _first(case.pass_rule, suite.pass_rule) or ""
     needed = needed_of(rule) or (needed_of(own) if over.trials is None else None)
     return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
 
 
 def messages_of(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
-    """The messages before the first reply."""
+    """Return the messages before the first reply."""
     system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
     if case.user is not None:
         return tuple(system)
@@ -1081,7 +1080,7 @@ def messages_of(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
 
 
 def prompt_messages(prompt: str | list[PromptMessage] | None) -> tuple[dict[str, Any], ...]:
-    """A prompt as chat messages."""
+    """Return a prompt as chat messages."""
     if prompt is None or isinstance(prompt, str):
         return ({"role": "user", "content": prompt or ""},)
     return tuple(message.model_dump(exclude_unset=True) for message in prompt)

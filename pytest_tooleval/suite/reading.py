@@ -1,7 +1,7 @@
-"""The data of a suite as its model, as far as it can be read; and what is wrong with the rest.
+"""Read suite data into its model as far as possible, and report what is wrong with the rest.
 
-pydantic checks each value on its own. What it refuses is left out of the model, so that the checks can
-look at everything else, and all problems of a file are reported together.
+pydantic checks each value on its own. Fields that it rejects are left out of the model, so that the
+other checks still run and all problems of a file are reported together.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _P = TypeVar("_P", bound=Part)
 
-# Lists whose items are read one by one, and what stands in for a required field.
+# Lists whose items are read one by one, and placeholders for required fields.
 _LISTS: Mapping[str, type[Part]] = {"test_cases": TestCase, "turns": Turn, "tools": Tool}
 _REQUIRED: Mapping[type[Part], dict[str, Any]] = {
     Suite: {"name": "-", "test_cases": []},
@@ -49,7 +49,7 @@ _REQUIRED: Mapping[type[Part], dict[str, Any]] = {
 
 
 def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
-    """The suite without the fields that cannot be read, and what is wrong with these."""
+    """Return the suite without the fields that cannot be read, and what is wrong with those."""
     named = with_ids(data)
     try:
         return Suite.model_validate(named, context=SEARCHED), []
@@ -59,12 +59,12 @@ def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
 
 
 def findings_of(root: type[Part], error: ValidationError, data: Any) -> list[Finding]:
-    """What is wrong with the data of another file, by the type of its content."""
+    """Return the findings for data of type `root`, for files other than suites."""
     return _findings(root, error.errors(include_url=False), data)
 
 
 def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
-    """The object without the fields in which something is wrong."""
+    """Build the object without its invalid fields."""
     inside = _by_key(wrong)
     kept = {name: value for name, value in data.items() if name not in inside}
     for name, locs in inside.items():
@@ -84,7 +84,7 @@ def _readable_items(part: type[Part], items: list[Any], wrong: Iterable[Loc]) ->
         if part is Tool:
             made[index] = _named_tool(items[index])
         else:
-            whole = not all(locs)  # it is no object
+            whole = not all(locs)  # the item is not an object
             every = [(name,) for name in fields_of(part)]
             made[index] = _readable(part, {} if whole else items[index], every if whole else locs)
     return made
@@ -98,7 +98,7 @@ def _by_key(wrong: Iterable[Loc]) -> dict[Any, list[Loc]]:
 
 
 def _named_tool(data: Any) -> Tool:
-    """A tool that cannot be read, maybe of another format, by its name; empty if there is none."""
+    """Stand in for an unreadable tool, perhaps in another format, by its name; "" if it has none."""
     tool = as_mapping(data)
     function = as_mapping(tool.get("function", tool.get("custom", data)))
     return named_tool(as_text(function.get("name")))
@@ -106,7 +106,7 @@ def _named_tool(data: Any) -> Tool:
 
 def _findings(root: type[Part], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
     placed = [(error, *_place(error, data)) for error in errors]
-    # For a union, pydantic reports the types that do not match, and what is wrong inside one that does.
+    # For a union, pydantic reports both the types that do not match and errors inside one that does.
     inner = {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
     findings: dict[Loc, Finding] = {}
     for error, loc, parent in placed:
@@ -118,7 +118,7 @@ def _findings(root: type[Part], errors: Iterable[ErrorDetails], data: Any) -> li
 
 
 def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
-    """The path of an error without pydantic's names of types, and the object that it leads into."""
+    """Return the path of an error without pydantic's type names, and the object it leads into."""
     *path, last = error["loc"]
     loc: Loc = ()
     for key in path:
@@ -126,7 +126,7 @@ def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
             loc, data = (*loc, key), data[key]
     if error["type"] == "missing":
         return (*loc, last), data
-    # An object may have a key with the name of a type, such as "str".
+    # An object may have a key named like a type, such as "str".
     found = _holds(data, last) and data[last] is error["input"]
     return ((*loc, last), data) if found else (loc, data)
 
@@ -136,7 +136,7 @@ def _holds(value: Any, key: str | int) -> bool:
 
 
 def _finding(root: type[Part], error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
-    if error["type"] in ("tool", "source"):  # of validators of the model
+    if error["type"] in ("tool", "source"):  # raised by the model's validators
         return Finding(loc, error["msg"], at_key=True)
     part, name = part_at(root, loc[:-1]), loc[-1]
     if part is not None and error["type"] == "extra_forbidden":
@@ -149,7 +149,7 @@ def _finding(root: type[Part], error: ErrorDetails, loc: Loc, parent: Any) -> Fi
 
 
 def _misspells(part: type[Part], name: str | int, found: Mapping[str, Any]) -> bool:
-    """Whether a missing field is there under another name, which is reported itself."""
+    """True if a missing field is present under another name, which gets its own finding."""
     unknown = found.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
     return any(suggestion(part, other, found) == name for other in unknown)
 

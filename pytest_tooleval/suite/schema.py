@@ -1,6 +1,6 @@
 """The published JSON Schema of the suite format, for editors and other tools.
 
-It is made from the models. `suite.load` makes the checks that compare values, as of duplicate ids.
+It is made from the models. Checks that compare values, such as for duplicate ids, are in `suite.load`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _VALUES = {"type": "object", "additionalProperties": VALUE}
 
 
 def suite_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
-    # The types name definitions by their whole address.
+    """Return the JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
+    # The types refer to definitions by full URL.
     text = json.dumps(Suite.model_json_schema(by_alias=True)).replace(f"{SCHEMA_ID}#", "#")
     made: dict[str, Any] = json.loads(text)
     definitions: dict[str, Any] = made.pop("$defs")
@@ -44,12 +44,12 @@ def suite_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the text of its file."""
+    """Return the schema as the text of its file."""
     return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _kinds() -> list[dict[str, Any]]:
-    """The fields that belong together: for one expected call, a conversation, or several calls."""
+    """Return the valid combinations of fields: one expected call, conversations, several calls."""
     null = {"type": "null"}
     no_prompt = {"prompt": False, "expected_tool": False, "expected_params": null}
     several = {"expected_calls": {"type": "array"}, "expected_tool": False, "expected_params": null}

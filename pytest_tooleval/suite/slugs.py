@@ -1,4 +1,4 @@
-"""Ids for cases without one: a slug of the prompt, which does not change if cases are added."""
+"""Ids for cases without one: a slug of the prompt, which is stable when cases are added."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _APOSTROPHES = str.maketrans("", "", "'’")
 
 
 def slug(prompt: str) -> str:
-    """The words of a prompt in lower case, joined by hyphens; empty if there are none.
+    """Return the words of a prompt in lower case, joined by hyphens; empty if there are none.
 
-    A long prompt is cut at a word, followed by six digits of a checksum of the whole prompt. So ids of
+    A long prompt is cut at a word and gets six digits of a checksum of the whole prompt, so ids of
     prompts with the same beginning do not depend on each other or on their order.
     """
     words = _words(prompt.lower().translate(_APOSTROPHES))
@@ -34,10 +34,10 @@ def slug(prompt: str) -> str:
 
 
 def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> list[str]:
-    """An id for each case, all different and none in `taken`.
+    """Return an id for each case, all different and none in `taken`.
 
-    A case is its position in the file, from 1, and its prompt. Without letters and digits in the prompt,
-    the id is `case-POSITION`. The second case with the same slug gets the suffix `-2`, the third `-3`.
+    Each case is given as its position in the file, from 1, and its prompt. A prompt without letters and
+    digits gets `case-POSITION`. The second case with the same slug gets the suffix `-2`, the third `-3`.
     """
     used = set(taken)
     ids = []
@@ -55,7 +55,7 @@ def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> li
 
 
 def with_ids(data: dict[str, Any]) -> dict[str, Any]:
-    """The data with the slug of its prompt as the id of every case that has none."""
+    """Return the data with a slug of the prompt as the id of every case without one."""
     cases = data.get("test_cases")
     if not isinstance(cases, list):
         return data
@@ -85,7 +85,7 @@ def _first_prompt(case: dict[str, Any]) -> Any:
 
 
 def prompt_text(prompt: Any) -> str:
-    """A prompt, or the text of the last message from the user."""
+    """Return a prompt string, or the text of the last user message."""
     if isinstance(prompt, str):
         return prompt
     for message in reversed(prompt if isinstance(prompt, list) else []):

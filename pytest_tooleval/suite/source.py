@@ -1,7 +1,7 @@
 """The text of a suite file: bytes to JSON data, and from a value's path back to its line and column.
 
-Reading is left to `json`. Positions are looked up afterwards, and only for what has a problem: the
-containers on the way to it are scanned again, key by key.
+`json` does the parsing. Positions are looked up afterwards, and only for values with a problem, by
+scanning the containers on their path again, key by key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_PROBLEMS = 50
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; make it flatter"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-# Strings are matched whole, so that nothing inside one is taken for a number.
+# Strings are matched whole, so that digits inside one are not taken for a number.
 _STRING_OR_NUMBER = re.compile(r'"(?:\\.|[^"\\])*"|(-?Infinity|NaN|-?[0-9][-+.0-9eE]*)', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
@@ -52,7 +52,7 @@ class Document:
     _members: dict[int, dict[str | int, Member]] = field(default_factory=dict)
 
     def case_lines(self) -> list[int]:
-        """The line, from 1, on which each case begins."""
+        """The line on which each case begins, from 1."""
         lines, line, last = [], 1, 0
         cases = self._members_at(self._offset(("test_cases",), at_key=False))
         for offset, _ in cases.values():
@@ -64,7 +64,7 @@ class Document:
     def problems(
         self, findings: Iterable[Finding], *, limit: int | None = MAX_PROBLEMS
     ) -> list[Problem]:
-        """Findings as problems in the order of the file; one more stands for those beyond the limit."""
+        """Return findings as problems in file order; a final one counts those beyond the limit."""
         placed = sorted(
             (self._offset(found.loc, at_key=found.at_key), index, found)
             for index, found in enumerate(findings)
@@ -86,14 +86,14 @@ class Document:
         return line_and_column(self.text, self._offset(loc, at_key=False))[0]
 
     def repeated_keys(self) -> list[Finding]:
-        """Every key that stands twice in one object, each with the line of the first."""
+        """Return every duplicate key in an object, each with the line of the first."""
         findings: list[Finding] = []
         if self.repeats:
             self._repeated_under((), _skip_space(self.text, 0), findings)
         return findings
 
     def _offset(self, loc: Loc, *, at_key: bool) -> int:
-        """Where a value begins, or what encloses it when it is not in the file."""
+        """The offset of a value, or of its nearest container if it is not in the file."""
         offset = _skip_space(self.text, 0)
         for index, part in enumerate(loc):
             member = self._members_at(offset).get(part)
@@ -131,7 +131,7 @@ class Document:
 
 
 def decode_bytes(raw: bytes, path: str) -> str:
-    """UTF-8 bytes as text; SuiteError with line and column for anything else."""
+    """Decode UTF-8 bytes. Raises SuiteError with line and column for anything else."""
     if raw.startswith(b"\xef\xbb\xbf"):
         _refuse(path, 1, 1, _BOM)
     if b"\x00" in raw[:4]:  # as in UTF-16 and UTF-32
@@ -147,7 +147,7 @@ def decode_bytes(raw: bytes, path: str) -> str:
 
 
 def read_document(text: str, path: str) -> Document:
-    """Parse the text of a suite; SuiteError where it is not JSON, or nested too deeply."""
+    """Parse the text of a suite. Raises SuiteError if it is not JSON or nested too deeply."""
     document = Document(path, text, None)
 
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def read_document(text: str, path: str) -> Document:
         refuse(*explain_syntax(text, error.pos, error.msg))
     except RecursionError:
         refuse(0, _TOO_DEEP)
-    except ValueError:  # of `_finite`; or of int(), which refuses thousands of digits
+    except ValueError:  # from `_finite`, or from int(), which rejects thousands of digits
         refuse(*_unreadable_number(text))
     if is_nested_deeper(document.data, MAX_DEPTH):
         refuse(0, _TOO_DEEP)
@@ -191,7 +191,7 @@ def _finite(number: str) -> float:
 
 
 def _unreadable_number(text: str) -> tuple[int, str]:
-    """Where the first number stands that is not finite or too long, and what is wrong with it."""
+    """The offset of the first number that is too long or not finite, and what is wrong with it."""
     for found in _STRING_OR_NUMBER.finditer(text):
         if found[1] and not math.isfinite(float(found[1])):
             return found.start(), f"{show_number(found[1])} is not a finite number that can be read"
@@ -199,15 +199,15 @@ def _unreadable_number(text: str) -> tuple[int, str]:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """The place of a character; both count from 1, columns in characters."""
+    """The line and column of a character, both from 1; columns count characters."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def scan_container(text: str, offset: int, visit: Callable[[str | int, int, int], int]) -> int:
-    """Walk the members of the object or list at `offset`, and return the offset behind it.
+    """Walk the members of the object or list at `offset`, and return the offset after it.
 
     `visit` gets the key (or index) and the offsets of key and value, and returns where the value
-    ends. A scalar has no members. JSONDecodeError as `json` raises it.
+    ends. A scalar has no members. Raises JSONDecodeError as `json` does.
     """
     if text[offset] not in "{[":
         return offset

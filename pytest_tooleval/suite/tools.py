@@ -13,7 +13,7 @@ CUSTOM_EXAMPLE = '{"type": "custom", "custom": {"name": ..., "description": ...,
 
 
 def other_format(tool: dict[str, Any]) -> str:
-    """How to write an object that is not a tool in OpenAI's format; empty for one that is."""
+    """Say how to fix a tool that is not in OpenAI's format; empty for one that is."""
     kinds = [kind for kind in ("function", "custom") if tool.get(kind) is not None]
     if kinds[1:]:
         return "has both function and custom; keep one of them"

@@ -1,4 +1,4 @@
-"""The tools of a suite's worlds."""
+"""Tools from a suite's worlds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[Finding]]:
-    """The data with the tools of its worlds where it has no others; and the worlds that failed."""
+    """Fill in tools from worlds where the data has no others; also return the worlds that failed."""
     findings: list[Finding] = []
 
     def filled(holder: Any, loc: Loc) -> Any:

@@ -1,1 +1,1 @@
-"""Checks of a suite's model: what is wrong, and what is probably a mistake."""
+"""Checks on a suite's model: errors, and warnings about probable mistakes."""

@@ -1,4 +1,4 @@
-"""Errors in how cases are named, marked and repeated."""
+"""Errors in case ids, tags and pass rules."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..model import needed_of
 from .scope import Scope
 
 _TAG = re.compile(r"[^\W_][\w.+-]*")
-# pytest-timeout ends the whole run at its mark without an argument.
+# pytest-timeout ends the whole run if its mark has no argument.
 _RESERVED_TAGS = frozenset(
     ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval", "timeout")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
-# Marks with a meaning in widely used plugins.
+# Marks that widely used plugins interpret.
 _PLUGIN_MARKS = frozenset(
     "anyio asyncio benchmark django_db flaky order trylast tryfirst xdist_group".split()
 )
@@ -33,7 +33,7 @@ def id_errors(suite: Suite, line_of: Callable[[Loc], int]) -> Findings:
     first: dict[str, Loc] = {}
     for index, case in enumerate(suite.test_cases):
         name, at = vars(case).get("id"), ("test_cases", index, "id")
-        problem = None if name is None else _id_problem(name)  # None if it could not be read
+        problem = None if name is None else _id_problem(name)  # an unreadable id is None
         if problem is not None:
             yield Finding(at, problem)
         elif name in first:
@@ -59,7 +59,7 @@ def _id_problem(name: str) -> str | None:
 
 
 def mark_errors(scope: Scope) -> Findings:
-    """Tags that -m cannot use, or pytest uses itself, and reasons without words."""
+    """Tags that -m cannot use or that pytest reserves, and empty reasons."""
     case = scope.case
     for index, tag in enumerate(case.tags):
         problem = _tag_problem(tag)
@@ -94,7 +94,7 @@ def tag_warnings(scope: Scope) -> Findings:
 
 
 def pass_rule_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:
-    """A rule K/N that no result can meet, or `trials` beside or below it that contradict it."""
+    """A rule K/N that no result can meet, or `trials` that contradict it or the suite's rule."""
     rule = holder.pass_rule or suite.pass_rule or ""
     needed = needed_of(rule)
     if needed is None:

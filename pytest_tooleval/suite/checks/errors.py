@@ -1,4 +1,4 @@
-"""What is wrong with a suite beyond its types: duplicate ids, undefined tools, contradictions."""
+"""Errors in a suite beyond its types: duplicate ids, undefined tools, contradictions."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _OF_PARTS = (
 
 
 def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) -> Findings:
-    """All of it, in no particular order; `line_of` gives the line of a path.
+    """Yield all errors in no particular order; `line_of` gives the line of a path.
 
-    `metrics` are the metrics of other scorers that thresholds may use; None allows any.
+    `metrics` are third-party metrics that thresholds may use; None allows any.
     """
     offered = tools_of_suite(suite)
     yield from readable(
@@ -52,7 +52,7 @@ def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) 
 def _shared_errors(
     holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools, metrics: Metrics
 ) -> tuple[Findings, ...]:
-    """Of fields that suites and cases have."""
+    """Errors in the fields that suites and cases share."""
     return (
         tools.tool_errors(holder, suite, at, offered),
         features.feature_errors(holder, suite, at),
@@ -63,7 +63,7 @@ def _shared_errors(
 
 
 def _forbidden_errors(suite: Suite, offered: KnownTools) -> Findings:
-    """A case that has the tool is enough."""
+    """Errors in the suite's forbidden calls; tools of any case count as defined."""
     every = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
     everywhere = KnownTools(every, "the suite or its cases", complete=offered.complete)
     yield from expectations.call_errors(suite.forbidden_calls, ("forbidden_calls",), everywhere)

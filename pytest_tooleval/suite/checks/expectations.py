@@ -1,4 +1,4 @@
-"""Errors in what is asked and expected: of a case, or of a turn."""
+"""Errors in the prompts and expectations of cases and turns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def prompt_errors(scope: Scope) -> Findings:
 
 
 def tool_errors(scope: Scope) -> Findings:
-    """`expected_tool`, or `expected_calls`: exactly one of the two in a case."""
+    """Undefined tools, and a case without exactly one of `expected_tool` and `expected_calls`."""
     part, at = scope.part, (*scope.at, "expected_tool")
     if part.gives_tool:
         yield from scope.tools.undefined(part.expected_tool, at)
@@ -80,7 +80,7 @@ def expected_call_errors(scope: Scope) -> Findings:
 
 
 def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools) -> Findings:
-    """What is wrong with expected or forbidden calls; with `"*"`, nothing."""
+    """Undefined tools and invalid matchers in expected or forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
             yield from tools.undefined(call, (*at, index))

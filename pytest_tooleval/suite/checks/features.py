@@ -1,4 +1,4 @@
-"""Errors in what tools ask of a model: conflicts that providers document, and their own tools."""
+"""Errors in tool features: conflicts that providers document, and providers' own tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FORMS = (
 
 
 def feature_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:
-    """Tools that a provider would refuse together, or in themselves."""
+    """Tools that a provider would reject, alone or in combination."""
     tools = [tool for tool in holder.tools or () if tool.name]
     searched = any(tool.definition.defer_loading for tool in tools)
     for index, tool in enumerate(holder.tools or ()):
@@ -89,7 +89,7 @@ def _is_form(form: Mapping[str, Any]) -> bool:
 
 
 def choice_errors(holder: Suite | TestCase, at: Loc, offered: KnownTools) -> Findings:
-    """Tools that a `tool_choice` names and that are not there."""
+    """Undefined tools in a `tool_choice`."""
     choice = holder.tool_choice
     if isinstance(choice, OneTool):
         if choice.tool == ANY_TOOL or offered.lacks(choice.tool):
@@ -99,15 +99,15 @@ def choice_errors(holder: Suite | TestCase, at: Loc, offered: KnownTools) -> Fin
 
 
 def provider_errors(suite: Suite) -> Findings:
-    """Tools of a provider without a type, and secrets that stand in the suite."""
+    """Provider tools without a type, and secrets written into the suite."""
     for provider in ProviderTools.model_fields:
         for index, tool in enumerate(getattr(suite.provider_tools, provider)):
             at = ("provider_tools", provider, index)
             if not isinstance(tool.get("type"), str):
                 yield Finding(at, 'missing "type"; expected a tool such as {"type": "tool_search"}')
-            # Anthropic refuses a list in which all tools are deferred. The search, which is in every
-            # list with deferred tools, counts as one that is not: the documented cause is to defer "ALL
-            # tools including the search tool", and the fix is to remove it from the search.
+            # Anthropic rejects a list in which all tools are deferred. Every list with deferred tools
+            # contains the search, so it suffices that the search is not deferred: the documented cause
+            # is to defer "ALL tools including the search tool".
             elif tool["type"].startswith("tool_search_tool") and tool.get("defer_loading"):
                 message = "Anthropic refuses a search that is itself deferred; remove defer_loading"
                 yield Finding((*at, "defer_loading"), message)
@@ -122,7 +122,7 @@ def provider_errors(suite: Suite) -> Findings:
 
 
 def _of_other_types(tool: Mapping[str, Any], at: Loc) -> Findings:
-    """What the command line could not name, or whose network nobody could tell."""
+    """Values of the wrong type in fields that tool permissions depend on."""
     for field in ("server_label", "name"):
         if not isinstance(tool.get(field, ""), str):
             yield Finding((*at, field), f"expected a text, got {describe(tool[field])}")

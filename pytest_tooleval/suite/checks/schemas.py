@@ -1,4 +1,4 @@
-"""Warnings about the schemas of tools: what providers, worlds and expected params make of them."""
+"""Warnings about tool schemas that conflict with providers, worlds or expected params."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
 
 
 def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
-    """A tool repeated in many cases is reported once."""
+    """Warnings about tools, skipping names already in `seen`, so that repeats are reported once."""
     by_case: dict[str, str] = {}
     for index, tool in enumerate(tools):
         inside = (*at, "tools", index, tool.type)
@@ -99,7 +99,7 @@ def world_warnings(suite: Suite) -> Findings:
 
 
 def params_warnings(scope: Scope) -> Findings:
-    """Of the calls that a case and its turns expect or forbid, and of the conditions of its mocks."""
+    """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for part in scope.parts:
         for names, params, at in (*_expected(part.part, part.at), *_mocked(part)):
             yield from _params(names, params, at, scope.tools.tools)
@@ -109,18 +109,18 @@ def params_warnings(scope: Scope) -> Findings:
 def forbidden_params_warnings(
     calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Sequence[Tool]
 ) -> Findings:
-    """Of forbidden calls: without a tool that accepts the params, they forbid nothing."""
+    """Warnings about forbidden calls that forbid nothing, since no tool accepts their params."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, ExpectedCall) and call.params:
             place = (*at, "forbidden_calls", index, "params")
             named = {name: value for name, value in call.params.items() if name != ANY_PARAMETER}
             yield from _params(call.tools, named, place, tools)
-            if ANY_PARAMETER in call.params:  # also every text
+            if ANY_PARAMETER in call.params:  # any parameter includes texts
                 yield from _outside_texts(call.params[ANY_PARAMETER], (*place, ANY_PARAMETER))
 
 
 def _expected(part: Expectations, at: Loc) -> _Expected:
-    """Acceptable tools, the params expected of them, and the path of these."""
+    """Yield acceptable tools, their expected params, and the path of the params."""
     if part.expected_params:
         yield part.expected_tools, part.expected_params, (*at, "expected_params")
     for index, call in enumerate(part.expected_calls or ()):
@@ -139,7 +139,7 @@ def _mocked(scope: Scope) -> _Expected:
 
 
 def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequence[Tool]) -> Findings:
-    """Params that none of the acceptable tools accepts with the expected value."""
+    """Params whose expected value none of the acceptable tools accepts."""
     offered = [tool.name for tool in tools]
     acceptable = [
         tool
@@ -175,7 +175,7 @@ def _outside_texts(expected: Any, at: Loc) -> Findings:
 
 
 def _reason(tool: Tool, name: str, value: Any) -> str | None:
-    """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
+    """Why a value breaks a parameter's schema; None if it does not, or if that is unknown."""
     try:
         return parameter_problem(tool.parameters, name, value)
     except CannotCompare:

@@ -1,4 +1,4 @@
-"""What a check looks at: a case or one of its turns, and the tools that it may name."""
+"""The scope of a check: a case or one of its turns, and the tools that it may name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..model import Turn
 
 
 class KnownTools:
-    """Tools and their names; `complete` is False when there may be others."""
+    """Tools and their names; `complete` is False if there may be others."""
 
     def __init__(self, tools: Sequence[Tool], source: str, *, complete: bool = True) -> None:
         self.tools = tools
@@ -43,7 +43,7 @@ class KnownTools:
         return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
     def undefined(self, names: str | list[str] | None, at: Loc) -> Findings:
-        """What is wrong with the name of a tool, or with a list of names."""
+        """Undefined tools in a name or a list of names, and `"*"` in a list."""
         if isinstance(names, str):
             if self.lacks(names):
                 yield Finding(at, self.complaint(names))
@@ -57,7 +57,7 @@ class KnownTools:
 
 
 class Scope(NamedTuple):
-    """A case, or a turn of it, with its path and what holds for it."""
+    """A case or one of its turns, with its path, its suite and its tools."""
 
     suite: Suite
     case: TestCase
@@ -85,17 +85,17 @@ Check = Callable[[Scope], Findings]
 
 
 def tools_of_suite(suite: Suite) -> KnownTools:
-    read = vars(suite)  # without the fields that could not be read
+    read = vars(suite)  # lacks the fields that could not be read
     tools = read.get("tools", ())
     if read.get("tools_from") is not None:
-        # The list is empty until the server has been asked.
+        # The list is empty until the server is queried.
         return KnownTools(tools, "the MCP server of tools_from", complete=bool(tools))
     complete = {"tools", "tools_from", "world"} <= read.keys() and not _awaits_tools(suite, suite)
     return KnownTools(tools, "the suite", complete=complete)
 
 
 def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
-    """Every case with the tools that it may name."""
+    """Yield every case with the tools that it may name."""
     for index, case in enumerate(suite.test_cases):
         read = vars(case)
         own = read.get("tools")
@@ -109,5 +109,5 @@ def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
 
 
 def _awaits_tools(holder: Suite | TestCase, suite: Suite) -> bool:
-    """Whether its tools are those of a world, which has failed."""
+    """True if its tools would come from a world that failed."""
     return holder.world is not None and "tools" not in suite.model_fields_set

@@ -1,4 +1,4 @@
-"""Thresholds: of metrics that there are, and that a case can have."""
+"""Thresholds on unknown metrics, and on metrics that a case cannot have."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _OWN = "a metric of your own needs its scorer, in conftest.py"
 
 
 def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str] | None) -> Findings:
-    """Thresholds of unknown metrics; `metrics` are those of other scorers, None allows any."""
+    """Thresholds on unknown metrics, on penalties, or above 1.
+
+    `metrics` are those of third-party scorers; None allows any.
+    """
     for metric, value in (holder.thresholds or {}).items():
         if metric in LIMITS:
             continue
@@ -48,10 +51,10 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
 
 
 def judging_errors(scope: Scope) -> Findings:
-    """A case without a threshold that tells right from wrong."""
+    """A case without a threshold that can tell right from wrong."""
     suite, case = scope.suite, scope.case
     if not (suite.thresholds or case.thresholds):
-        return  # the default ones judge
+        return  # the defaults judge
     mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
     only_overall = mode.only_overall or case.kind == "conversation"
     if not judges(merged_thresholds(only_overall, suite.thresholds, case.thresholds)):
@@ -103,7 +106,7 @@ _CASES = {
 
 
 def _why_never(suite: Suite, case: TestCase, metric: str) -> str:
-    """Why a case cannot have a score in a metric; empty if it can, as in those of other scorers."""
+    """Why a case cannot have a score in a metric; empty if it can, as for third-party metrics."""
     if variant := _VARIANTS.get(metric):
         return f"{metric} is measured only under the variant {variant}"
     kinds = _KINDS.get(metric, (case.kind,))

@@ -1,4 +1,4 @@
-"""Errors in how tools are defined, and where a case names them."""
+"""Errors in tool definitions, and in the tools that a case names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .scope import Scope
 
 
 def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools) -> Findings:
-    """Tools defined twice or with a broken schema, and tools to call for real that cannot be."""
+    """Tools defined twice or with a broken schema, and `live_tools` that cannot be called."""
     first: dict[str, int] = {}
     for index, tool in enumerate(holder.tools or ()):
         inside = (*at, "tools", index, tool.type)
@@ -41,7 +41,7 @@ def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownT
 
 
 def named_tool_errors(scope: Scope) -> Findings:
-    """Tools that a case names beside its expectations: prerequisites, approvals and mocks."""
+    """Errors in the tools named outside expectations: prerequisites, approvals and mocks."""
     case, at, tools = scope.case, scope.at, scope.tools
     for index, name in enumerate(case.valid_prerequisites):
         if tools.lacks(name):

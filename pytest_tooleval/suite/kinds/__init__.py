@@ -1,4 +1,4 @@
-"""The kinds of cases; each says which fields it cannot have, and checks what only it has."""
+"""The kinds of cases; each lists the fields that it cannot have, and its own checks."""
 
 from __future__ import annotations
 

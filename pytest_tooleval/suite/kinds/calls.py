@@ -1,4 +1,4 @@
-"""One message, and the calls in the reply to it: several, one, or none."""
+"""One message, and a reply with any number of calls."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _mock_warnings(scope: Scope) -> Findings:
             message = f"{show(name)} has no mock response, so a call to it gets an error"
             yield Finding((*scope.at, "valid_prerequisites", index), message)
     if case.valid_prerequisites or ANY_TOOL in case.expected_tools:
-        return  # whatever else the model calls is a detour, or ends the chain
+        return  # any other call is a detour or ends the chain
     forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
     if forbidden == ANY_TOOL:
         return

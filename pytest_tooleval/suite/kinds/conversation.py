@@ -1,4 +1,4 @@
-"""Several messages from the user, listed or played by a model, each until a reply without calls."""
+"""Several user messages, listed or written by a model; each turn ends with a reply without calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _leader(scope: Scope) -> str:
 
 
 def _field_errors(scope: Scope) -> Findings:
-    """Fields of other kinds: a conversation has its prompts and expectations in turns, or a user."""
+    """Fields of other kinds; the prompts of a conversation come from its turns or its user."""
     leader, case = _leader(scope), scope.case
     for field in _REFUSED:
         if field != leader and (getattr(case, field) or (field == "expected_tool" and case.gives_tool)):
@@ -103,7 +103,7 @@ def _match_errors(scope: Scope) -> Findings:
 
 
 def unplayable(part: Expectations, at: Loc) -> Findings:
-    """The expected calls that cannot be made, as they do not name one tool or have matchers."""
+    """Expected calls that cannot be run, as they name no single tool or contain matchers."""
     several = part.expected_calls is not None
     for index, call in enumerate(part.calls or ()):
         place = (*at, "expected_calls", index) if several else at

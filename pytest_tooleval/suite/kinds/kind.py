@@ -1,4 +1,4 @@
-"""What a kind of case is."""
+"""The definition of a kind of case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..checks.scope import Scope
 from ..model import CaseKind
 from ..model import TestCase
 
-# Fields that only some kinds have, with what is said of them in the others.
+# Fields that only some kinds have, with the message for the others.
 OF_CHAINS = dict.fromkeys(
     ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses"),
     'only for multi-turn cases; add "multi_turn": true, or remove this',
@@ -26,7 +26,7 @@ OF_CONVERSATIONS = dict.fromkeys(
 class Kind(NamedTuple):
     """A kind of case: the fields that it cannot have, each with the reason, and its own checks.
 
-    `part_errors` look at the case and at each of its turns.
+    `part_errors` check the case and each of its turns.
     """
 
     name: CaseKind
