@@ -1,4 +1,4 @@
-"""Scores with explanations, from a case and a transcript. Imports neither pytest nor asyncio."""
+"""Compute scores with explanations from a case and a transcript, without pytest or asyncio."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def score_calls(
     """Score the calls that a model made for a case, given as a `TestCase` or by its id.
 
     `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None mean an
-    answer without calls. For a chain, give all of its calls. For a case with several turns, use
+    answer without calls. For a chain, pass all of its calls. For a case with several turns, use
     `score_messages`. Raises ScoringError if the suite asks for a comparison that cannot be made.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
@@ -74,7 +74,7 @@ def score_calls(
 
 
 def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCall:
-    """The call without keys."""
+    """Return the call with keys redacted and its tool named as in the suite."""
     made = ToolCall.coerce(call)
     namespace = "" if isinstance(call, ToolCall) else as_text(call.get("namespace"))
     named = structs.replace(made, name=known_as(made.name, namespace, names_of(case.tools)))
@@ -90,10 +90,10 @@ def score_messages(
     """Score a whole conversation, given as chat messages.
 
     A user message after a reply begins the next turn. Replies in the case's prompt are not scored. The
-    calls run again on a new world, except for those that did not run by the answers of their tools.
-    `judged` says which rubrics (`$judge`) are met. A turn fails if nothing is said or called in it, or
-    if the `refusal` or `finish_reason` of its last reply says that it is unusable. Raises ScoringError
-    as `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` says that the provider
+    calls run again on a new world, except those that never ran according to their tools' answers.
+    `judged` says which rubrics (`$judge`) are met. A turn fails if it has neither text nor calls, or if
+    the `refusal` or `finish_reason` of its last reply marks it as unusable. Raises ScoringError as
+    `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` means that the provider
     failed.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
@@ -113,10 +113,10 @@ def score_messages(
 def conversation_of(
     case: ResolvedCase, messages: Iterable[Mapping[str, Any]], *, by_benchmark: bool = False
 ) -> Transcript:
-    """A conversation from its chat messages, which may begin with the case's prompt.
+    """Build a conversation from its chat messages, which may begin with the case's prompt.
 
-    System prompts are not compared: an agent may have its own. Replies are read as those of a live
-    model, unless it is `by_benchmark`: then text is text, and silence an answer.
+    System prompts are not compared, as an agent may have its own. Replies are read as a live model's
+    unless `by_benchmark`, where text is never read as calls and an empty reply is an answer.
     """
     cleaned = redacted([dict(message) for message in messages], case.public)
     spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
@@ -130,7 +130,7 @@ def conversation_of(
 
 
 def _offered(case: ResolvedCase) -> list[dict[str, str]]:
-    """The names of the tools in each turn that the model may call."""
+    """Return the names of the tools that the model may call in each turn."""
     tools = [each.tools for each in case.turns] or [case.tools]
     return [names_of(each if case.tool_choice != "none" else ()) for each in tools]
 
@@ -138,11 +138,11 @@ def _offered(case: ResolvedCase) -> list[dict[str, str]]:
 def score_transcript(
     case: ResolvedCase, transcript: Transcript, *, scorers: Sequence[Scorer] = (), trial: int = 0
 ) -> TrialResult:
-    """Score one conversation, and judge it by the thresholds of the case.
+    """Score one conversation, and judge it by the case's thresholds.
 
-    Without a usable answer, every metric that applies is 0, and the trial fails. The built-in scores
-    have no explanations; `explained` adds them. Raises ScoringError if the suite asks for a comparison
-    that cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
+    Without a usable answer, every applicable metric is 0 and the trial fails. The built-in scores have
+    no explanations; `explained` adds them. Raises ScoringError if the suite asks for a comparison that
+    cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
     """
     measures = structs.asdict(measures_of(transcript))
     scored = _counted(case, transcript)
@@ -178,14 +178,14 @@ def score_transcript(
 
 
 def _counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
-    """The transcript with the calls that count for the scores; for forbidden ones all count."""
+    """Return the transcript with only the calls that are scored; any call may be forbidden."""
     return without_asked(case, without_hosted(case, transcript))
 
 
 def _failure(
     case: ResolvedCase, trial: TrialResult, found: Judgement, scorers: Sequence[Scorer]
 ) -> tuple[FailureCategory | None, str]:
-    """The category of a failure, and what was wrong in one line; (None, "") for a trial that passes."""
+    """Return a failure's category and what was wrong in one line; (None, "") for a passing trial."""
     transcript = without_asked(case, trial.transcript or Transcript())
     if text := forbidden_in(case, transcript):
         return "forbidden_call", text
@@ -200,7 +200,7 @@ def _failure(
 
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
-    """The trial with explanations for its built-in scores."""
+    """Return the trial with explanations for its built-in scores."""
     if trial.transcript is None or trial.no_answer is not None:
         return trial
     with _naming(case):
@@ -224,7 +224,7 @@ def _naming(case: ResolvedCase) -> Iterator[None]:
 def _failing(
     case: ResolvedCase, values: Mapping[str, float | None], scorers: Sequence[Scorer]
 ) -> dict[str, tuple[float | None, float]]:
-    """The metrics that miss their thresholds, with score and threshold."""
+    """Return the metrics that miss their thresholds, with score and threshold."""
     for metric in case.thresholds:
         is_known = metric in values or metric in BUILT_IN
         if not is_known and not any(metric in scorer.metrics for scorer in scorers):

@@ -1,8 +1,8 @@
 """Parameter accuracy: the share of expected arguments that a call got right.
 
-Each expected argument counts 0 or 1: `correct / total`. One that may be absent, and is, is in neither
-number. Unexpected arguments are not scored, except under `bfcl`, where each counts as a wrong one. If
-nothing is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
+Each expected argument counts 0 or 1: `correct / total`. Absent optional arguments count in neither.
+Unexpected arguments are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
+is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .judgement import expected_got
 class Share(NamedTuple):
     """`correct` of `total` arguments; `total` is at least 1.
 
-    `flaw` is the most important mistake, None if there is none. A missing argument comes before an
-    unexpected one, and that before a wrong value, so a misspelt name counts as missing.
+    `flaw` is the most important mistake, None if there is none. A missing argument outranks an
+    unexpected one, which outranks a wrong value, so a misspelt name counts as missing.
     """
 
     correct: int
@@ -59,7 +59,7 @@ NO_CALL = Share(0, 1, "missing_call")
 
 
 def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode) -> Share:
-    """How many of the expected arguments the arguments got right."""
+    """Return the share of expected arguments that the arguments got right."""
     if arguments is None:
         return NOT_AN_OBJECT
     correct = present = missing = 0
@@ -71,7 +71,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
             if name in arguments:
                 present += 1
                 actual, kind = arguments[name], type(value)
-                # Most values are equal; only the others need the rules.
+                # Most values are equal, which is quick to check; only the others need the rules.
                 if (kind is type(actual) and kind in REFLEXIVE and value == actual) or matches(
                     value, actual, rules
                 ):
@@ -94,7 +94,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
-    """Whether all arguments are right. Raises ScoringError as scoring does."""
+    """True if all arguments are right. Raises ScoringError as scoring does."""
     try:
         return compare(expected, arguments, MODES[mode]).flaw is None
     except CannotCompare as error:
@@ -102,7 +102,7 @@ def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode
 
 
 def shown_arguments(call: ToolCall) -> str:
-    """The arguments as a short text, also if they are not JSON."""
+    """Return the arguments as a short text, even if they are not JSON."""
     if call.arguments is not None:
         return json_text(call.arguments)
     return shown(call.raw_arguments or "") or "(empty)"
@@ -111,7 +111,7 @@ def shown_arguments(call: ToolCall) -> str:
 def checks(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
 ) -> list[Line]:
-    """One line per expected argument, and under `bfcl` one per unexpected argument."""
+    """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
 
     def line(
         name: str, got: str, why: str, says: Callable[[Check], str] = expected_got, right: bool = False
@@ -132,7 +132,7 @@ def checks(
         return lines or [Line(Check("arguments", "a JSON object", got, 0.0, why, place), _malformed)]
     lines = []
     arguments = with_keys_of(expected, arguments, rules)
-    # The first of several that differ only in case.
+    # Reversed, so that the first of several names that differ only in case wins.
     unexpected = {folded(name): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:

@@ -1,4 +1,4 @@
-"""`arguments_valid`: are all arguments valid under the tool's schema, without invented parameters?"""
+"""`arguments_valid`: are all arguments valid under the tool's schema, with none invented?"""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _MOST_FAULTS = 20
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
-    """1.0 if all arguments are valid, else 0.0; None without a call.
+    """Score 1.0 if all arguments are valid, else 0.0; None without a call.
 
-    A call is invalid if its tool was not offered, its arguments are not a JSON object, a key appears
-    twice, or the tool does not have a parameter. Values that the case expects are not held against the
-    model: None if nothing else breaks the schema. An unusable schema is a mistake of the suite:
-    CannotCompare if the case has a threshold on this metric, else None.
+    A call is also invalid if its tool was not offered, its arguments are not a JSON object, a key
+    appears twice, or the tool lacks a parameter. Values that the case expects are not held against the
+    model: the score is None if nothing else breaks the schema. An unusable schema is the suite's
+    mistake: it raises CannotCompare if the case has a threshold on this metric, and else gives None.
     """
     if not calls:
         return Draft(None, "no tool was called")
@@ -60,7 +60,7 @@ def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
 
 
 def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCategory:
-    """The category of calls that are not all valid."""
+    """Return the failure category of calls that are not all valid."""
     invalid = [call for call in calls if not _is_valid(case, call)]
     schemas = [_schema(case, call) for call in invalid]
     if None in schemas:
@@ -89,7 +89,7 @@ def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
 
 
 def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
-    """What is wrong with the arguments of a call, except what the case asks for."""
+    """Return what is wrong with a call's arguments, except where the case expects it."""
     if call.arguments is None:
         return [call.why_malformed]
     schema = _schema(case, call)
@@ -110,7 +110,7 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
 def _is_expected(
     case: ResolvedCase, call: ToolCall, name: str | None, fits: Callable[[Any, Any], bool]
 ) -> bool:
-    """Whether the case expects the parameter to be as it is in this call."""
+    """True if the case expects the parameter's value, or its absence, in this call."""
     arguments = call.arguments or {}
     return any(
         fits(params[name], arguments[name]) if name in arguments else is_optional(params[name])
@@ -120,12 +120,12 @@ def _is_expected(
 
 
 def _matches(expected: Any, value: Any) -> bool:
-    # A different spelling may be right for the case, but not for the tool.
+    # A spelling that is right for the case may be wrong for the tool.
     return matches(expected, value, MODES["case_sensitive"])
 
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
-    """The params that the case expects of calls to this tool."""
+    """Yield the params that the case expects in calls to this tool."""
     for expected in case.case.calls or ():
         if expected.params and accepts(expected.tools, call.name, case):
             yield expected.params

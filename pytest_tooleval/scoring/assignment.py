@@ -1,8 +1,8 @@
 """The assignment of actual to expected calls with the best total.
 
 A pair scores 0.6 + 0.4 x arguments. Among pairings with the same total, the one with the most pairs
-wins, then the one with the most right arguments: so no score depends on the order of the calls. Totals
-are whole numbers, so rounding cannot decide between pairings.
+wins, then the one with the most right arguments, so no score depends on the order of the calls. Totals
+are compared as whole numbers, so rounding cannot decide between pairings.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import NamedTuple
 from .argument_scores import NO_CALL
 from .argument_scores import Share
 
-# The cost grows with expected² x actual, and a reply may be hostile: further calls are surplus.
+# The cost grows with expected² x actual and replies may be hostile, so any further calls are surplus.
 MAX_ACTUAL = 1000
 MAX_EXPECTED = 200
 
 
 class Row(NamedTuple):
-    """An expected call against the actual ones: the share of right arguments, None for a wrong tool."""
+    """An expected call's share of right arguments in each actual call; None for a wrong tool."""
 
     shares: Sequence[Share | None]
     scored: bool
 
 
 class Assignment(NamedTuple):
-    """`pairs` maps the index of an expected call to that of its actual one, with their `shares`.
+    """A pairing of expected with actual calls.
 
-    `total` is the sum of the pairs' scores. `arguments` is the sum of the argument accuracies, where
-    arguments are scored.
+    `pairs` maps indexes of expected calls to those of actual ones; `shares` has the share of each pair.
+    `total` is the sum of the pairs' scores, and `arguments` that of argument accuracies, where scored.
     """
 
     pairs: dict[int, int]
@@ -40,9 +40,9 @@ class Assignment(NamedTuple):
 
 
 def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
-    """The best pairing; with `in_order` the pairs keep the order of both lists.
+    """Return the best pairing; with `in_order`, the pairs keep the order of both lists.
 
-    Each row has a share for every actual call; there must be at least one.
+    Each row has a share for every actual call; there must be at least one row and one call.
     """
     weights = _weights(rows)
     pairs = _aligned(weights) if in_order else _assigned(weights)
@@ -56,7 +56,7 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:
-    """Weights that rank by the total, then by the number of pairs, then by scored arguments."""
+    """Return weights that rank by the total, then by the number of pairs, then by scored arguments."""
     common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
     most_arguments = len(rows) * common + 1
     most_pairs = len(rows) + 1
@@ -75,7 +75,7 @@ def _weights(rows: Sequence[Row]) -> list[list[int]]:
 
 
 def _aligned(weights: list[list[int]]) -> dict[int, int]:
-    """The heaviest alignment that keeps the order, as in the longest common subsequence."""
+    """Return the heaviest alignment that keeps the order, as in the longest common subsequence."""
     height, width = len(weights), len(weights[0])
     best = [[0] * (width + 1) for _ in range(height + 1)]
     for i in range(height - 1, -1, -1):
@@ -96,7 +96,7 @@ def _aligned(weights: list[list[int]]) -> dict[int, int]:
 
 
 def _assigned(weights: list[list[int]]) -> dict[int, int]:
-    """The heaviest assignment, each row and each column used at most once."""
+    """Return the heaviest assignment that uses each row and each column at most once."""
     height, width = len(weights), len(weights[0])
     if height <= width:
         columns = _hungarian(weights)
@@ -107,7 +107,7 @@ def _assigned(weights: list[list[int]]) -> dict[int, int]:
 
 
 def _hungarian(weights: list[list[int]]) -> list[int]:
-    """For each row its column in a heaviest assignment; there are at least as many columns as rows.
+    """Return each row's column in a heaviest assignment; needs at least as many columns as rows.
 
     The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
     O(rows² x columns). Index 0 of the arrays means "none".

@@ -1,4 +1,4 @@
-"""A reply that should have one call to an expected tool, several expected calls, or none."""
+"""Replies that should contain one call to an expected tool, several expected calls, or none."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def parts(category: FailureCategory) -> Sequence[str]:
 
 
 def overall(tool: float, arguments: float | None) -> float:
-    """`0.6 * tool + 0.4 * arguments`; the tool alone if arguments are not scored."""
+    """Return `0.6 * tool + 0.4 * arguments`, or just `tool` if arguments are not scored."""
     return tool if arguments is None else 0.6 * tool + 0.4 * arguments
 
 
 def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
-    """`no_extra_calls`: None if any number of calls is right."""
+    """Score `no_extra_calls`; None if any number of calls is right."""
     if any_number_is_right(case):
         return Draft(None, "any number of calls is right")
     return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
@@ -74,7 +74,7 @@ def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
         return "no more calls than expected", ()
     test = case.case
     text = f"{counted(len(extra), 'call')} more than expected"
-    # If several calls are expected, or none, `overall` counts the extra ones as well.
+    # If several calls are expected, or none, `overall` also counts the extra ones.
     if test.expected_tools and "no_extra_calls" in case.thresholds:
         text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
     return text, _surplus(case, test.calls or (), extra, in_order=test.call_order == "strict")
@@ -106,14 +106,14 @@ def _called_more_often(check: Check) -> str:
 
 
 class Choice(NamedTuple):
-    """The call that scores best; `share` is None if arguments are not scored."""
+    """The best-scoring call; `share` is None if arguments are not scored."""
 
     call: ToolCall
     share: Share | None
 
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
-    """The call to an expected tool with the best arguments, or None."""
+    """Return the call to an expected tool with the best arguments, or None."""
     test = case.case
     best: Choice | None = None
     for call in calls:
@@ -138,14 +138,14 @@ def _compare(case: ResolvedCase, call: ToolCall) -> Share:
 
 
 class OneCall:
-    """`expected_tool`: the best call to an expected tool is scored."""
+    """`expected_tool`: scores the best call to an expected tool."""
 
     def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
         self._case = case
         self._calls = calls
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
-        # Arguments are scored even if the tool is wrong: the two scores are independent.
+        # Tool and argument scores are independent, so arguments are scored even for a wrong tool.
         if choice is None and calls:
             scored = case.case.expected_params is not None
             choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
@@ -207,7 +207,7 @@ def _counted(share: Share, call: ToolCall | None) -> str:
 class Calls:
     """Several expected calls, or none: the best pairing's total over max(expected, actual).
 
-    With `match` contains, further calls count for nothing, and with within, missing ones.
+    Extra calls are ignored with the `match` contains, and missing ones with within.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class Calls:
         return flaw
 
     def pairs(self) -> list[Pair]:
-        """Unpaired calls are, in order, taken to be made instead of the missing ones."""
+        """Each expected call with its actual one; unpaired calls replace missing ones in order."""
         free = self._free()
         surplus = iter(self._surplus(free))
         found: list[Pair] = []

@@ -1,17 +1,17 @@
 """A chain of calls that leads to an expected tool, and its metrics.
 
 The chain ends with the reply that calls an expected tool, with a reply without calls, or after
-`max_rounds` replies. Every call up to there counts. A reply that was paused is part of the next one.
+`max_rounds` replies. Every call up to that point counts. A paused reply is part of the next one.
 
     completion  0.6 + 0.4 x arguments of the call to the expected tool; 0 without one
-    efficiency  optimal_hops / calls, at most 1; without optimal_hops None, and 1 in the formula
+    efficiency  optimal_hops / calls, at most 1; None without optimal_hops, taken as 1 in `overall`
     redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1; not if the
                 two got different answers, as when paying twice
     detours     0.1 per call, except the completing one, to a tool that is neither a prerequisite nor
                 expected, at most 1
     overall     completion * efficiency - redundancy - detours, between 0 and 1
 
-A further call to an expected tool, in the last reply or later, is surplus: `no_extra_calls` is 0.
+Another call to an expected tool, in the last reply or later, is surplus and makes `no_extra_calls` 0.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Chain:
         return (*parts(category), *lost)
 
     def pairs(self) -> list[Pair]:
-        """The completing call or else the last one, and surplus calls; the others are no mistake."""
+        """The completing call, or else the last, and surplus calls; others are not mistakes."""
         last = self.calls[-1] if self.calls else None
         ending = self._call or last
         return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
@@ -192,7 +192,7 @@ class _Chain:
         return text + least, self._lines()
 
     def _lines(self, indexes: Sequence[int] | None = None) -> list[Line]:
-        """A line for each call, or for several in a row that are the same; by default for all."""
+        """Return a line per call, by default for all; equal calls in a row share one."""
         indexes = range(len(self.calls)) if indexes is None else indexes
         lines: list[Line] = []
         rows = ((*self._row(index), index - place) for place, index in enumerate(indexes))
@@ -206,7 +206,7 @@ class _Chain:
         return lines
 
     def _row(self, index: int) -> tuple[str, str, float]:
-        """A call, its role in the chain, and whether that is right."""
+        """Return a call as text, its role in the chain, and 1.0 if that is right, else 0.0."""
         call = self.calls[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
         shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
@@ -227,7 +227,7 @@ class _Chain:
 def _walk(
     case: ResolvedCase, replies: Sequence[Reply]
 ) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
-    """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
+    """Return the calls, their answers (None if unknown), the completing call and the reply count."""
     made: tuple[ToolCall, ...] = ()
     contents: list[object] = []
     for number, reply in enumerate(replies, 1):
@@ -242,7 +242,7 @@ def _walk(
 
 
 def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCall]:
-    """The calls to an expected tool after the first of these replies, except retries of failed calls."""
+    """Return calls to an expected tool after the first reply, except retries of failed calls."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
     for number, reply in enumerate(replies):
@@ -258,7 +258,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
 
 
 def _failed(reply: Reply) -> list[ToolCall]:
-    """The calls that failed; a tool that ran, such as a mock, may also answer with an error."""
+    """Return the calls that failed, including those answered with an error, as a mock may do."""
     failed = []
     for index, call in enumerate(reply.calls):
         own = [each for each in reply.answers if call.id and each.get("tool_call_id") == call.id]
@@ -276,12 +276,12 @@ def _efficiency(optimal: int | None, calls: int) -> float | None:
 
 
 def _penalty(calls: Sequence[int]) -> float:
-    # 0.1 each, by a division: 0.1 * 3 is not 0.3.
+    # 0.1 each; a division, as 0.1 * 3 is not 0.3.
     return min(1.0, len(calls) / 10)
 
 
 def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls have the same tool and the same arguments."""
+    """True if two calls have the same tool and the same arguments."""
     if not tool_selection.same_name(one.name, other.name, case):
         return False
     if one.arguments is None or other.arguments is None:
@@ -290,7 +290,7 @@ def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
 
 
 def _same_value(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same: 5 is 5.0, but 1 is not true."""
+    """True if two JSON values are the same: 5 is 5.0, but 1 is not true."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same_value(v, other[key]) for key, v in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -1,9 +1,9 @@
-"""Each expected call against the call that was made for it: the counts of a confusion matrix.
+"""Each expected call against the call made for it: the counts of a confusion matrix.
 
 Every expected call and every actual call is in exactly one choice, with these exceptions: if any tool is
 right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are left out. In
-a chain, only the completing call and surplus ones count, as others are no mistake; in a conversation,
-nothing does.
+a chain, only the completing call and surplus ones count, as others are not mistakes. Conversations have
+no choices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tool_selection import find_tool
 
 
 def choices_of(case: ResolvedCase, transcript: Transcript, found: Judgement) -> tuple[Choice, ...]:
-    """The choices of a trial. Without a usable answer, only the missed calls count."""
+    """Return the choices of a trial. Without a usable answer, only missed calls count."""
     if transcript.no_answer is None:
         return tuple(_named(case, found.pairs(), unfound(case, transcript)))
     missed = judge(case, Transcript()).pairs()
@@ -60,6 +60,6 @@ def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool
 
 
 def _offered(case: ResolvedCase, name: str) -> str | None:
-    """The name as spelt in the suite."""
+    """Return the name as spelt in the suite; None if the tool was not offered."""
     tool = find_tool(case, name)
     return None if tool is None else tool.name

@@ -2,8 +2,8 @@
 
     calls    expected_calls with match exact, contains and within
     state    expected_state, and expected_calls with match state: the model's calls run on a new world,
-             but for those that changed nothing, and the expected ones on another
-    results  with "results": true, the model got every answer that the expected calls of the turn give
+             except those that changed nothing, and the expected calls on another
+    results  with "results": true, the model got every answer that the turn's expected calls give
     text     expected_text
     conduct  forbidden_calls and max_calls; 0 for a turn that did not end
 
@@ -79,7 +79,7 @@ _LONGEST_ANSWER = 120
 
 
 class Part(NamedTuple):
-    """One check. Its `lines` explain it, without their `place`."""
+    """One check. Its `lines` explain it and leave out its `place`."""
 
     metric: str
     value: float
@@ -109,7 +109,7 @@ def _judged(check: Check) -> str:
 class Span(NamedTuple):
     """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
 
-    `uncounted` are calls that a variant brought about.
+    `uncounted` are calls caused by a variant.
     """
 
     place: str
@@ -154,7 +154,7 @@ class _Made(NamedTuple):
 
 
 def _made(replies: Sequence[Reply]) -> list[_Made]:
-    """The calls, without those that were refused or wait."""
+    """Return the calls, except those that were refused or are waiting."""
     return [
         _Made(call, status, each)
         for each in replies
@@ -164,7 +164,7 @@ def _made(replies: Sequence[Reply]) -> list[_Made]:
 
 
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
-    """The case; if a model plays the user, with as many turns as it took."""
+    """Return the case; if a model plays the user, with as many turns as were taken."""
     taken = max(1, len(transcript.turns))
     return structs.replace(case, turns=case.turns * taken) if case.case.user else case
 
@@ -190,7 +190,7 @@ def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Re
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
-    """The failure message for the first call that the case or its turn forbids."""
+    """Return the failure message for the first call that the case or its turn forbids."""
     if case.kind != "conversation":
         expected = case.case.calls or ()
         return forbidden_by_case(case, transcript.calls, expected)
@@ -199,9 +199,9 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
 
 
 def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
-    """The message for each span."""
+    """Return the failure message for each span; None if nothing forbidden was called."""
     turns = spans[:-1]
-    # With "*", the case allows the calls that any of its turns expects.
+    # With "*", the case allows the calls expected by any of its turns.
     every = [call for span in spans for call in span.expected.calls or ()]
 
     def of_turn(span: Span) -> str | None:
@@ -217,9 +217,9 @@ def _placed(span: Span, text: str | None) -> str | None:
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
-    """The rubrics for a judge, each with the number of its turn, or 0 for the whole conversation.
+    """Return the rubrics for a judge, each with its turn number, or 0 for the whole conversation.
 
-    Turns without text have none, and neither has a conversation that fails anyway.
+    Turns without text are left out. A conversation that fails anyway has none.
     """
     if not case.rubrics:
         return []
@@ -237,7 +237,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     made = _Conversation(case, transcript)
     return Judgement(
         made.drafts(), transcript.calls, made.failure, _parts, not_played=made.not_played
-    )  # no pairs: most calls only gather information, and are no mistake
+    )  # no pairs: most calls only gather information, which is no mistake
 
 
 def _parts(category: FailureCategory) -> Sequence[str]:
@@ -306,7 +306,7 @@ class _Conversation:
         references = self._play_expected()
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.replies and span is not self._spans[-1]:
-                continue  # a turn that never began meets no expectation, not even that of no call
+                continue  # a turn that never began meets no expectation, not even to make no call
             yield from _calls(self._case, span)
             if played is not None:
                 yield from _states(self._case, span, played, reference)
@@ -340,7 +340,7 @@ class _Conversation:
         raise CannotCompare(message, span.place + "expected_text")
 
     def _play_model(self) -> Played | None:
-        """The model's calls on a new world, if an expectation needs it; none if one was forbidden."""
+        """Play the model's calls on a new world; None if nothing needs it or the case has failed."""
         if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
             return None
         made = [_made(span.replies) for span in self._spans[:-1]]
@@ -358,7 +358,7 @@ class _Conversation:
         return self._as_answered(made, played)
 
     def _as_answered(self, made: Sequence[Sequence[_Made]], played: Played) -> Played:
-        """The played calls with only those answers that the model got."""
+        """Leave out answers that a fault withheld from the model."""
         every = [call for reply in self._spans[-1].replies for call in reply.calls]
         lost = unanswered(self._case, every)
         if not lost:
@@ -371,13 +371,13 @@ class _Conversation:
         return played._replace(answers=answers)
 
     def _failed(self, calls: Sequence[_Made]) -> set[int]:
-        """The indexes of calls that the record answers with an error, unless they ran all the same."""
+        """Return indexes of calls answered with an error, unless the case says that these ran."""
         if self._case.case.play_failed_calls:
             return set()
         return {index for index, each in enumerate(calls) if each.status == "failed"}
 
     def _play_expected(self) -> list[Played | None]:
-        """The expected calls on a new world: of the turns, and then of the case on another."""
+        """Play the expected calls: those of the turns on a new world, those of the case on another."""
         offered = {tool.name for tool in self._case.tools}
         *turns, whole = [PlayedCalls(expected_calls(span.expected), offered) for span in self._spans]
         of_turns = _played(self._case, turns) if any(map(_plays, self._spans[:-1])) else None
@@ -416,7 +416,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
 
 
 def expected_calls(of: Expectations) -> list[ToolCall]:
-    """The expected calls, whose params must be plain values, as actual ones."""
+    """Return the expected calls, whose params must be plain values, as actual ones."""
     return [ToolCall(call.tools[0], call.params or {}) for call in of.calls or ()]
 
 
@@ -436,14 +436,14 @@ def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
 
 
 def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | None) -> Iterator[Part]:
-    """The checks of the world after a span."""
+    """Yield the checks of the world after a span."""
     state = played.states[span.end - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
         row = state_row(case, state, path, wanted)
         yield _part("state", "wrong_state", span.place, row)
     if reference is None or not _plays(span):
         return
-    # The reference of the whole case has a single turn.
+    # The reference for the whole case has a single turn.
     turn = min(span.end, len(reference.states)) - 1
     why = "differs from the state after the expected calls"
     rows = [
@@ -462,7 +462,7 @@ def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | 
 def _several(
     metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
 ) -> Part:
-    """One check with a row for each mistake, or a right one."""
+    """Return one check with a row for each mistake, or the `right` row if there is none."""
     lines = [Line(row, expected_got) for row in wrong or [right]]
     return Part(metric, float(not wrong), failure, lambda: lines, place)
 
@@ -483,7 +483,7 @@ def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) ->
 
 
 def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any) -> Check:
-    """One entry of `expected_state` against the state of a world."""
+    """Compare one entry of `expected_state` with the state of a world."""
     whole, got = look_up(state, read_path(path) or (path,))
     if got is NOTHING:
         right, why = is_optional(wanted), _what_is_there(state, whole)
@@ -495,7 +495,7 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
 
 
 def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
-    """`does not exist; Desk.orders has "A1"`: the part of the path that does exist."""
+    """Say what exists at the missing path's longest prefix: `does not exist; Desk.orders has "A1"`."""
     found, last = "the world", state
     for end in range(1, len(path)):
         whole, value = look_up(state, tuple(path[:end]))
@@ -535,7 +535,7 @@ def _held(parts: Sequence[Part]) -> str:
 
 
 def _call_lines(span: Span, drafts: dict[str, Draft]) -> list[Line]:
-    """What matters for this match about tools and arguments."""
+    """Return the lines about tools and arguments that count for the span's `match`."""
     lines = []
     for check, _ in drafts["tool_selection"].explained()[1]:
         is_surplus = check.expected == NO_TOOL

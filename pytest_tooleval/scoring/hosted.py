@@ -1,4 +1,4 @@
-"""Calls that the provider ran itself: no mistake, as the case does not offer their tools."""
+"""Calls that the provider ran itself: not mistakes, though the case does not offer their tools."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .tool_selection import find_tool
 
 
 def without_hosted(case: ResolvedCase, transcript: Transcript) -> Transcript:
-    """The transcript without these calls. Those of tools that the case offers are like any other.
+    """Return the transcript without these calls, but with calls to tools that the case offers.
 
-    A chain also loses the replies that only make such calls, as one without calls would end it.
+    A chain also loses replies that make only such calls, as a reply without calls would end it.
     """
     if not any(_is_foreign(case, call) for call in transcript.calls):
         return transcript

@@ -1,4 +1,4 @@
-"""How an answer is judged, whatever the kind of its case. Explanations are built when they are read."""
+"""The judgement of an answer, whatever its case's kind. Explanations are only built when read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..record.results import Score
 class Line(NamedTuple):
     """A check behind a score.
 
-    `says` makes of it, once it has its place, the one line of a failed trial; None: the explanation of
-    the score says more.
+    `says` turns it, once its `place` is set, into the one-line reason of a failed trial; None if the
+    score's explanation says more.
     """
 
     check: Check
@@ -25,12 +25,12 @@ class Line(NamedTuple):
 
 
 Explained = tuple[str, Sequence[Line]]
-# The acceptable tools (none for an extra call), and the call that was made.
+# The acceptable tools (none for an extra call), and the call made.
 Pair = tuple[Sequence[str], ToolCall | None]
 
 
 class Draft(NamedTuple):
-    """The value of a built-in metric, and how to explain it: few explanations are ever read."""
+    """The value of a built-in metric and its lazy explanation, as few are ever read."""
 
     value: float | None
     explain: Callable[[], Explained] | str
@@ -39,7 +39,7 @@ class Draft(NamedTuple):
         return (self.explain, ()) if isinstance(self.explain, str) else self.explain()
 
     def score(self, *, explained: bool) -> Score:
-        """The score, with or without its explanation."""
+        """Return the score, with or without its explanation."""
         if not explained:
             return Score(self.value)
         text, lines = self.explained()
@@ -47,18 +47,18 @@ class Draft(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What a kind of case finds in an answer."""
+    """The judgement on an answer by the case's kind."""
 
-    # All metrics of the kind but `arguments_valid`, which looks at `calls`, and `tool_found`.
+    # All metrics of the kind except `arguments_valid`, which uses `calls`, and `tool_found`.
     drafts: dict[str, Draft]
     calls: Sequence[ToolCall]
-    # The most important mistake by these metrics, which are too low; None if there is none.
+    # The most important mistake, given the metrics that are too low; None if there is none.
     failure: Callable[[Collection[str]], FailureCategory | None]
-    # The parts of `overall` that show a failure of this category, the most telling first.
+    # The parts of `overall` that show a failure of this category, most telling first.
     parts: Callable[[FailureCategory], Sequence[str]]
-    # Each expected call with the one made for it, and each extra call with no tools.
+    # Each expected call with the one made for it, and each extra call without tools.
     pairs: Callable[[], list[Pair]] = list
-    # A line for each call that the record answers with an error, and the world would not.
+    # A line for each call that was answered with an error, though it would succeed on the world.
     not_played: Sequence[str] = ()
 
 

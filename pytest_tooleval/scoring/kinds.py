@@ -1,4 +1,4 @@
-"""The kinds of cases: each judges a transcript in its own module."""
+"""The kinds of cases, each with its own module to judge a transcript."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Judgement]] = {
 
 
 def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
-    """The judgement on a transcript, with all built-in scores.
+    """Judge a transcript, with all built-in scores.
 
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
@@ -40,7 +40,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
 
 
 def failure_category(case: ResolvedCase, found: Judgement, failing: Collection[str]) -> FailureCategory:
-    """The one category of a failed trial; `failing` are the metrics below their thresholds."""
+    """Return the category of a failed trial; `failing` are the metrics below their thresholds."""
     own = {metric for metric in failing if metric in BUILT_IN}
     if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
         return failure

@@ -1,4 +1,4 @@
-"""Third-party scorers: the protocol, and the registry of a run."""
+"""Third-party scorers: their protocol, and a run's registry of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scorer(Protocol):
     """Adds metrics to every trial.
 
     `metrics` are the names that `score` may return: Python identifiers that no other scorer uses.
-    `score` is called once per trial, with the case and the whole conversation, and must not change them.
+    `score` is called once per trial with the case and the whole conversation, and must not change them.
     It returns a `Score` for each metric; one that does not apply is left out or has the `value` None.
     """
 
@@ -35,11 +35,11 @@ class Scorer(Protocol):
         """The names that `score` may return; usually a class attribute."""
 
     def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
-        """The scores of one trial."""
+        """Return the scores of one trial."""
 
 
 class ScorerRegistry:
-    """The scorers of a run, in the order of their registration."""
+    """The scorers of a run, in registration order."""
 
     def __init__(self) -> None:
         self._scorers: list[Scorer] = []
@@ -83,15 +83,15 @@ class ScorerRegistry:
 
 
 def scorer_name(scorer: object) -> str:
-    """The name of a scorer in messages: its class, with the module."""
+    """Return a scorer's name for messages: its class, with the module."""
     kind = scorer if isinstance(scorer, type) else type(scorer)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> dict[str, Score]:
-    """The scores of a third-party scorer.
+    """Run a third-party scorer.
 
-    Raises ScoringError if it raises, or if it returns something that its `metrics` do not announce.
+    Raises ScoringError if it raises, or returns anything but valid scores for its `metrics`.
     """
     place = f"scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
     try:

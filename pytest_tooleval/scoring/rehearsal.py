@@ -1,6 +1,6 @@
-"""Runs the expected calls of a suite on its worlds, before any model is asked.
+"""Run a suite's expected calls on its worlds before any model is queried.
 
-Each case runs twice, to find worlds that are not deterministic and would fail models at random.
+Each case runs twice, to find nondeterministic worlds, which would fail models at random.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Part = tuple[Loc, Expectations]
 
 
 def rehearse(suite: Suite) -> Findings:
-    """Expected calls that fail or differ between runs, and expected states that they do not lead to."""
+    """Yield expected calls that fail or vary between runs, and expected states they do not lead to."""
     reported: set[str] = set()
     for index, test in enumerate(suite.test_cases):
         if world_of(suite, test) is not None:
@@ -69,7 +69,7 @@ def _can_be_made(case: ResolvedCase) -> bool:
 def _play(
     case: ResolvedCase, parts: Sequence[_Part], offered: Sequence[set[str]], ends: Sequence[_Part]
 ) -> Findings:
-    """Run the calls of these parts in order; the expectations of `ends` hold after the last."""
+    """Run the calls of these parts in order; those of `ends` are checked after the last."""
     assert case.world is not None
     named = [part for _, part in parts]
     if not any(part.calls for part in named) or any(any(unplayable(part, ())) for part in named):
@@ -82,7 +82,7 @@ def _play(
         for index, (call, answer) in enumerate(answers):
             if reports_error(answer):
                 fails = True
-                # Extra calls are allowed there, and may have to come first.
+                # These allow extra calls, which may have to come first.
                 is_free = (part.match or case.case.match) in ("contains", "within")
                 if not is_free and call.params is not None:
                     several = part.expected_calls is not None

@@ -1,4 +1,4 @@
-"""Whether a message of the assistant contains a text, a pattern or a number."""
+"""Look for a text, a pattern or a number in the assistant's messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..text import folded_words
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
-    """Whether one of the texts contains it, ignoring case, white space, and commas as in 1,000."""
+    """True if a text contains what is expected, ignoring case, white space and commas (1,000)."""
     if isinstance(expected, str):
         return any(folded_words(expected) in folded_words(text) for text in texts)
     ((key, operand),) = expected.items()

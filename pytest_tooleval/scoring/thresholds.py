@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from ..errors import ScoringError
 from ..suite.model import NEVER_DECISIVE
 
-# Scores are sums of fractions such as 0.6 and 0.4, which binary floats do not hold exactly.
+# Scores are sums of fractions such as 0.6 and 0.4, which binary floats cannot represent exactly.
 TOLERANCE = 1e-9
 
 
 def missed_thresholds(
     scores: Mapping[str, float | None], thresholds: Mapping[str, float]
 ) -> dict[str, tuple[float | None, float]]:
-    """Metric to (score, threshold) for each thresholded metric that is too low.
+    """Map each metric below its threshold to (score, threshold).
 
     A metric with the score None does not apply to the answer and is ignored. If none applies that can
-    show an answer to be right, a wrong answer misses them all. A right one raises ScoringError: a case
-    must not pass if nothing judges it.
+    prove an answer right, a wrong answer misses all of these. A right one raises ScoringError, as a case
+    must not pass unjudged.
     """
     missed: dict[str, tuple[float | None, float]] = {}
     is_judged = False
@@ -41,7 +41,7 @@ def missed_thresholds(
 
 
 def over_limit(spent: Mapping[str, float | None], limits: Mapping[str, float]) -> str | None:
-    """The first limit that was exceeded, in words; None if none was.
+    """Return the first exceeded limit in words; None if there is none.
 
     Raises ScoringError if the amount spent is unknown.
     """
@@ -62,7 +62,7 @@ _UNKNOWN = {
 
 
 def below(score: float | None, least: float) -> str:
-    """`0.60 < 1.00`, with enough digits to tell the two apart."""
+    """Return `0.60 < 1.00`, with enough digits to tell the two apart."""
     if score is None:
         return f"has no score, needs {least:.2f}"
     for digits in range(2, 10):

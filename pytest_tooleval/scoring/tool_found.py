@@ -1,7 +1,7 @@
 """`tool_found`: did a search return the expected tool?
 
-It counts expected calls to deferred tools. Nothing is to be found where the model made no search, where
-nobody knows what it found, or where the provider shows it the names of deferred tools anyway.
+It covers expected calls to deferred tools. It does not apply if the model made no search, if what a
+search found is unknown, or if the provider shows the names of the expected tools anyway.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .tool_selection import shown_names
 
 
 def has_deferred(case: ResolvedCase) -> bool:
-    """Whether a search could return a tool of the case."""
+    """True if the case has deferred tools, which a search could return."""
     return any(tool.definition.defer_loading for tool in case.tools)
 
 
 def score_found(case: ResolvedCase, transcript: Transcript) -> Draft:
-    """The share of the expected deferred tools that a search returned."""
+    """Score the share of expected deferred tools that a search returned."""
     searches = [search for reply in transcript.replies for search in reply.searches]
     if not searches:
         return Draft(None, "nothing was searched")
@@ -49,7 +49,7 @@ def score_found(case: ResolvedCase, transcript: Transcript) -> Draft:
 
 
 def unfound(case: ResolvedCase, transcript: Transcript) -> list[Sequence[str]]:
-    """The expected tools of each call that no search returned."""
+    """Return the acceptable tools of each expected call for which no search returned one."""
     if not has_deferred(case) or score_found(case, transcript).value is None:
         return []
     searches = [search for reply in transcript.replies for search in reply.searches]
@@ -57,7 +57,7 @@ def unfound(case: ResolvedCase, transcript: Transcript) -> list[Sequence[str]]:
 
 
 def _hidden(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Iterator[Sequence[str]]:
-    """The acceptable tools of each expected call, where the model saw none of them at first."""
+    """Yield the acceptable tools of each expected call if the model saw none of them at first."""
     named = any(search.names_shown for search in searches)
     for expected in case.case.calls or ():
         tools = [find_tool(case, name) for name in expected.tools]

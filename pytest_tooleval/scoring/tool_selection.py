@@ -1,7 +1,7 @@
 """Tool selection: is a called tool one of the expected ones?
 
-Names ignore case, but not between two offered tools that differ in nothing else. Under `bfcl`, case
-counts, and an expected `.` also matches `_`, by which providers replace it.
+Names ignore case, unless two offered tools differ only in case. Under `bfcl`, case counts, and an
+expected `.` also matches `_`, with which providers replace it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_OFFERED = "a tool that was not offered"
 
 
 def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
-    """Whether a called name is the expected one."""
+    """True if a called name is the expected one."""
     if expected == called:
         return True
     if MODES[case.param_scoring].exact_names:
@@ -36,24 +36,24 @@ def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
 
 
 def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
-    """Whether a called name is one of the expected ones; `"*"` accepts any."""
+    """True if a called name is one of the expected ones; `"*"` accepts any."""
     if called in tools or ANY_TOOL in tools:
         return True
     return any(same_name(tool, called, case) for tool in tools)
 
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
-    """Whether the case expects a call to this tool, not counting prerequisites."""
+    """True if the case expects a call to this tool, not counting prerequisites."""
     return is_among(name, case.case.calls or (), case)
 
 
 def is_among(name: str, expected: Iterable[ExpectedCall], case: ResolvedCase) -> bool:
-    """Whether one of these calls is to this tool."""
+    """True if one of these calls is to this tool."""
     return any(accepts(each.tools, name, case) for each in expected)
 
 
 def find_tool(case: ResolvedCase, name: str) -> Tool | None:
-    """The offered tool with this name; None if there is none."""
+    """Return the offered tool with this name; None if there is none."""
     for tool in case.tools:
         if tool.name == name:
             return tool
@@ -64,12 +64,12 @@ def find_tool(case: ResolvedCase, name: str) -> Tool | None:
 
 
 def wrong_name(case: ResolvedCase, call: ToolCall) -> FailureCategory:
-    """The category of a call to a tool that is not expected."""
+    """Return the failure category of a call to a tool that is not expected."""
     return "hallucinated_tool" if find_tool(case, call.name) is None else "wrong_tool"
 
 
 def shown_names(tools: Sequence[str]) -> str:
-    """Expected tools as a short text."""
+    """Return expected tools as a short text."""
     if not tools:
         return NO_TOOL
     names = ["any tool" if tool == ANY_TOOL else printable(tool) for tool in tools]
@@ -77,12 +77,12 @@ def shown_names(tools: Sequence[str]) -> str:
 
 
 def shown_call(call: ToolCall | None) -> str:
-    """The name of a call as a short text."""
+    """Return the tool name of a call as a short text."""
     return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
 
 
 def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Line:
-    """The expected tools against the tool of a call."""
+    """Compare the expected tools with the tool of a call."""
     right = call is not None and accepts(tools, call.name, case)
     says = _other_called
     if call is None:

@@ -1,4 +1,4 @@
-"""What was wrong with an answer, in one line."""
+"""A one-line account of what was wrong with an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def what_was_wrong(
     found: Judgement,
     failing: Mapping[str, tuple[float | None, float]],
 ) -> str:
-    """The first reason why an answer missed its thresholds: `amount: expected 250, got "250 EUR"`.
+    """Return the first reason for missed thresholds, such as `amount: expected 250, got "250 EUR"`.
 
     `failing` maps the metrics that are too low to score and threshold.
     """
