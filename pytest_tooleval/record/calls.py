@@ -24,21 +24,21 @@ from .untrusted import as_mapping
 from .untrusted import as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
-# stack, so that what one place reads another could not write.
+# stack, so that a value read in one place might be unwritable in another.
 MAX_DEPTH = 200
-# Slow to make for each call.
+# Made once, as making one per call is slow.
 _FINITE = json.JSONEncoder(default=repr, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated)
 _LENIENT = json.JSONDecoder(object_pairs_hook=keep_repeated)
-# Why `arguments` are None.
+# The reason why `arguments` is None.
 NO_OBJECT = "the arguments are not a JSON object"
 
 
 class ToolCall(Struct, frozen=True, gc=False):
     """One call that a model made.
 
-    `arguments` is None when the model sent something other than a JSON object; `raw_arguments` is then
-    what it sent. `raw_arguments` is None when the arguments came as an object instead of a text.
+    `arguments` is None if the model sent something other than a JSON object, which is then in
+    `raw_arguments`. `raw_arguments` is None if the arguments came as an object instead of text.
     """
 
     name: Annotated[str, doc("The tool.")]
@@ -56,8 +56,8 @@ class ToolCall(Struct, frozen=True, gc=False):
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
         """Make a call from what a provider sent: arguments as JSON text, an object, or anything else.
 
-        Text that is not a JSON object, an empty text and None are the model's mistake: they never
-        become `{}`. So is a key that appears twice, as parsers differ in which value they take.
+        Text that is not a JSON object, empty text and None are the model's mistake and never become
+        `{}`. So is a key that appears twice, as parsers differ in which value they take.
         """
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):
@@ -75,7 +75,7 @@ class ToolCall(Struct, frozen=True, gc=False):
 
     @property
     def why_malformed(self) -> str:
-        """Why `arguments` is None, for a call in which it is."""
+        """Why `arguments` is None; only for calls where it is."""
         try:
             _DECODER.decode(self.raw_arguments or "")
         except RepeatedKeyError as error:
@@ -86,9 +86,9 @@ class ToolCall(Struct, frozen=True, gc=False):
 
     @property
     def readings(self) -> Mapping[str, Sequence[Any]] | None:
-        """What each argument may be: its value, or several where a key appears twice.
+        """The possible values of each argument: several if a key appears twice.
 
-        None when the arguments cannot be read at all, or in too many ways.
+        None if the arguments cannot be read, or can be read in too many ways.
         """
         if self.arguments is not None:
             return {name: (value,) for name, value in self.arguments.items()}
@@ -103,7 +103,8 @@ class ToolCall(Struct, frozen=True, gc=False):
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:
         """Accept a `ToolCall`, `{"name", "arguments"}`, or the chat API's `{"function": {...}}`.
 
-        The text of a custom tool's call, `{"custom": {"name", "input"}}`, is its argument `input`.
+        The text of a call to a custom tool, `{"custom": {"name", "input"}}`, becomes its argument
+        `input`.
         """
         if isinstance(call, ToolCall):
             return call
@@ -120,12 +121,12 @@ class ToolCall(Struct, frozen=True, gc=False):
 
 
 def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCall]:
-    """Without those that the provider ran itself, of tools that are not offered."""
+    """Return the calls, except those to unoffered tools that the provider ran itself."""
     return [call for call in calls if not call.hosted or call.name in offered]
 
 
 def _custom_call(name: str, given: object, id: str | None) -> ToolCall:
-    """The call of a custom tool; what is no text was JSON that someone has parsed."""
+    """Make a call to a custom tool; anything but text is taken for JSON parsed on the way."""
     if is_nested_deeper(given, MAX_DEPTH):
         return ToolCall(name, None, f"(nested more than {MAX_DEPTH} levels deep)", id)
     is_text = given is None or isinstance(given, str)
@@ -134,12 +135,12 @@ def _custom_call(name: str, given: object, id: str | None) -> ToolCall:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a JSON number: a boolean is not."""
+    """True if a value is a JSON number, which a boolean is not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_nested_deeper(value: object, levels: int) -> bool:
-    """Whether lists and dicts are nested more than `levels` deep."""
+    """True if lists and dicts are nested more than `levels` deep."""
     inner = [value]
     for _ in range(levels + 1):
         inner = [
@@ -155,14 +156,14 @@ def is_nested_deeper(value: object, levels: int) -> bool:
 
 
 def _is_sound(value: object, text: str) -> bool:
-    """Whether the value of a JSON text is an object that can be arguments."""
+    """True if the value of a JSON text is an object that can serve as arguments."""
     if text.count("{") + text.count("[") > MAX_DEPTH and is_nested_deeper(value, MAX_DEPTH):
         return False
     return isinstance(value, dict) and _is_finite(value)
 
 
 def _is_finite(value: object) -> bool:
-    """Whether it has no NaN or infinity, which JSON lacks: 1e400 is read as infinity."""
+    """True if it has no NaN or infinity, which JSON lacks; Python reads 1e400 as infinity."""
     try:
         _FINITE.encode(value)
     except ValueError:

@@ -50,7 +50,7 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def title(self) -> str:
-        """The name in tables: not `pass`, as the pass rate of gates counts cases and not trials."""
+        """The name in tables; `pass` is renamed, as the pass rate of gates counts cases, not trials."""
         return "passing trials" if self.metric == "pass" else self.metric
 
 
@@ -118,12 +118,12 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def newly_broken(self) -> tuple[Moved, ...]:
-        """The cases that passed every trial before, and now none."""
+        """The cases that passed every trial before and now pass none."""
         return tuple(case for case in self.worse if case.newly_broken)
 
     @property
     def got_worse(self) -> bool:
-        """Whether a case or the share of passes is worse than before, by chance or not."""
+        """True if a case or the pass rate of trials is worse than before, by chance or not."""
         return bool(self.worse) or any(row.drop > 0 for row in self.metrics[:1])
 
 
@@ -168,16 +168,16 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_only_unsure(self) -> bool:
-        """Whether cases were compared, none got worse, and only too few answers keep it from passing."""
+        """True if cases were compared, none got worse, and only a lack of answers prevents a pass."""
         open = self.verdict == "inconclusive" and not self.failed
         compared = any(model.cases for model in self.models)
         return open and compared and not any(model.got_worse for model in self.models)
 
     @property
     def dropped(self) -> bool:
-        """Whether a model's share of passes fell, by chance or not: then the run is no good baseline.
+        """True if a model's pass rate of trials fell, so that the run makes no good baseline.
 
-        Chance lets some cases get worse and others better, so a drop up to the margin counts only if no
+        Chance makes some cases worse and others better, so a drop up to the margin counts only if no
         case got better. Otherwise `good` would become the luckiest of many runs.
         """
         return any(

@@ -11,7 +11,7 @@ from .summary import Mean
 
 
 class Choice(Struct, frozen=True, kw_only=True, gc=False):
-    """The expected tool and the one that was called."""
+    """The expected tool and the called one."""
 
     expected: Annotated[str | None, doc("The tool that should be called; null for none.")] = None
     called: Annotated[str | None, doc("The tool that was called; null for none.")] = None
@@ -22,8 +22,9 @@ class Choice(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Cell(Choice, frozen=True, kw_only=True, gc=False):
-    """A choice and how often it was made; `called` is also null if it was never offered, or if the
-    expected tool was not found.
+    """A choice and how often it was made.
+
+    `called` is also null if the called tool was never offered, or if the expected tool was not found.
     """
 
     count: Annotated[int, doc("How often, over all trials.", ge=1)]
@@ -44,7 +45,7 @@ class ToolFigures(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Confusion(Struct, frozen=True, kw_only=True, gc=False):
-    """The tools that a model should have called against those that it called."""
+    """The tools that a model should have called against those that it did call."""
 
     model: Annotated[str, doc("The model's label; empty when none was named.")]
     tools: Annotated[tuple[ToolFigures, ...], doc("Every tool that was expected or called, by name.")]

@@ -1,4 +1,4 @@
-"""The result document, which a JSON report is and from which every report is made."""
+"""The result document, which is the JSON report and the source of all other reports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def unchanged(self) -> Sequence[CaseRow]:
-        """The cases without those under a variant: all that sums, gates and the baseline know."""
+        """The cases without those under a variant, which sums, gates and the baseline ignore."""
         return unchanged(self.cases) if self.variants else self.cases
 
 
@@ -58,6 +58,6 @@ class Document(RowsDocument, frozen=True, kw_only=True, gc=False):
     cases: Annotated[Sequence[CaseResult], doc("Every case on every model, in the order of the files.")]
 
     def rows(self) -> RowsDocument:
-        """The same without explanations and transcripts."""
+        """Return the document without explanations and transcripts."""
         fields = {name: getattr(self, name) for name in RowsDocument.__struct_fields__}
         return RowsDocument(**{**fields, "cases": tuple(case.row() for case in self.cases)})

@@ -17,7 +17,7 @@ from .document import VERSION
 from .document import Document
 
 _T = TypeVar("_T")
-# msgspec itself escapes everything below the space.
+# msgspec itself escapes control characters below the space.
 _NOT_PLAIN = re.compile(r"[\x7f-\U0010ffff]")
 
 
@@ -26,7 +26,7 @@ class _Version(msgspec.Struct):
 
 
 def to_json(value: Any) -> bytes:
-    """A value as compact JSON on one line; NaN and infinity become null."""
+    """Encode a value as compact JSON on one line; NaN and infinity become null."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:  # a model may write half of a surrogate pair
@@ -34,12 +34,12 @@ def to_json(value: Any) -> bytes:
 
 
 def to_ascii_json(value: Any) -> str:
-    """A value as indented JSON in ASCII, so that hostile text cannot affect a terminal."""
+    """Encode a value as indented ASCII JSON, so that hostile text cannot affect a terminal."""
     return _indented(value) + "\n"
 
 
 def document_json(document: Document) -> Iterator[str]:
-    """A document as `to_ascii_json` writes it, in parts, to save memory."""
+    """Yield a document as `to_ascii_json` writes it, in parts to save memory."""
     opening = "{"
     for field in document.__struct_fields__:
         yield f'{opening}\n "{field}": '
@@ -59,7 +59,7 @@ def _indented(value: Any) -> str:
 
 
 def without_surrogates(value: Any) -> Any:
-    """A copy of JSON values with `?` for each character that UTF-8 cannot encode."""
+    """Copy JSON values with `?` for each character that UTF-8 cannot encode."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
@@ -72,7 +72,7 @@ def without_surrogates(value: Any) -> Any:
 def read_document(path: Path, type: type[_T]) -> _T:
     """Read a result document from a file, as a `Document` or a `RowsDocument`.
 
-    Raises ToolevalError for any other file, and for a document of another version.
+    Raises ToolevalError for any other file and any other version.
     """
     try:
         data = path.read_bytes()

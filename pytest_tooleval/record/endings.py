@@ -1,6 +1,6 @@
-"""How an answer ended: the finish reasons of providers that mean there is no usable answer.
+"""How answers end: the providers' finish reasons for unusable answers.
 
-Libraries turn most of them into `stop`, so they are read from the provider's own document.
+Libraries turn most of these into `stop`, so they are read from the provider's own document.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
         "malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls "
         "malformed_tool_use malformed_model_output tool_use_failed"
     ),
-    # An agent ended its run by its own limit or guardrail.
+    # An agent's own limit or guardrail ended its run.
     "gave_up": "gave_up",
     "failed": (
         "error failed abort cancelled timeout network_error server_error rate_limit_exceeded "
         "insufficient_system_resource missing_thought_signature queued in_progress"
     ),
 }
-# The finish reason of an answer that goes on when it is sent back, as the provider runs tools itself.
+# The finish reason of an answer that continues once it is sent back, as the provider runs tools itself.
 PAUSED = "pause_turn"
 # The finish reasons of an answer with calls.
 _CALLED = frozenset("tool_calls tool_call tool_use function_call".split())
@@ -77,10 +77,10 @@ _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words
 def no_answer(
     calls: Sequence[ToolCall], text: str | None, reason: str | None, message: str | None
 ) -> NoAnswer | None:
-    """Why a reply with these calls and this text cannot be used; None if it can.
+    """Return why a reply with these calls and this text is unusable; None if it is usable.
 
-    An answer has a text or a call: to say nothing, or only to think, is none. `text` is None where what
-    was said does not count.
+    An answer needs text or a call; thinking alone is not enough. `text` is None where neither is
+    required.
 
     The calls of an answer that was cut off or malformed are judged if the last of them is complete.
     Providers that parse arguments themselves turn truncated ones into `{}`.
@@ -101,9 +101,9 @@ def no_answer(
 
 
 def ending_of(*documents: object) -> Ending | None:
-    """How an answer ended, from the provider's document or else from further ones.
+    """Return how an answer ended, according to the documents in order.
 
-    None when it ended normally. Raises ModelError when the provider itself failed.
+    None if it ended normally. Raises ModelError if the provider itself failed.
     """
     endings = [ending for document in documents for ending in _endings(document)]
     known = [ending for ending in endings if _meaning(ending.reason)]
@@ -119,7 +119,7 @@ def ending_of(*documents: object) -> Ending | None:
 
 
 def usual_reason(*documents: object) -> str | None:
-    """The finish reason in the documents of an answer that ended normally, if they have one."""
+    """Return the finish reason of an answer that ended normally, if its documents have one."""
     endings = (ending for document in documents for ending in _endings(document))
     return next((ending.reason for ending in endings if ending.reason), None)
 
@@ -129,7 +129,7 @@ def _meaning(reason: str | None) -> NoAnswerCategory | Literal["failed"] | None:
 
 
 def _endings(document: object) -> Iterator[Ending]:
-    """All that a document of any provider says about its end, the most specific first."""
+    """Yield every ending in any provider's document, the most specific first."""
     body = as_mapping(document)
     yield from _of_gemini(body)
     details = as_mapping(body.get("stop_details"))  # Anthropic's
@@ -166,7 +166,7 @@ def _of_chat(choice: Mapping[str, object]) -> Iterator[Ending]:
 
 
 def _of_responses(body: Mapping[str, object]) -> Iterator[Ending]:
-    """OpenAI's Responses API: items in place of a message, a status in place of a finish reason."""
+    """Read OpenAI's Responses API: items instead of a message, a status instead of a reason."""
     output = body.get("output")
     if not isinstance(output, list):
         return
@@ -181,14 +181,14 @@ def _of_responses(body: Mapping[str, object]) -> Iterator[Ending]:
 
 
 def _refusals(message: Mapping[str, object]) -> Iterator[Ending]:
-    """The parts of a message's content that refuse to answer."""
+    """Yield the refusals in a message's content."""
     for part in map(as_mapping, as_list(message.get("content"))):
         if part.get("type") == "refusal":
             yield Ending("refusal", as_text(part.get("refusal")))
 
 
 def _filters(results: object) -> str:
-    """The categories for which Azure filtered an answer."""
+    """Return the categories for which Azure filtered an answer."""
     found = {name: as_mapping(result) for name, result in as_mapping(results).items()}
     return ", ".join(
         f"{name} {as_text(result.get('severity'))}".strip()

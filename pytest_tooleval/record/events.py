@@ -20,11 +20,11 @@ from .run import Run
 
 
 class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
-    """One line."""
+    """One line of the events file."""
 
 
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
-    """The run has begun. The first line."""
+    """The run has begun. Always the first line."""
 
     version: Annotated[Literal[5], doc("The version of this format and of the result document.")] = (
         VERSION
@@ -41,7 +41,7 @@ class CollectionProblem(_Event, frozen=True, kw_only=True, tag="collection_probl
 
 
 class Collected(_Event, frozen=True, kw_only=True, tag="collected"):
-    """The selection is final."""
+    """The selection of cases is final."""
 
     files: Annotated[tuple[str, ...], doc("The suite files that have cases in the run.")]
     cases: Annotated[
@@ -50,7 +50,7 @@ class Collected(_Event, frozen=True, kw_only=True, tag="collected"):
 
 
 class CaseStarted(_Event, frozen=True, kw_only=True, tag="case_started"):
-    """pytest has reached a case. Its model may have been asked long before."""
+    """pytest has reached a case. Its model may have been queried long before."""
 
     nodeid: Annotated[str, doc("pytest's node id.")]
 
@@ -62,13 +62,13 @@ class RowDone(_Event, frozen=True, kw_only=True, tag="case_done"):
 
 
 class CaseDone(RowDone, frozen=True, kw_only=True, tag="case_done"):
-    """A case is over. If it is run again, the later line replaces the earlier one."""
+    """A case is over. If it runs again, the later line replaces the earlier one."""
 
     case: Annotated[CaseResult, doc("The case, as in the result document.")]
 
 
 class Progress(_Event, frozen=True, kw_only=True, tag="progress"):
-    """More answers have come while the run waits for one. Not sent under pytest-xdist."""
+    """More answers have arrived while the run waits for one. Not sent under pytest-xdist."""
 
     done: Annotated[int, doc("Cases that are over.", ge=0)]
     answered: Annotated[int, doc("Cases that have all their answers.", ge=0)]
@@ -82,7 +82,7 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
 
 
 class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
-    """The run is over. The last line, missing only if the process was killed."""
+    """The run is over. Always the last line, missing only if the process was killed."""
 
     run: Annotated[Run, doc("The run, with its exit status and duration.")]
     reason: Annotated[str, doc("The reason if the run was cut short; else empty.")]

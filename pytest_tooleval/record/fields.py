@@ -1,4 +1,4 @@
-"""Descriptions of fields, which the published schemas show."""
+"""Field descriptions for the published schemas."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from msgspec import Meta
 
 
 def doc(description: str, *, ge: int | None = None) -> Meta:
-    """The description of a field, and its minimum if it has one."""
+    """Describe a field, with its minimum if it has one."""
     return Meta(description=description, ge=ge)

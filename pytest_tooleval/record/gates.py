@@ -1,4 +1,4 @@
-"""A gate of a run and its verdict."""
+"""A run's gates and their verdicts."""
 
 from __future__ import annotations
 

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 
 class Metric(NamedTuple):
-    """A built-in metric. The kinds of cases that have it compute it, see `scoring.kinds`."""
+    """A built-in metric, computed by the kinds of cases that have it; see `scoring.kinds`."""
 
     name: str
     kinds: Sequence[str]
-    # The lowest score that passes where a suite says nothing; None: no threshold.
+    # The default threshold; None: no threshold.
     default: float | None = None
-    # Less is better, so there cannot be a threshold.
+    # Lower is better, so it cannot have a threshold.
     penalty: bool = False
-    # Whether it can show an answer to be right, and not only to be wrong.
+    # Whether it can prove an answer right, and not only wrong.
     decisive: bool = True
-    # The variant under which alone it is measured; empty: in all cases.
+    # The only variant under which it is measured; empty: always measured.
     variant: str = ""
 
 
@@ -28,7 +28,7 @@ _ANSWER = ("calls", "chain")
 ROWS = (
     Metric("overall", _ALL, default=1.0),
     Metric("tool_selection", _ANSWER),
-    # Only where a case has deferred tools.
+    # Only for cases with deferred tools.
     Metric("tool_found", _ANSWER, decisive=False),
     Metric("parameter_accuracy", _ANSWER),
     Metric("no_extra_calls", _ANSWER, default=1.0, decisive=False),
@@ -54,22 +54,22 @@ RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)
 CONVERSATION = tuple(row.name for row in ROWS if row.kinds == ("conversation",))
 
 
-# What a trial takes, in Markdown.
+# The resources that a trial uses, in Markdown.
 AMOUNTS = {
     "calls": "tool calls in all replies",
     "tokens": "tokens of prompts and answers",
     "cost_usd": "US dollars",
     "latency_s": "seconds of waiting for the model; for a cached answer, as recorded",
 }
-# Their limits among the thresholds of a case.
+# Their limits, which a case sets among its thresholds.
 LIMITS = {f"max_{name}": text for name, text in AMOUNTS.items()}
 
 
 def ordered_metrics(names: Iterable[str]) -> list[str]:
-    """Each name once: the built-in metrics in the order of the docs, then others by name."""
+    """Return each name once: built-in metrics in the order of the docs, then others by name."""
     return sorted(set(names), key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
 
 
 def is_perfect(metric: str, value: float) -> bool:
-    """Whether no value of this metric is better."""
+    """True if this metric cannot have a better value."""
     return value == 0.0 if metric in PENALTIES else value >= 1.0

@@ -1,6 +1,6 @@
-"""Names of tools ignore case, except between two tools that differ in nothing else.
+"""Tool names, which ignore case unless two tools differ only in case.
 
-A tool in a namespace is named by both: `crm.find`.
+The name of a tool in a namespace includes both: `crm.find`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..text import folded
 
 
 def same_tool(one: str, other: str, offered: Iterable[str]) -> bool:
-    """Whether two names are the same among the offered tools."""
+    """True if two names mean the same one of the offered tools."""
     if one == other:
         return True
     key = folded(one)
@@ -21,7 +21,7 @@ def same_tool(one: str, other: str, offered: Iterable[str]) -> bool:
 
 
 def meant(name: str, offered: Collection[str]) -> str | None:
-    """The offered tool that a name means; None if it means none of them."""
+    """Return the offered tool that a name means; None if it means none of them."""
     if name in offered:
         return name
     key = folded(name)
@@ -30,14 +30,15 @@ def meant(name: str, offered: Collection[str]) -> str | None:
 
 
 def qualified(name: str, namespace: str | None) -> str:
-    """The name of a tool in a namespace."""
+    """Return the name of a tool, with its namespace if it has one."""
     return f"{namespace}.{name}" if namespace else name
 
 
 def spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """What calls may name the tools, given by name and namespace: whole names, then shorter ones.
+    """Map every name that calls may use for the tools to the whole name, whole names first.
 
-    A model without namespaces calls `find`, or `crm_find` where there are several; see `known_as`.
+    The tools are given by name and namespace. A model without namespaces calls `find`, or `crm_find`
+    if there are several; see `known_as`.
     """
     whole = {qualified(name, space): (name, space) for name, space in tools}
     names = {each: each for each in whole}
@@ -51,9 +52,9 @@ def spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def known_as(name: str, namespace: str, names: Collection[str]) -> str:
-    """The name of the tool that a call means, by the `spellings` of the offered ones.
+    """Return the name of the tool that a call means, by the `spellings` of the offered tools.
 
-    Where no tool has a namespace, that of a call does not count.
+    If no tool has a namespace, the call's namespace is ignored.
     """
     if not isinstance(names, Mapping) or all(name == whole for name, whole in names.items()):
         return name

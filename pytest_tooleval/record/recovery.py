@@ -1,13 +1,13 @@
-"""The calls in a message, also those that a model wrote as text.
+"""Find the calls in a message, including those that a model wrote as text.
 
 Models do that if they or their servers do not support the tools API. The whole reply must consist of
-calls, and each must name a known tool: a call that is explained in prose does not count. A call is a
-JSON object `{"name": ..., "arguments" or "parameters": {...}}`, and one or several may be in:
+calls, and each must name a known tool: a call accompanied by prose does not count. A call is a JSON
+object `{"name": ..., "arguments" or "parameters": {...}}`, and one or several may be in:
 
 - plain text, a list, or a fenced code block;
 - `<tool_call>...</tool_call>` (Hermes, Qwen), `<|tool_call|>...<|/tool_call|>` (Phi, Granite);
 - `[TOOL_CALLS]...` (Mistral), `<|python_tag|>...` (Llama);
-- `<function=NAME>{...}</function>` (Llama), with the arguments alone inside.
+- `<function=NAME>{...}</function>` (Llama), which contains only the arguments.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _NotCalls(Exception):
 def calls_in(
     message: Mapping[str, Any], text: str, tool_names: Collection[str]
 ) -> tuple[tuple[ToolCall, ...], CallFormat]:
-    """The calls in a message, and how they were written; its `text` is searched for calls, too."""
+    """Return the calls in a message and its `text`, and how they were written."""
     raw = message.get("tool_calls")
     raw = [raw] if isinstance(raw, Mapping) and "function" in raw else raw
     if isinstance(raw, (list, tuple)) and raw:
@@ -72,7 +72,7 @@ def _known(call: ToolCall, namespace: str, tool_names: Collection[str]) -> ToolC
 def _repaired(
     calls: tuple[ToolCall, ...], tool_names: Collection[str]
 ) -> tuple[tuple[ToolCall, ...], CallFormat]:
-    """Some local models write the whole call into the function's name."""
+    """Repair calls of local models that write the whole call into the function's name."""
     if not any(call.name.lstrip().startswith("{") for call in calls):
         return calls, "native"
     repaired = tuple(repair_call(call, tool_names) or call for call in calls)
@@ -80,7 +80,7 @@ def _repaired(
 
 
 def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls in a reply that consists only of calls; otherwise empty. Never raises."""
+    """Return the calls in a reply that consists only of calls; otherwise empty. Never raises."""
     if len(text) > MAX_LENGTH:
         return ()
     try:
@@ -92,9 +92,9 @@ def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...
 
 
 def repair_call(call: ToolCall, tool_names: Collection[str]) -> ToolCall | None:
-    """The call that a model meant when it wrote a whole call as JSON into the function's name.
+    """Return the call that a model wrote as JSON into the function's name.
 
-    None when the name is something else. Arguments inside the name override the call's own.
+    None if the name is anything else. Arguments inside the name override the call's own.
     """
     known = {name.casefold() for name in tool_names}
     text = call.name.strip()
@@ -140,7 +140,7 @@ def _unfenced(text: str) -> str:
 
 
 def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iterator[tuple[str, str]]:
-    """The bodies between tags, and the attribute of the opening tag. Nothing may be outside."""
+    """Yield the opening tag's attribute and the text between tags. Nothing may be outside them."""
     at = 0
     while at < len(text):
         if not text.startswith(start, at):
@@ -153,7 +153,7 @@ def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iter
                 raise _NotCalls
             name, at = text[at:close].strip().strip('"'), close + 1
         stop = text.find(end, at)
-        # The last closing tag is often a stop word, which servers remove.
+        # The last closing tag is often a stop sequence, which servers remove.
         body, at = (text[at:], len(text)) if stop < 0 else (text[at:stop], stop + len(end))
         yield name, body
         while at < len(text) and text[at].isspace():
@@ -161,7 +161,7 @@ def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iter
 
 
 def _json_calls(text: str) -> Iterator[ToolCall]:
-    """Calls as JSON: an object, a list of objects, or several objects in a row."""
+    """Read calls as JSON: an object, a list of objects, or several objects in a row."""
     if not text.startswith(("{", "[")):
         raise _NotCalls
     at = 0
@@ -191,7 +191,7 @@ def _call(data: Any, id: str | None = None) -> ToolCall:
 
 
 def _parsed(name: str, arguments: object, id: str | None = None) -> ToolCall:
-    """The call with these arguments, as text if a key appears twice in them."""
+    """Make a call with these arguments, as text if a key appears twice in them."""
     call = ToolCall.parse(name, arguments, id)
     if not isinstance(arguments, dict) or call.arguments is None:
         return call

@@ -1,4 +1,4 @@
-"""JSON objects in which a key appears twice. Parsers differ in which of its values they take."""
+"""JSON objects in which a key appears twice, for which parsers differ in the value they take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pairs = list[tuple[str, Any]]
 
 
 class RepeatedKeyError(ValueError):
-    """An object has this key twice."""
+    """An object has a key twice."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -23,7 +23,7 @@ class RepeatedKeyError(ValueError):
 
 
 class Ambiguous(dict[str, Any]):
-    """An object that has a key twice: the last value counts, and `items` and JSON have all of them."""
+    """An object with a key twice: look-ups give the last value, `items` and JSON all of them."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__(pairs)
@@ -34,7 +34,7 @@ class Ambiguous(dict[str, Any]):
 
 
 def refuse_repeated(pairs: Pairs) -> dict[str, Any]:
-    """For `json`'s `object_pairs_hook`. Raises RepeatedKeyError."""
+    """Reject repeated keys, as `object_pairs_hook` of `json`. Raises RepeatedKeyError."""
     made = dict(pairs)
     if len(made) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -43,13 +43,13 @@ def refuse_repeated(pairs: Pairs) -> dict[str, Any]:
 
 
 def keep_repeated(pairs: Pairs) -> dict[str, Any]:
-    """For `json`'s `object_pairs_hook`."""
+    """Keep repeated keys as `Ambiguous`, as `object_pairs_hook` of `json`."""
     made = dict(pairs)
     return made if len(made) == len(pairs) else Ambiguous(pairs)
 
 
 def members_of(value: dict[str, Any]) -> dict[str, list[Any]]:
-    """The values that each member may have. Raises ValueError if there are too many."""
+    """Return the values that each member may have. Raises ValueError if there are too many."""
     members: dict[str, list[Any]] = {}
     for key, member in value.items():
         found = members.setdefault(key, [])
@@ -59,7 +59,7 @@ def members_of(value: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def _readings(value: Any) -> Sequence[Any]:
-    """What a value may be read as."""
+    """Return the possible readings of a value."""
     if isinstance(value, dict):
         members = members_of(value)
         return _few(dict(zip(members, each, strict=True)) for each in product(*members.values()))

@@ -1,6 +1,6 @@
 """The results of trials and cases.
 
-A `CaseRow` is what listings, gates and comparisons need. A `CaseResult` adds explanations and
+A `CaseRow` has what listings, gates and comparisons need. A `CaseResult` adds explanations and
 transcripts. The same JSON can be read as either.
 """
 
@@ -52,12 +52,12 @@ FailureCategory = Literal[
     "over_limit",
     "below_threshold",
 ]
-# How the reason of a case begins that is marked xfail and failed.
+# The beginning of the reason for a failed case that is marked xfail.
 EXPECTED_FAILURE = "expected to fail"
-# Shown in a comparison for no expected or called tool, and for a missing or unexpected argument.
+# Placeholders in a comparison: no expected or called tool, and a missing or unexpected argument.
 NO_TOOL = "(no call)"
 ABSENT = "(absent)"
-# The reason of a check that is about what was expected, though something else came.
+# The reason when an expected text is in none of the messages.
 NOT_SAID = "was not said"
 
 
@@ -75,7 +75,7 @@ class Check(Struct, frozen=True, gc=False):
 
     @property
     def name(self) -> str:
-        """What was compared, and where; for a tool, the place is enough."""
+        """The subject and its place; for a tool, the place is enough."""
         parts = (self.place, "" if self.place and self.what == "tool" else self.what)
         return ": ".join(filter(None, parts))
 
@@ -87,7 +87,7 @@ class ScoreRow(Struct, frozen=True, gc=False):
 
 
 class Score(ScoreRow, frozen=True, gc=False):
-    """A score with an explanation. Cases that passed have none unless something asks for them."""
+    """A score with an explanation. Passed cases have no explanations unless these are requested."""
 
     explanation: Annotated[str, doc("The reason for the value; may be empty when the case passed.")] = ""
     checks: Annotated[tuple[Check, ...], doc("The comparisons behind it; may also be empty then.")] = ()
@@ -129,7 +129,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def spent(self) -> dict[str, float | None]:
-        """What `metrics.LIMITS` limits, by the name of the limit; None when unknown."""
+        """The amounts that `metrics.LIMITS` limits, by the limit's name; None if unknown."""
         return {
             "max_calls": self.calls_made,
             "max_tokens": sum_if_known((self.prompt_tokens, self.completion_tokens)),
@@ -139,7 +139,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
 
 
 class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
-    """One trial of a case: its scores, or the error in their place."""
+    """One trial of a case: its scores, or the error instead."""
 
     scores: Annotated[dict[str, Score], doc("Scores by metric.")] = {}  # noqa: RUF012
     transcript: Annotated[Transcript | None, doc("The conversation; null without an answer.")] = None
@@ -148,7 +148,7 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
     def checks(self) -> dict[str, list[Check]]:
         """The comparisons behind all scores, each once, by call or turn.
 
-        Turns are in order; comparisons that belong to none are last.
+        Turns are in order; comparisons outside any turn come last.
         """
         found: dict[str, list[Check]] = {}
         for check in dict.fromkeys(check for score in self.scores.values() for check in score.checks):
@@ -165,7 +165,7 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
 
 
 def _turn_of(place: str) -> float:
-    """2 for `turn 2: call 1`."""
+    """Return the turn's number, 2 for `turn 2: call 1`; infinity for other places."""
     turn, _, number = place.partition(":")[0].partition(" ")
     return int(number) if turn == "turn" else math.inf
 
@@ -240,17 +240,17 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def called_forbidden(self) -> bool:
-        """Whether a trial made a call that the case forbids."""
+        """True if a trial made a call that the case forbids."""
         return any(trial.failure == "forbidden_call" for trial in self.trials)
 
     @property
     def was_expected(self) -> bool:
-        """Whether the case is marked `xfail`, and the model failed on it."""
+        """True if the case is marked `xfail` and the model failed it."""
         return self.tolerated and self.reason.startswith(EXPECTED_FAILURE)
 
 
 def unchanged(cases: Iterable[CaseRow]) -> list[CaseRow]:
-    """The cases without those under a variant."""
+    """Return the cases without those under a variant."""
     return [case for case in cases if not case.variant]
 
 
@@ -262,7 +262,7 @@ class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
     trials: Annotated[tuple[TrialResult, ...], doc("The case's trials.")] = ()
 
     def row(self) -> CaseRow:
-        """The same without explanations and transcripts."""
+        """Return the case without explanations and transcripts."""
         fields = {name: getattr(self, name) for name in CaseRow.__struct_fields__}
         return CaseRow(**{**fields, "trials": tuple(map(_trial_row, self.trials))})
 
@@ -274,9 +274,9 @@ def _trial_row(trial: TrialResult) -> TrialRow:
 
 
 class KeptCase(Struct, frozen=True, gc=False):
-    """A case in memory: its row, and the whole `CaseResult` as JSON, empty once nobody needs it.
+    """A case in memory: its row, and the whole `CaseResult` as JSON, empty once unneeded.
 
-    As objects, thousands of transcripts would take many times the memory. xdist's controller, the
+    Thousands of transcripts as objects would take many times the memory, and xdist's controller, the
     history and the events need the JSON anyway.
     """
 
@@ -285,7 +285,7 @@ class KeptCase(Struct, frozen=True, gc=False):
 
 
 class KeptCases(Sequence[CaseResult]):
-    """The cases in these JSON texts. Each is parsed at each access, to save memory."""
+    """The cases in these JSON texts, parsed at each access to save memory."""
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         self._texts = texts

@@ -17,9 +17,9 @@ from msgspec import Struct
 from .fields import doc
 from .summary import Summary
 
-# The version of the scoring rules. Raise it with every change after which a stored transcript of an
-# unchanged case could get another score, category or verdict: in `scoring`, in how calls, endings and
-# replies are read (`record`, `engine.reply`), and in how worlds play calls.
+# The version of the scoring rules. Raise it with every change that could give a stored transcript of an
+# unchanged case another score, category or verdict: in `scoring`, in how calls, endings and replies are
+# read (`record`, `engine.reply`), and in how worlds play calls.
 SCORING_VERSION = 2
 
 Status = Literal["finished", "running", "killed"]
@@ -30,12 +30,12 @@ _AS = {"judge": " (as judge)", "user": " (as user)"}
 
 
 def payer(model: str, role: Role | None) -> str:
-    """The name under which a model's costs are counted."""
+    """Return the name under which a model's costs are counted."""
     return model + _AS[role] if role else model
 
 
 def is_other(payer: str) -> bool:
-    """Whether a name of `payer` is that of a judge or a simulated user."""
+    """True if `payer` returned this name for a judge or a simulated user."""
     return payer.endswith(tuple(_AS.values()))
 
 
@@ -48,14 +48,14 @@ class Git(Struct, frozen=True, gc=False):
 
 
 class AskedModel(Struct, frozen=True, gc=False):
-    """A model that was asked."""
+    """A model that was queried."""
 
     model: Annotated[str, doc("The model's label, as everywhere in the document.")]
     calls: Annotated[str, doc("The model behind that label, such as a litellm name.")]
 
 
 class Spent(Struct, frozen=True, gc=False):
-    """The answers of a run, all of which were paid for, even those of discarded trials."""
+    """The paid answers of a run, including those of discarded trials."""
 
     answers: Annotated[int, doc("Answers of the model, without cached ones.", ge=0)] = 0
     priced: Annotated[int, doc("The answers whose whole price is known.", ge=0)] = 0
@@ -63,7 +63,7 @@ class Spent(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, cost_usd: float | None, at_least: bool = False) -> Spent:
-        """One answer; None is an unknown price, and with `at_least` a part of it is unknown."""
+        """Count one answer; None is an unknown price, and `at_least` a partly unknown one."""
         return cls(1, int(cost_usd is not None and not at_least), cost_usd or 0.0)
 
     def __add__(self, other: Spent) -> Spent:
@@ -71,8 +71,8 @@ class Spent(Struct, frozen=True, gc=False):
 
 
 def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
-    """What was spent on each model in all parts of a run."""
-    # Copies, as another thread may still be counting.
+    """Add up what was spent on each model in all parts of a run."""
+    # Copy the keys, as another thread may still be counting.
     payers = dict.fromkeys(payer for part in parts for payer in list(part))
     return {payer: sum((part.get(payer, Spent()) for part in parts), Spent()) for payer in payers}
 
@@ -147,10 +147,10 @@ class SummedRun(Run, frozen=True, kw_only=True, gc=False):
 
 
 class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
-    """A run in lists: its sums, and its verdict in words.
+    """A run in lists: sums over its evaluated cases, and its verdict in words.
 
-    Of the cases that were evaluated. Listed for one model or suite, the sums and `models` are only for
-    that (and `selected` is 0), but the verdict, suites and gates are those of the whole run.
+    In a list for one model or suite, the sums and `models` cover only that (and `selected` is 0), but
+    the verdict, suites and gates are those of the whole run.
     """
 
     id: Annotated[str, doc("The run's name.")]
@@ -174,9 +174,9 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
 
 
 def new_run_id(started: datetime, shards: Sequence[str] = ()) -> str:
-    """`20261122-101530-3fa9c1`: the time in UTC, and a random part.
+    """Return an id such as `20261122-101530-3fa9c1`: the time in UTC and a random part.
 
-    That of a run of `shards` is made of their ids, so that merging them again gives the same run.
+    For merged `shards`, that part is derived from their ids, so that merging again gives the same id.
     """
     part = hashlib.sha256(" ".join(shards).encode()).hexdigest()[:6] if shards else secrets.token_hex(3)
     return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{part}"

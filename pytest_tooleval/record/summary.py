@@ -23,7 +23,7 @@ class Mean(Struct, frozen=True, gc=False):
 
 
 class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "pass_hat": "pass^k"}):
-    """pass@k and pass^k, means over cases by their weights."""
+    """pass@k and pass^k as weighted means over cases."""
 
     trials: Annotated[int, doc("The largest number of trials of a case.", ge=0)]
     cases: Annotated[
@@ -35,7 +35,7 @@ class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "p
 
 
 class Tokens(Struct, frozen=True, gc=False):
-    """Numbers of tokens, null when unknown."""
+    """Token counts, null when unknown."""
 
     prompt: Annotated[int | None, doc("Prompt tokens.")] = None
     completion: Annotated[int | None, doc("Answer tokens.")] = None
@@ -48,7 +48,7 @@ class Tokens(Struct, frozen=True, gc=False):
 
 
 class Fallback(Struct, frozen=True, gc=False):
-    """What was sent in place of a parameter that a model refuses."""
+    """The value sent instead of a parameter that a model rejects."""
 
     parameter: Annotated[str, doc("The parameter.")]
     sent: Annotated[str | None, doc("The value sent instead; null for nothing.")]
@@ -92,7 +92,7 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def fails_run(self) -> bool:
-        """Whether a failure or an error is not tolerated."""
+        """True if some failure or error is not tolerated."""
         return self.failed + self.errors > self.tolerated
 
 

@@ -31,19 +31,19 @@ from .untrusted import as_mapping
 from .untrusted import as_text
 from .untrusted import objects_in
 
-# A chat message as the chat API has it. An assistant's message keeps every field that the provider sent
+# A message in the chat API's format. An assistant message keeps every field that the provider sent
 # (thinking blocks, signatures), so that it can be sent back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
-# The field of an assistant's message with the searches for tools.
+# The field for tool searches in an assistant message.
 SEARCHES = "tool_searches"
-# What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer
+# The status of a call. Executed: the tool, its mock or the world answered it; failed: its answer
 # reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
-# The calls that changed nothing. They still count as made.
+# Calls that changed nothing, but still count as made.
 NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")
-# The words of libraries: LangChain's and our adapters' `status`, `outcome` of pydantic-ai, and `status`
-# of items of OpenAI's Responses API. Others, such as `success`, leave it to the content.
+# Libraries' words: `status` in LangChain, our adapters and items of OpenAI's Responses API, `outcome` in
+# pydantic-ai. For other words, such as `success`, the content decides.
 _STATUS_WORDS: Mapping[CallStatus, str] = {
     "executed": "executed",
     "failed": "failed error incomplete interrupted retried",
@@ -51,13 +51,13 @@ _STATUS_WORDS: Mapping[CallStatus, str] = {
     "waiting": "waiting pending",
 }
 _STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
-# What Anthropic and MCP call it.
+# Anthropic's and MCP's names for it.
 _ERROR_FIELDS = ("is_error", "isError")
 _Number = TypeVar("_Number", int, float)
 
 
 class Usage(Struct, frozen=True, kw_only=True, gc=False):
-    """Time, tokens and cost of an answer. Unknown values are None, never 0."""
+    """An answer's time, tokens and cost. Unknown values are None, never 0."""
 
     fallbacks: Annotated[
         dict[str, str | None],
@@ -86,7 +86,7 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Measures(Usage, frozen=True, kw_only=True, gc=False):
-    """One answer, or all answers of a trial: time, tokens, cost, and how the model was asked."""
+    """Time, tokens, cost and request parameters of one answer or of all answers of a trial."""
 
     format: Annotated[
         CallFormat | None,
@@ -102,7 +102,7 @@ class Measures(Usage, frozen=True, kw_only=True, gc=False):
 
 
 class ToolSearch(Struct, frozen=True, gc=False):
-    """A search for tools that the model made, and that the provider answered."""
+    """A tool search by the model, answered by the provider."""
 
     arguments: Annotated[Any, doc("What the model searched for.")]
     tools: Annotated[tuple[str, ...] | None, doc("The names of the tools found; null: unknown.")] = None
@@ -115,7 +115,7 @@ class ToolSearch(Struct, frozen=True, gc=False):
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
     """One answer of a model: the message, its calls and their answers, time, tokens and cost.
 
-    A reply with a prompt begins a turn; the first turn's prompt is that of the transcript.
+    A reply with a prompt begins a turn; the first turn's prompt is the transcript's.
     """
 
     prompt: Annotated[
@@ -138,11 +138,11 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The text of the message; empty when there is none."""
+        """The text of the message; empty if there is none."""
         return text_of(self.message)
 
     def with_calls_at(self, places: Sequence[int]) -> Reply:
-        """The reply with only these of its calls; its answers stay."""
+        """Return the reply with only the calls at these indexes; its answers stay."""
         return structs.replace(
             self,
             calls=tuple(self.calls[place] for place in places),
@@ -151,7 +151,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_paused(self) -> bool:
-        """Whether the next one goes on with it, as the provider ran tools itself."""
+        """True if the next reply continues it, as the provider ran tools itself."""
         return self.finish_reason == PAUSED and not self.to_answer
 
     @property
@@ -192,7 +192,7 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @classmethod
     def from_calls(cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None) -> Transcript:
-        """A transcript of one reply with these calls."""
+        """Make a transcript of one reply with these calls."""
         made = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
         return cls(replies=(Reply(message=message, calls=made, format="native"),))
@@ -204,14 +204,15 @@ class Transcript(Struct, frozen=True, gc=False):
         given: Sequence[Message] = (),
         offered: Sequence[Collection[str]] | None = None,
     ) -> Transcript:
-        """A conversation from its chat messages: a message of the user begins a turn.
+        """Build a conversation from its chat messages; each user message begins a turn.
 
         `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
-        of a reply say how it ended. Raises ModelError when the provider broke it off.
+        of a reply say how it ended. Raises ModelError if the provider failed.
 
-        With the tools `offered` in each turn, the last ones also in later turns, replies are read as
-        those of a live model: calls written as text are calls, and a turn without text and calls has no
-        usable answer. Otherwise text is text, and silence an answer, as for benchmarks.
+        `offered` are the tool names of each turn; the last ones also apply to later turns. With these,
+        replies are read as a live model's: calls may be written as text, and a turn without text or
+        calls has no usable answer. Without, as for benchmarks, text is never read as calls, and an
+        empty reply is an answer.
         """
         turn = 0
         prompt: list[Message] = []
@@ -240,7 +241,7 @@ class Transcript(Struct, frozen=True, gc=False):
         return structs.replace(found, replies=tuple(turns))
 
     def ended(self) -> Transcript:
-        """The transcript with an unknown reply, which ends the last turn."""
+        """Return the transcript with an unknown final reply, which ends the last turn."""
         last = Reply(message={"role": "assistant", "content": None}, format="native")
         return structs.replace(self, replies=(*self.replies, last))
 
@@ -270,7 +271,7 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @property
     def others_cost_usd(self) -> float | None:
-        """The cost of the judge and of the model that played the user. None: unknown, or neither."""
+        """The cost of the judge and the simulated user. None: unknown, or neither took part."""
         costs = [each.cost_usd for each in self.judged]
         return sum_if_known([*costs, self.user.cost_usd] if self.user else costs)
 
@@ -301,7 +302,7 @@ def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Messag
 
 
 def searches_in(message: Message) -> tuple[ToolSearch, ...]:
-    """The searches for tools in a reply."""
+    """Return the tool searches in a reply."""
     return tuple(
         ToolSearch(
             each.get("arguments"),
@@ -313,7 +314,7 @@ def searches_in(message: Message) -> tuple[ToolSearch, ...]:
 
 
 def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
-    """The replies of a turn. One that ends it without a word has a usable answer before it."""
+    """Return a turn's replies, accepting an empty last one if the turn has text or calls before it."""
     *before, last = replies
     if last.no_answer is None or last.no_answer.category != "empty_answer":
         return replies
@@ -327,7 +328,7 @@ def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
 
 
 def with_refused(replies: Iterable[Reply]) -> list[Reply]:
-    """The replies. Calls that a run has as text and that no tool answered were refused."""
+    """Mark calls that a model wrote as text, and that no tool answered, as refused."""
     found: list[Reply] = []
     unanswered: set[str] = set()  # ids of earlier calls
     for each in replies:
@@ -349,9 +350,10 @@ def with_refused(replies: Iterable[Reply]) -> list[Reply]:
 def statuses_of(
     replies: Iterable[tuple[Message, Iterable[Message]]],
 ) -> list[tuple[CallStatus | None, ...]]:
-    """What became of the calls of each reply, given with the messages after it.
+    """Return the status of the calls of each reply, given with the messages after it.
 
-    Of several answers to a call, also after later replies, the last counts. Empty where all are unknown.
+    The last of several answers to a call counts, even after later replies. A reply's statuses are empty
+    if all are unknown.
     """
     found: list[list[CallStatus | None]] = []
     places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
@@ -366,7 +368,7 @@ def statuses_of(
         for answer in after:
             id = str(answer.get("tool_call_id"))
             if answer.get("role") == "tool" and (same := places.get(id)):
-                # Calls of one id, or without any, are answered in order.
+                # Calls with the same id, or without one, are answered in order.
                 row, column = same[min(answered[id], len(same) - 1)]
                 answered[id] += 1
                 found[row][column] = status_of(answer)
@@ -374,7 +376,7 @@ def statuses_of(
 
 
 def status_of(answer: Message) -> CallStatus | None:
-    """What became of a call, as its answer says: by a field, else by its content. None: unknown."""
+    """Return a call's status by its answer's fields, else by its content. None: unknown."""
     for field in ("status", "outcome"):
         if (word := as_text(answer.get(field)).lower()) in _STATUSES:
             return _STATUSES[word]
@@ -383,7 +385,7 @@ def status_of(answer: Message) -> CallStatus | None:
 
 
 def reports_error(content: str) -> bool:
-    """Whether a tool's answer is an object that reports an error: `{"error": ...}`, or MCP's result."""
+    """True if a tool's answer is an object that reports an error, as `{"error": ...}` or as in MCP."""
     if "rror" not in content or not content.lstrip().startswith("{"):
         return False
     try:
@@ -403,13 +405,13 @@ def text_of(message: Message) -> str:
 
 
 def gist_of(message: Message) -> tuple[object, str, list[object]]:
-    """What two equal messages have in common; ids and empty fields may differ."""
+    """Return what equal messages share: role, text and calls; ids and empty fields may differ."""
     calls, _ = calls_in(message, "", ())
     return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 
 def measures_of(transcript: Transcript) -> Measures:
-    """The measures of all replies together. A sum is None when a part of it is unknown."""
+    """Return the measures of all replies together. A sum is None if a part of it is unknown."""
     replies = transcript.replies
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
@@ -430,7 +432,7 @@ def measures_of(transcript: Transcript) -> Measures:
 
 
 def sum_if_known(values: Iterable[_Number | None]) -> _Number | None:
-    """The sum; None when a value is unknown or there is none."""
+    """Return the sum; None if a value is unknown or there are none."""
     total: _Number | None = None
     for value in values:
         if value is None:

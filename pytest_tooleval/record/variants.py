@@ -11,7 +11,7 @@ from .comparison import ComparedCase
 from .comparison import Moved
 from .fields import doc
 
-# In node ids, between the model and the variant; labels have no spaces behind a comma.
+# Separates model and variant in node ids; labels have no space after a comma.
 SEPARATOR = ", "
 Effect = Literal["worse", "better", "inconclusive", "not judged"]
 
@@ -25,11 +25,11 @@ class Change(Struct, frozen=True, gc=False):
 
 
 class Arm(Struct, frozen=True, gc=False):
-    """The condition under which a case is asked; the unchanged arm has no name.
+    """The condition under which a case runs; the unchanged arm has no name.
 
-    `against` is the variant that this one is compared with, empty for the unchanged arm. If it
-    `is_same`, the variant left the case as it is. If it `is_earlier`, the case is as it was before.
-    `added` are names of tools that it offers besides those of the case.
+    `against` is the variant that this one is compared with; empty for the unchanged arm. `is_same` is
+    True if the variant left the case as it is, `is_earlier` if it restored an earlier version. `added`
+    names the tools offered in addition to the case's own.
     """
 
     variant: str = ""
