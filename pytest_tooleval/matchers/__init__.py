@@ -1,6 +1,6 @@
-"""How a value from a model compares with the one that a case expects.
+"""Comparison of a model's values with those that a case expects.
 
-The imported modules hold the matchers, which stand in the docs in this order.
+The imported modules define the matchers, in the order of the docs.
 """
 
 from . import combined as combined

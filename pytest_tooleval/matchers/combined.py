@@ -1,4 +1,4 @@
-"""Matchers of values, one or several, and of none."""
+"""Matchers that combine values or matchers, and those for exact, optional and absent values."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Whether a value from a model is the one that a case expects, and why.
+"""Compare a model's value with the one that a case expects, and say why they do or do not match.
 
 Values compare by a mode of `param_scoring` and by matchers such as `{"$any_of": ...}`, which may replace
 any value. In every mode
 
-- a boolean is never a number, a string never a number, and null is only null;
-- objects have the same keys, except that a key expected as `$optional` or `$absent` may be absent;
-- lists have the same length and the same order;
+- a boolean is never a number, a string is never a number, and null is only null;
+- objects must have the same keys, except that keys expected as `$optional` or `$absent` may be absent;
+- lists must have the same length and order;
 - members of objects and lists compare by the same rules.
 """
 
@@ -33,16 +33,16 @@ from .modes import Number
 
 _T = TypeVar("_T")
 
-# Of these types, a value matches an equal value of the same type in every mode.
+# Equal values of the same one of these types match in every mode.
 REFLEXIVE = frozenset({str, int, float, bool, type(None)})
-# A list of more members may have to compare each with every actual one.
+# Without an order, every expected member may have to be compared with every actual one.
 MAX_UNORDERED = 200
 
 
 def mismatch(expected: Any, actual: Any, mode: Mode) -> Mismatch | None:
-    """Why `actual`, a JSON value, does not match `expected`, which may have matchers; None if it does.
+    """Return why the JSON value `actual` does not match `expected`; None if it does.
 
-    Raises CannotCompare for a matcher that cannot be applied.
+    `expected` may contain matchers. Raises CannotCompare for one that cannot be applied.
     """
     kind = type(expected)
     if kind is str:
@@ -76,15 +76,15 @@ def mismatch(expected: Any, actual: Any, mode: Mode) -> Mismatch | None:
 
 
 def matches(expected: Any, actual: Any, mode: Mode) -> bool:
-    """Whether `actual` matches `expected`, as `mismatch` says."""
+    """True if `actual` matches `expected`; see `mismatch`."""
     return mismatch(expected, actual, mode) is None
 
 
 def in_text(part: Any, text: str, mode: Mode) -> bool:
-    """Whether a text contains a value, which may be a matcher. Raises CannotCompare."""
+    """True if a text contains a value, which may be a matcher. Raises CannotCompare."""
     if isinstance(part, str):
         wanted = mode.fold(part)
-        # `bfcl` ignores "-", which would then be in every text.
+        # `bfcl` reduces "-" to nothing, which would be in every text.
         return wanted in mode.fold(text) if wanted else part in text
     key = matcher_key(part)
     if key is None:
@@ -96,7 +96,7 @@ def in_text(part: Any, text: str, mode: Mode) -> bool:
 
 
 def reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
-    """Whether the value is right, and why."""
+    """Return whether the value is right, and why."""
     try:
         found = mismatch(expected, actual, mode)
         return (True, why_right(expected, actual, mode)) if found is None else (False, found())
@@ -105,7 +105,7 @@ def reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
 
 
 def why_right(expected: Any, actual: Any, mode: Mode) -> str:
-    """Why a value matches that does."""
+    """Return why a matching value matches."""
     key = matcher_key(expected)
     if key is not None:
         return MATCHERS[key].why_right(expected[key], actual, mode)
@@ -150,7 +150,7 @@ def shown(value: Any) -> str:
 
 
 def is_not_of(actual: Any, kind: str) -> str:
-    """`is the string "7", not a number`."""
+    """Return a text such as `is the string "7", not a number`."""
     return f"is {shown(actual)}, not {_TYPE_NAMES[kind]}"
 
 
@@ -191,9 +191,9 @@ def _why_other_member(
 
 
 def with_keys_of(expected: Mapping[str, Any], actual: Mapping[str, _T], mode: Mode) -> Mapping[str, _T]:
-    """`actual` with the expected spelling of the keys that differ only in code points.
+    """Return `actual`, with keys that differ only in code points spelled as expected.
 
-    As it is in a mode with exact names, or if it has a key in both spellings.
+    Unchanged in a mode with exact names, or if a key is present in both spellings.
     """
     if expected.keys() <= actual.keys() or mode.exact_names:
         return actual
@@ -228,13 +228,13 @@ def _member_mismatch(
 
 
 def _why_surplus(expected: Mapping[str, Any], actual: Mapping[str, Any], mode: Mode, name: str) -> str:
-    # A wrong member says more, but decides nothing.
+    # A surplus key is already a mismatch; a wrong member, if any, says more.
     found = _member_mismatch(expected, actual, mode)
     return f"the key {json_text(name, 40)} is not expected" if found is None else found()
 
 
 def identical(expected: Any, actual: Any) -> bool:
-    """Whether two JSON values and all values in them have the same type and value; 1 is not 1.0."""
+    """True if two JSON values are equal and of the same types throughout; 1 is not 1.0."""
     if isinstance(expected, dict):
         return (
             isinstance(actual, dict)
@@ -251,7 +251,7 @@ def identical(expected: Any, actual: Any) -> bool:
 
 
 def unpaired(expected: Sequence[Any], actual: Sequence[Any], mode: Mode) -> int | None:
-    """The index of an expected member that no actual one is left for, if each is used once; else None.
+    """Return the index of an expected member left without an actual one; None if all can be paired.
 
     Searches for a perfect matching by augmenting paths (Kuhn 1955).
     """

@@ -1,4 +1,4 @@
-"""Matchers of what a text or a list contains."""
+"""Matchers for the contents of texts and lists."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Contains(Matcher):
 
 
 def outside_texts(expected: Any) -> list[Any]:
-    """What `$contains` in an expected value looks for in lists, but not inside a text."""
+    """Return the parts of `$contains` in an expected value that cannot be found in a text."""
     return [
         part
         for each in _members(expected)
@@ -107,13 +107,13 @@ def outside_texts(expected: Any) -> list[Any]:
 
 
 def _looked_for(operand: Any) -> list[Any]:
-    """The values and matchers that `$contains` looks for with this operand."""
+    """Return the values and matchers that `$contains` looks for with this operand."""
     parts = operand if isinstance(operand, list) else [operand]
     return [member for part in parts for member in _members(part)]
 
 
 def _members(expected: Any) -> Iterator[Any]:
-    """An expected value; in place of a matcher of the same value, the values in it."""
+    """Yield an expected value, or the values in a matcher that combines values."""
     key = matcher_key(expected)
     if key not in ("$any_of", "$all_of", "$not", "$optional"):
         yield expected
@@ -134,7 +134,7 @@ def _contains(operand: Any, actual: Any, mode: Mode) -> bool:
 @matcher
 class Fuzzy(_Text):
     similarity = 0.85
-    # Of longer strings, similarity takes too long; they compare as in `exact`.
+    # Similarity of longer strings takes too long, so these compare as in `exact`.
     longest = 10_000
 
     key = "$fuzzy"
@@ -159,7 +159,7 @@ class Fuzzy(_Text):
 
 
 def _similarity(expected: str, actual: str) -> float:
-    """The similarity of two strings, ignoring case: rapidfuzz's normalised InDel similarity, 0 to 1."""
+    """Return the similarity of two strings, ignoring case: rapidfuzz's normalised InDel, 0 to 1."""
     from rapidfuzz import fuzz
 
     return fuzz.ratio(folded(expected), folded(actual)) / 100

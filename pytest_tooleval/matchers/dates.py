@@ -21,7 +21,7 @@ Kind = Literal["date", "date-time", "time"]
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|z|[+-][0-9]{2}(:?[0-9]{2})?)?"
-# pydantic alone would also accept a string of digits, as seconds since 1970.
+# pydantic alone would also read a string of digits as seconds since 1970.
 _FORMS: dict[Kind, re.Pattern[str]] = {
     "date": re.compile(_DAY),
     "date-time": re.compile(f"{_DAY}[Tt ]{_CLOCK}"),
@@ -37,7 +37,7 @@ class Written(NamedTuple):
 
 
 def read_date(text: object) -> Written | None:
-    """The date, date-time or time in a value; None if it is none of them."""
+    """Read a date, date-time or time; None for anything else."""
     if isinstance(text, str):
         for kind, form in _FORMS.items():
             if form.fullmatch(text):
@@ -65,7 +65,7 @@ def _datetime() -> Callable[[str], datetime]:
 
 @matcher
 class Date(Matcher):
-    """A date-time is on the day that its text names."""
+    """Matches dates and times; a date-time is on the day that its text names, whatever its zone."""
 
     key = "$date"
     title = "is the date"

@@ -1,4 +1,4 @@
-"""A right value for an expected one: its matchers accept it, and the tool's schema allows it."""
+"""Right values for expected ones: accepted by their matchers and allowed by the tool's schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .modes import Mode
 
 
 def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
-    """A right value, if possible one that fits the schema; `NOTHING` if none is known."""
+    """Return a right value, if possible one that fits the schema; `NOTHING` if none is known."""
     found = NOTHING
     for value in guesses(expected, schema, mode):
         if not _accepts(expected, value, mode):
@@ -31,7 +31,7 @@ def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
 
 
 def guesses(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-    """Values that may be right, the likeliest first."""
+    """Yield values that may be right, likeliest first."""
     key = matcher_key(expected)
     if key is None:
         yield from _plain(expected, schema, mode)
@@ -58,7 +58,7 @@ def _plain(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
     else:
         yield expected
         if is_number(expected) and expected == round(expected):
-            yield int(expected)  # 5.0 is 5, and the schema may want an integer
+            yield int(expected)  # 5.0 is 5, and the schema may require an integer
 
 
 def _accepts(expected: Any, value: Any, mode: Mode) -> bool:
@@ -69,7 +69,7 @@ def _accepts(expected: Any, value: Any, mode: Mode) -> bool:
 
 
 def inside(schema: Any, name: str | None) -> Any:
-    """The schema of a member: of the property with this name, or (None) of a list's items."""
+    """Return the schema of the property with this name, or with None, that of a list's items."""
     if not isinstance(schema, Mapping):
         return True
     if name is None:

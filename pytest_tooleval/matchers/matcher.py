@@ -20,7 +20,7 @@ from ..findings import Findings
 from ..findings import Loc
 from .modes import Mode
 
-# Says why a value does not match. Most comparisons need no text, so it is made when it is called.
+# Says why a value does not match. A function, as most comparisons need no text.
 Mismatch = Callable[[], str]
 JsonSchema = dict[str, Any] | bool
 
@@ -30,7 +30,7 @@ LIST: dict[str, Any] = {"type": "array", "items": VALUE}
 
 
 class Matcher(ABC):
-    """A matcher. A `@matcher` is known to suites, scores, docs, the published schema and the editor."""
+    """A matcher. `@matcher` adds it to suites, scores, docs, the published schema and the editor."""
 
     key: str
     title: str
@@ -51,32 +51,32 @@ class Matcher(ABC):
     """Whether the key may or must be absent."""
 
     def takes(self, operand: Any) -> bool:
-        """Whether the operand can be compared with, not looking at values in it."""
+        """True if the operand is valid, without checking values in it."""
         return True
 
     def problems(self, operand: Any, at: Loc) -> Findings:
-        """What is wrong in an operand that it takes."""
+        """Yield what is wrong inside an operand that it `takes`."""
         if self.holds_values:
             yield from _problems(operand, at)
 
     @abstractmethod
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
-        """Why the value does not match; None if it does. Raises CannotCompare."""
+        """Return why the value does not match; None if it does. Raises CannotCompare."""
 
     def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
-        """Whether `$contains` finds it in a text: the whole text matches, unless it can say more."""
+        """True if `$contains` finds it in a text; by default, if the whole text matches."""
         return self.mismatch(operand, text, mode) is None
 
     def why_right(self, operand: Any, actual: Any, mode: Mode) -> str:
-        """Why a value matches that does."""
+        """Return why a matching value matches."""
         return f"matches {self.key}"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        """Values that may be right, the likeliest first; those that are not are left out."""
+        """Yield values that may be right, likeliest first; callers drop those that do not match."""
         yield operand
 
     def named(self, operand: Any) -> Sequence[Any] | None:
-        """The expected values in an operand that names what is right; None if it only describes it."""
+        """Return the expected values in an operand that names them; None if it describes them."""
         return None
 
 
@@ -85,13 +85,13 @@ _M = TypeVar("_M", bound=Matcher)
 
 
 def matcher(cls: type[_M]) -> type[_M]:
-    """Make a matcher known by its key."""
+    """Register a matcher by its key."""
     MATCHERS[cls.key] = cls()
     return cls
 
 
 def matcher_key(value: Any) -> str | None:
-    """The `$` key that makes an object a matcher; None for a plain value."""
+    """Return the `$` key that makes an object a matcher; None for a plain value."""
     if isinstance(value, dict):
         for key in value:
             if key.startswith("$"):
@@ -100,7 +100,7 @@ def matcher_key(value: Any) -> str | None:
 
 
 def is_optional(expected: Any) -> bool:
-    """Whether the key with this expected value may be absent."""
+    """True if a key with this expected value may be absent."""
     key = matcher_key(expected)
     return key in MATCHERS and MATCHERS[key].absence is not None
 
@@ -109,7 +109,7 @@ _AS_DATA = 'to expect data that has such a key, write {"$exact": {...}}'
 
 
 def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
-    """What is wrong with an object with this `$` key, except inside its operand."""
+    """Return what is wrong with an object with this `$` key, except inside its operand."""
     one = MATCHERS.get(key)
     if one is None:
         near = nearest(key, MATCHERS)
@@ -126,7 +126,7 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
 
 
 def _joined(value: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with several matchers as a single one that requires them all."""
+    """Return an object with several matchers as a single one that requires them all."""
     others = [{key: operand} for key, operand in value.items() if MATCHERS[key].absence is None]
     joined = others[0] if len(others) == 1 else {"$all_of": others}
     if len(others) == len(value):
@@ -135,9 +135,9 @@ def _joined(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matcher_findings(params: Mapping[str, Any], at: Loc) -> Findings:
-    """What is wrong with the matchers in the expected params at `at`.
+    """Yield what is wrong with the matchers in the expected params at `at`.
 
-    The keys of `params` are names of parameters, even if they begin with `$`.
+    The keys of `params` are parameter names, even if they begin with `$`.
     """
     for name, expected in params.items():
         yield from _problems(expected, (*at, name), of_key=True)

@@ -1,4 +1,4 @@
-"""The modes of `param_scoring`: how a plain expected value compares with the model's."""
+"""The modes of `param_scoring`, which say how plain expected values compare with the model's."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Number = int | float
 class Mode(NamedTuple):
     """How plain strings and numbers compare: in Markdown, and as functions of expected and actual.
 
-    `fold` makes the texts that `$contains` compares, and `equal` says that two strings are the same only
-    in this mode. With `exact_names`, keys compare by code points, and names of tools by case. With
-    `counts_unexpected`, an argument that is not expected counts as a wrong one. With `only_overall`,
-    `overall` alone decides by default, and `no_extra_calls` is not measured.
+    `fold` prepares texts for comparison by `$contains`. `equal` is the reason for strings that are the
+    same only in this mode. With `exact_names`, keys compare by code points, and tool names by case. With
+    `counts_unexpected`, an unexpected argument counts as a wrong one. With `only_overall`, `overall`
+    alone decides by default, and `no_extra_calls` is not measured.
     """
 
     strings: str
@@ -40,7 +40,7 @@ _BFCL_IGNORED = str.maketrans(dict.fromkeys(" ,./-_*^"))
 
 
 def _bfcl_text(text: str) -> str:
-    """The result of BFCL's `standardize_string`."""
+    """Normalise a text as BFCL's `standardize_string` does."""
     return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
 
 

@@ -1,4 +1,4 @@
-"""The right values that an expected value names: `{"$any_of": ["a", "b"]}` does, `$gte` does not."""
+"""The right values that an expected value names; `{"$any_of": ["a", "b"]}` names two, `$gte` none."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .matcher import MATCHERS
 from .matcher import matcher_key
 from .modes import MODES
 
-# Another spelling may be right for a case, but not for the tool.
+# A spelling that is right for the case may be wrong for the tool.
 _MODE = MODES["case_sensitive"]
 
 
 def is_named(expected: Any, value: Any) -> bool:
-    """Whether the case names this value; `{"$gte": 1}` only allows it."""
+    """True if the case names this value; `{"$gte": 1}` only allows it."""
     if _is_choice(expected):
         return any(is_named(member, value) for member in _members(expected) or ())
     return _names_values(expected) and matches(expected, value, _MODE)
 
 
 def listed(expected: Any) -> list[Any]:
-    """All right values, if they can be listed."""
+    """Return all right values; empty if they cannot be listed."""
     if _is_choice(expected):
         lists = [listed(member) for member in _members(expected) or ()]
         return [value for values in lists for value in values] if all(lists) else []
@@ -43,7 +43,7 @@ def _is_choice(expected: Any) -> bool:
 
 
 def _members(expected: Any) -> Collection[Any] | None:
-    """The expected values in one that names what is right; None if it only describes it."""
+    """Return the values in an expected value that names the right ones; None if it describes them."""
     key = matcher_key(expected)
     if key is not None:
         return MATCHERS[key].named(expected[key])

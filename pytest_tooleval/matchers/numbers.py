@@ -1,4 +1,4 @@
-"""Matchers of numbers."""
+"""Matchers for numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .modes import Number
 
 
 class Bound(Matcher):
-    """A limit; `words` stand before it, and the value `holds` it."""
+    """A limit; `words` precede it in texts, and `holds` compares a value with it."""
 
     example = "1"
     expected = "a finite number"
@@ -99,9 +99,9 @@ class Approx(Matcher):
 
 
 def _is_near(expected: Number, actual: Number, absolute: Number, relative: Number) -> bool:
-    """Whether |actual - expected| <= max(absolute, relative * |expected|).
+    """True if |actual - expected| <= max(absolute, relative * |expected|).
 
-    Computed with decimals, not binary floats: 3.13 is within 0.01 of 3.14.
+    Computed in decimals, not binary floats, so that 3.13 is within 0.01 of 3.14.
     """
     if math.inf in (abs(expected), abs(actual)):
         return expected == actual

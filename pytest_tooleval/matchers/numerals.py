@@ -1,15 +1,15 @@
-"""The numbers in a text that people read.
+"""Find the numbers in a text written for people.
 
-- A number has digits, perhaps a fraction after a point, and perhaps an exponent: 5, 5.00, .5, 5e3.
-- A minus (`-`, U+2212, an en dash) belongs to it, also before or after a currency: -5, -$5, $-5.
-  After a letter, a digit, `)` or `%` it is a hyphen: in 3-5 there are 3 and 5.
-- Commas, apostrophes and (also thin or no-break) spaces separate thousands: 5,000 and 5 000 are 5000.
-  The comma may also be that of a list: 1,2,3 are three numbers. 100,200 may be one or two, so that
+- A number has digits, and may have a fraction after a point and an exponent: 5, 5.00, .5, 5e3.
+- A minus (`-`, U+2212, an en dash) belongs to it, even before or after a currency: -5, -$5, $-5.
+  After a letter, a digit, `)` or `%` it is a hyphen: 3-5 contains 3 and 5.
+- Commas, apostrophes and spaces (including thin and no-break ones) separate thousands: 5,000 and 5 000
+  are 5000. A comma may also separate a list: 1,2,3 are three numbers. 100,200 may be one or two, so
   100200, 100 and 200 are found, unless there is a currency, a percent sign, a fraction or a group 050.
-- A letter before the digits, or further digits after letters, make it an id: there is no number in A5,
-  INV-17, v2.1, 4f2a and 1920x1080. Letters after it are a unit: 5kg, 3rd, 5%.
-- Three or more groups of digits with the same mark between them are a date, a version, an address or a
-  telephone number, and 10:30 is a time. There is no number in 2026-03-02, 5.0.1 and 10.0.0.1.
+- A letter before the digits, or more digits after letters, make it an id: A5, INV-17, v2.1, 4f2a and
+  1920x1080 contain no number. Letters after it are a unit: 5kg, 3rd, 5%.
+- Three or more groups of digits with the same separator are a date, a version, an address or a telephone
+  number, and 10:30 is a time: 2026-03-02, 5.0.1 and 10.0.0.1 contain no number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CURRENCIES = (
     "\uffe0\uffe1\uffe5\uffe6"
 )
 _SPACES = " \u00a0\u2007\u2009\u202f"
-# Of scripts with spaces between words: in Chinese and Japanese, a number may follow a letter.
+# Only of scripts with spaces between words: in Chinese and Japanese, a number may follow a letter.
 _LETTERS = "A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u052f"
 _DIGITS = re.compile(r"\d+")
 _GAPS = re.compile(rf"[{_SPACES}'\u2019,]")
@@ -35,7 +35,7 @@ _GAPS = re.compile(rf"[{_SPACES}'\u2019,]")
 
 @lru_cache(maxsize=1)
 def _token() -> re.Pattern[str]:
-    """A number, or something that has digits but is none. Compiling it takes some milliseconds."""
+    """Match a number, or digits that are not one. Lazy, as compiling takes some milliseconds."""
     return re.compile(
         rf"""
           [{_LETTERS}]\w*(?:[.\-]\w+)*
@@ -63,7 +63,7 @@ def _token() -> re.Pattern[str]:
 
 
 def numbers(text: str) -> Iterator[Decimal]:
-    """The numbers in a text, as the module describes them."""
+    """Yield the numbers in a text, by the rules of this module."""
     for found in _token().finditer(text):
         whole, several, is_list = _read(found)
         if whole is not None:
@@ -73,9 +73,9 @@ def numbers(text: str) -> Iterator[Decimal]:
 
 
 def figures(text: str) -> set[Figures]:
-    """What a text says in digits: its numbers, and the digits of ids, dates and the like.
+    """Return a text's numbers, and the digits of ids, dates and the like.
 
-    There are two readings: groups of digits such as 5,000 are one number, or several.
+    There are two readings, in which groups of digits such as 5,000 are one number, or several.
     """
     one: list[Decimal | str] = []
     other: list[Decimal | str] = []
@@ -88,7 +88,7 @@ def figures(text: str) -> set[Figures]:
 
 
 def _read(found: re.Match[str]) -> tuple[Decimal | None, list[Decimal], bool]:
-    """The number, the numbers if it is a list, and whether it may be one."""
+    """Return the number, the numbers if read as a list, and whether it may be a list."""
     bare = found["bare_fraction"]
     if (found["groups"] is None and bare is None) or any(map(str.isdecimal, found["unit"])):
         return None, [], False

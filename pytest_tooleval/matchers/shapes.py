@@ -1,4 +1,4 @@
-"""Matchers of the length, type and schema of a value."""
+"""Matchers for the length, type and schema of a value."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .numbers import Bound
 
 @matcher
 class Len(Matcher):
-    """`é` counts once, however it is written."""
+    """Matches lengths; `é` counts once, whatever its code points."""
 
     key = "$len"
     title = "has the length"
