@@ -6,9 +6,11 @@ import os
 import subprocess
 from pathlib import Path
 
+from ..errors import ConfigError
 from ..record.run import Git
 
 TIMEOUT_S = 2.0
+_READ_S = 60.0  # a partial clone fetches the text
 
 # Git sets these for hooks; they name the repository of the hook, not that of the folder.
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
@@ -39,12 +41,23 @@ def _branch_in_ci() -> str | None:
 def has_revision(folder: Path, revision: str) -> bool:
     """Whether the repository around a folder has a commit of this name."""
     commit = f"{revision}^{{commit}}"
-    return git_output(folder, "rev-parse", "--verify", "--quiet", commit) is not None
+    found = git_output(folder, "rev-parse", "--verify", "--quiet", commit, timeout_s=_READ_S)
+    return found is not None
 
 
 def file_at(revision: str, file: Path) -> str | None:
-    """The text of a file as of a revision; None if it did not exist."""
-    return git_output(file.absolute().parent, "show", f"{revision}:./{file.name}")
+    """The text of a file as of a revision; None if it did not exist.
+
+    Raises ConfigError if git cannot tell, or cannot read it, as in a partial clone without a network.
+    """
+    folder, name = file.absolute().parent, file.name
+    listed = git_output(folder, "ls-tree", "--name-only", revision, name, timeout_s=_READ_S)
+    if listed == "":
+        return None
+    text = git_output(folder, "show", f"{revision}:./{name}", timeout_s=_READ_S)
+    if text is None:
+        raise ConfigError(f"git cannot read {name} as of {revision} in {folder}")
+    return text
 
 
 def git_output(folder: Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> str | None:

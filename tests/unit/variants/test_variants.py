@@ -308,6 +308,14 @@ def test_the_tools_and_the_prompt_of_a_revision(repository: Path) -> None:
         at(repository, "against:nowhere")
 
 
+def test_an_earlier_suite_that_git_cannot_read_is_not_left_out(repository: Path) -> None:
+    # As in a partial clone without a network.
+    blob = git(repository.parent, "rev-parse", f"main~1:{repository.name}").strip()
+    (repository.parent / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(ConfigError, match=r"git cannot read s\.tooleval\.json as of main~1"):
+        at(repository, "against:main~1")
+
+
 def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     now, before = load_suite(repository), suite_at("main~1", repository)
     assert before is not None
