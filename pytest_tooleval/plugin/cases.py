@@ -116,7 +116,8 @@ class Cases:
             try:
                 varied = variant.of(case, origin.suite, self._file.path, root, lambda: state.collected)
             except ConfigError as error:
-                raise pytest.UsageError(f"--tooleval-variant={variant.label}: {error}") from None
+                given = ":".join(filter(None, (variant.name, variant.argument)))
+                raise pytest.UsageError(f"--tooleval-variant={given}: {error}") from None
             if variant.label not in controls:
                 applied = state.applied.setdefault(variant.label, set())
                 if varied is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from ..errors import ConfigError
 from ..suite.model import MAX_TRIALS
 from ..suite.model import ResolvedCase
 from .distractors import distractors
@@ -16,10 +17,22 @@ from .secret import secret
 from .tools import bare
 from .tools import rename
 from .tools import shuffle
+from .variant import Change
 from .variant import Condition
 from .variant import Register
 
 AGAIN = "again"
+
+
+def _plain(change: Change) -> Change:
+    """A change that takes no argument."""
+
+    def plain(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+        if condition.argument:
+            raise ConfigError(f"{condition.name} takes no argument")
+        return change(case, condition)
+
+    return plain
 
 
 def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
@@ -28,13 +41,13 @@ def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
 
 
 def add_built_in(register: Register) -> None:
-    register(AGAIN, again)
-    register("shuffle", shuffle)
-    register("rename", rename)
-    register("bare", bare)
+    register(AGAIN, _plain(again))
+    register("shuffle", _plain(shuffle))
+    register("rename", _plain(rename))
+    register("bare", _plain(bare))
     register("distractors", distractors)
     register("against", against, is_earlier=True)
     register("undo", undo, is_earlier=True)
     register("fault", fault)
-    register("secret", secret)
+    register("secret", _plain(secret))
     register("inject", inject, control=inject_control)

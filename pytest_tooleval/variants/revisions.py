@@ -41,6 +41,8 @@ def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
     It does not apply if the revision lacks the suite, its tools, or a tool that the case needs.
     """
+    if not condition.argument:
+        raise ConfigError("expected against:REV, such as against:main")
     earlier = suite_at(condition.argument, condition.file)
     return None if earlier is None else _as_of(case, condition.suite, earlier)
 
