@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..variants.blame import Broken
 
 _SHOWN = 3000  # characters of pytest's output when it cannot go on
+_LEAST_USD = 1e-9  # the option takes no 0; for so little, nothing is asked
 _FAILED = 1  # pytest's exit status for failed tests; a higher one means that it could not run
 
 
@@ -54,6 +56,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     from ..variants.blame import pairs_of
     from ..variants.blame import part_text
     from ..variants.blame import rates_of
+    from ..variants.blame import uncompared_lines
     from ..variants.revisions import parts_of
     from ..variants.revisions import suite_at
 
@@ -62,10 +65,14 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     against, undo = f"against:{revision}", f"undo:{revision}:"
     first = [f"--tooleval-variant={against}", *options]
     click.echo(_estimated([*paths, *first]))
-    root, rows = _run([*paths, *first])
-    broken = broken_cases(rows, against)
+    run = _run([*paths, *first])
+    root, rows = run.root, run.rows
+    broken, uncompared = broken_cases(rows, against), [*uncompared_lines(rows, against, revision)]
+    for line in uncompared:
+        click.echo(printable(line))
     if not broken:
-        click.echo(f"no case that passes as of {printable(revision)} fails today")
+        other = " other" if uncompared else ""
+        click.echo(f"no{other} case that passes as of {printable(revision)} fails today")
         return
     parts: dict[Broken, list[str]] = {}
     for file in dict.fromkeys(case.file for case in broken):
@@ -78,13 +85,14 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     again = [*options, f"--tooleval-trials={trials}"]
     variants = {case: conditions(parts[case], undo) for case in broken}
     _tell(variants, trials, rows)
-    asked = rates_of(_ask(root, variants, again), undo)
+    run = _ask(run, variants, again)
+    asked = rates_of(run.rows, undo)
     left = [case for case in asked if asked[case].is_unexplained]
     pairs = {case: [undo + pair for pair in pairs_of(parts[case])] for case in left}
     if any(pairs.values()):
         click.echo("no single change explains some cases: reverting two at a time")
         _tell(pairs, trials, rows)
-        more = rates_of(_ask(root, pairs, again), undo)
+        more = rates_of(_ask(run, pairs, again).rows, undo)
         asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
     for line in blame_lines(asked):
         click.echo(printable(line))
@@ -98,11 +106,20 @@ def _tell(variants: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow
     click.echo(f"{counted(len(variants), 'newly broken case')}: {counted(count, 'trial')}{price}")
 
 
-def _ask(root: Path, variants_of: dict[Broken, list[str]], options: Sequence[str]) -> list[CaseRow]:
+class _Run(NamedTuple):
+    """A run: pytest's root folder, its cases, and what --tooleval-max-cost leaves for further ones."""
+
+    root: Path
+    rows: list[CaseRow]
+    left_usd: float | None
+
+
+def _ask(before: _Run, variants_of: dict[Broken, list[str]], options: Sequence[str]) -> _Run:
     labels = dict.fromkeys(label for each in variants_of.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
-    items = [str(root / case.nodeid(label)) for case, each in variants_of.items() for label in each]
-    return _run([*items, *variants, *options])[1]
+    items = [str(before.root / case.nodeid(label)) for case, each in variants_of.items() for label in each]
+    limit = [] if before.left_usd is None else [f"--tooleval-max-cost={before.left_usd:.9f}"]
+    return _run([*items, *variants, *options, *limit])
 
 
 def _estimated(arguments: Sequence[str]) -> str:
@@ -114,8 +131,7 @@ def _estimated(arguments: Sequence[str]) -> str:
     return "\n".join(printable(line) for line in table.splitlines()[1:-1])
 
 
-def _run(arguments: Sequence[str]) -> tuple[Path, list[CaseRow]]:
-    """pytest's root folder, and the cases of a run."""
+def _run(arguments: Sequence[str]) -> _Run:
     import msgspec
 
     from ..record.events import RowDone
@@ -126,11 +142,19 @@ def _run(arguments: Sequence[str]) -> tuple[Path, list[CaseRow]]:
         file = Path(folder, "events.jsonl")
         done = _pytest([*arguments, f"--tooleval-events={file}", "--tooleval-history=off", "-q"])
         events = msgspec.json.Decoder(RowEvent).decode_lines(file.read_bytes()) if file.exists() else []
-    starts = [Path(each.root) for each in events if isinstance(each, RunStarted)]
+    starts = [each for each in events if isinstance(each, RunStarted)]
     rows = [each.case for each in events if isinstance(each, RowDone)]
     if done.returncode > _FAILED or not starts or not rows:
         raise _cannot_run(done.stdout)
-    return starts[0], list({row.nodeid: row for row in rows}.values())
+    most = starts[0].run.max_cost_usd
+    left = None if most is None else max(most - sum(map(_spent, rows)), _LEAST_USD)
+    return _Run(Path(starts[0].root), list({row.nodeid: row for row in rows}.values()), left)
+
+
+def _spent(row: CaseRow) -> float:
+    """What its new answers cost, as far as it is known."""
+    new = [trial for trial in row.trials if not trial.cached]
+    return sum((trial.cost_usd or 0.0) + (trial.others_cost_usd or 0.0) for trial in new)
 
 
 def _cannot_run(output: str) -> ToolevalError:

@@ -20,6 +20,9 @@ from .revisions import PROMPT
 # Of a test whether chance explains a difference; see docs/guides/blame.md.
 _ALPHA = 0.05
 
+_ANSWERED = ("passed", "failed")
+_SHOWN = 20  # names of cases in a line
+
 _WORDS = {
     "description": "description",
     "parameters": "schema",
@@ -120,6 +123,22 @@ def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
     ]
 
 
+def uncompared_lines(rows: Iterable[CaseRow], against: str, revision: str) -> Iterator[str]:
+    """A line for those cases that may be newly broken, but have no answer in one of the runs."""
+    outcomes = {(Broken.of(row), row.variant): row.outcome for row in rows}
+    several = len({case.model for case, _ in outcomes}) > 1
+    found: dict[str, list[str]] = {}
+    for case in dict.fromkeys(case for case, _ in outcomes):
+        today, before = outcomes.get((case, "")), outcomes.get((case, against))
+        if today not in _ANSWERED and today != "skipped":
+            found.setdefault("today", []).append(_name(case, several))
+        elif today == "failed" and before not in _ANSWERED:
+            found.setdefault(f"as of {revision}", []).append(_name(case, several))
+    for when, names in found.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield f"{', '.join(names[:_SHOWN])}{more}: no answer {when}, so not compared"
+
+
 def conditions(parts: Iterable[str], undo: str) -> list[str]:
     """The variants under which a broken case is run again, in new trials.
 
@@ -192,7 +211,7 @@ def _one(part: str) -> str:
     tool, dot, field = part.rpartition(".")
     if dot and field in _WORDS:
         return f"the new {_WORDS[field]} of {tool}"
-    return f"{part}, added, removed or replaced,"
+    return f"adding, removing or replacing {part}"
 
 
 def _name(case: Broken, several: bool) -> str:

@@ -47,6 +47,18 @@ def answer(messages, tools):
 """
 
 
+PAID = """
+from pathlib import Path
+
+
+def answer(messages, tools):
+    with Path(__file__).with_name("asked").open("a") as file:
+        file.write(".")
+    name = "get_time" if "New." in str(tools) else "find_flight"
+    return {"tool_calls": [{"name": name, "arguments": {}}], "usage": {"cost": 0.01}}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "init", "-q", "-b", "main")
@@ -113,6 +125,35 @@ def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
 
 def test_nothing_is_broken(folder: Path) -> None:
     assert blame("main", MODEL).endswith("no case that passes as of main fails today\n")
+
+
+def test_a_case_without_an_answer_as_of_the_revision_is_not_called_unbroken(folder: Path) -> None:
+    write(folder, {**OLD, "find_flight": WORSE})
+    only_today = "travel.tooleval.json::rain[builtin/lexical]"
+    assert blame("main", only_today, MODEL).endswith(
+        "rain: no answer as of main, so not compared\n"
+        "no other case that passes as of main fails today\n"
+    )
+
+
+def test_a_case_without_an_answer_today_is_not_called_unbroken(folder: Path) -> None:
+    only_earlier = "travel.tooleval.json::rain[builtin/lexical, against:main]"
+    assert "rain: no answer today, so not compared\n" in blame("main", only_earlier, MODEL)
+
+
+def test_the_limit_of_cost_holds_for_all_steps_together(folder: Path) -> None:
+    (folder / "agent.py").write_text(PAID)
+    (folder / "tooleval.toml").write_text('[models.paid]\ncallable = "agent:answer"\n')
+    write(folder, {**OLD, "get_time": "New."})
+    limit = ("--tooleval-max-cost=0.06", "--tooleval-concurrency=1")
+    output = blame("main", "--tooleval-model=paid", "-k=fly", *limit)
+    assert (folder / "asked").read_text() == 6 * "."
+    assert "not answered" in output
+    # The first step takes all of it.
+    (folder / "asked").unlink()
+    output = blame("main", "--tooleval-model=paid", "-k=fly", "--tooleval-max-cost=0.02", limit[1])
+    assert (folder / "asked").read_text() == 2 * "."
+    assert output.endswith("fly: not answered today, so nothing is blamed\n")
 
 
 def test_what_pytest_cannot_run(folder: Path) -> None:

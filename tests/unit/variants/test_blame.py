@@ -97,8 +97,8 @@ def test_what_is_blamed(
         ("find.output_schema", "the new output schema of find"),
         ("crm.find.parameters", "the new schema of crm.find"),
         ("crm.*", "the new description of namespace crm"),
-        ("crm.find", "crm.find, added, removed or replaced,"),
-        ("system_prompt+find", "the new system prompt and find, added, removed or replaced,"),
+        ("crm.find", "adding, removing or replacing crm.find"),
+        ("system_prompt+find", "the new system prompt and adding, removing or replacing find"),
     ],
 )
 def test_changes_in_words(part: str, text: str) -> None:
