@@ -117,7 +117,8 @@ class _Run(NamedTuple):
 def _ask(before: _Run, variants_of: dict[Broken, list[str]], options: Sequence[str]) -> _Run:
     labels = dict.fromkeys(label for each in variants_of.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
-    items = [str(before.root / case.nodeid(label)) for case, each in variants_of.items() for label in each]
+    nodeids = [case.nodeid(label) for case, each in variants_of.items() for label in each]
+    items = [str(before.root / nodeid) for nodeid in nodeids]
     limit = [] if before.left_usd is None else [f"--tooleval-max-cost={before.left_usd:.9f}"]
     return _run([*items, *variants, *options, *limit])
 

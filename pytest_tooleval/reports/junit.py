@@ -13,6 +13,8 @@ from ..record.results import EXPECTED_FAILURE
 from ..record.results import CaseResult
 from ..text import printable
 from ..verdicts.run import Finding
+from ..verdicts.words import TOLERATED
+from ..verdicts.words import VARIED
 from .text import GATE_FILE
 from .text import render_case
 
@@ -71,7 +73,7 @@ def _case(result: CaseResult) -> ET.Element:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
         ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
     elif result.tolerated or result.outcome == "skipped":
-        text = f"tolerated: {reason}" if result.tolerated else reason
+        text = f"{VARIED if result.variant else TOLERATED}: {reason}" if result.tolerated else reason
         ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
     elif result.outcome == "failed":
         ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)

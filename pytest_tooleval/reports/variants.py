@@ -112,7 +112,7 @@ def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False)
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."
             match = _NUMBER.fullmatch(each.variant)
             about = name.replace(each.variant, _about(match), 1) if match else name
-            left_out[f"{about}: left out, as it does not apply: {names}{more}"] = None
+            left_out[f"{about}: left out, as it does not apply or was not run: {names}{more}"] = None
     yield from left_out
 
 

@@ -238,7 +238,7 @@ def _message(found: ComparedVariant) -> str:
     notes = [
         f"{found.same} unchanged" if found.same else "",
         f"{counted(found.errors, 'case')} without an answer" if found.errors else "",
-        f"does not apply to {counted(len(found.left_out), 'case')}" if found.left_out else "",
+        f"{counted(len(found.left_out), 'case')} left out" if found.left_out else "",
         found.attack.message if found.attack else "",
         found.apart,
     ]

@@ -82,7 +82,7 @@ function casesFold({ variant, model, message, worse, better, left_out: leftOut, 
     ...listed(`Worse: ${countText(worse.length)}`, worse, item),
     ...listed(`Better: ${countText(better.length)}`, better, item),
     ...listed("Calls to added tools, which may be right", called, ([tool, cases]) => el("li", {}, el("code", {}, isolated(shortened(tool, 200))), ` in ${plural(cases, "case")}`)),
-    ...listed("Left out: the variant does not apply", names, (name) => el("li", {}, isolated(shortened(name, 200)))),
+    ...listed("Left out: the variant does not apply, or was not run", names, (name) => el("li", {}, isolated(shortened(name, 200)))),
   ];
   if (!parts.length) return null;
   return fold(el("span", {}, isolated(variant), " on ", modelName(model), ": ", isolated(message)), false, ...parts);

@@ -131,8 +131,7 @@ def test_a_case_without_an_answer_as_of_the_revision_is_not_called_unbroken(fold
     write(folder, {**OLD, "find_flight": WORSE})
     only_today = "travel.tooleval.json::rain[builtin/lexical]"
     assert blame("main", only_today, MODEL).endswith(
-        "rain: no answer as of main, so not compared\n"
-        "no other case that passes as of main fails today\n"
+        "rain: no answer as of main, so not compared\nno other case that passes as of main fails today\n"
     )
 
 

@@ -147,9 +147,10 @@ def test_gates_baselines_and_exit_status(project: Project) -> None:
     project.script("What is the weather in Paris? (c1)", calls=[])
     project.script("What is the weather in Paris? (f)", calls=[])
     project.script("What is the weather in Paris? (e)", error="no answer")
-    options = ("--tooleval-cassette=tapes", "--tooleval-history=off")
+    asked = ("--tooleval-cassette=tapes", "--tooleval-variant=bare")
+    options = (*asked, "--tooleval-history=off")
     project.run(*options)
-    run_shards(project, 3, options[0])
+    run_shards(project, 3, *asked)
     for gates in JUDGED:
         whole = project.run(*(f"--tooleval-{gate}" for gate in gates), *options, *FILES)
         own = [f"--{gate}" for gate in (*gates, "history=off")]

@@ -74,7 +74,7 @@ def test_cases_without_a_partner_or_an_answer_are_told_and_not_counted() -> None
     error = result_of(case="c1", variant="new", outcome="error", trials=(TrialResult(error=failed),))
     (found,) = compare_variants([*(row(i, True) for i in range(3)), row(0, True, "new"), error], STARTED)
     assert (found.cases, found.errors, [case.case for case in found.left_out]) == (1, 1, ["c2"])
-    assert found.message.endswith("; 1 case without an answer; does not apply to 1 case")
+    assert found.message.endswith("; 1 case without an answer; 1 case left out")
 
 
 def test_a_recorded_arm_is_not_compared_with_one_that_was_asked() -> None:
