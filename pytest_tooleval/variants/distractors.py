@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,6 +17,7 @@ from ..errors import os_reason
 from ..findings import Finding
 from ..mcp.tools import function_of
 from ..secrets import without_key_values
+from ..suite.fields import Part
 from ..suite.model import ANY_TOOL
 from ..suite.model import OneTool
 from ..suite.model import ResolvedCase
@@ -132,14 +132,20 @@ def _tools_in(path: Path) -> _Found:
     try:
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         data = without_key_values(document.data)
-        return _Found(tuple(_tools_of(data, document)), _namespaces_of(data, document))
+        return _Found(_tools_of(data, document), _namespaces_of(data, document))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
     except SuiteError as error:
         raise ConfigError(str(error)) from None
 
 
-def _tools_of(tools: Any, document: Document) -> Iterator[Tool]:
+class _Tools(Part):
+    EXPECTS = 'an object {"tools": [...]}'
+
+    tools: list[Tool]
+
+
+def _tools_of(tools: Any, document: Document) -> Sequence[Tool]:
     from pydantic import ValidationError
 
     at: tuple[str, ...] = ()
@@ -149,14 +155,13 @@ def _tools_of(tools: Any, document: Document) -> Iterator[Tool]:
     if not isinstance(tools, list):
         what = "expected a suite, an answer to tools/list, or a list of tools"
         raise SuiteError(document.problems([Finding(at, what)]))
-    for place, each in enumerate(tools):
-        tool = _as_function(each)
-        try:
-            yield Tool.model_validate(tool)
-        except ValidationError as error:
-            found = findings_of(Tool, error, tool)
-            there = [each._replace(loc=(*at, place, *each.loc)) for each in found]
-            raise SuiteError(document.problems(there)) from None
+    found = {"tools": list(map(_as_function, tools))}
+    try:
+        return _Tools.model_validate(found).tools
+    except ValidationError as error:
+        findings = findings_of(_Tools, error, found)
+        there = [each._replace(loc=(*at, *each.loc[1:])) for each in findings]
+        raise SuiteError(document.problems(there)) from None
 
 
 def _namespaces_of(data: Any, document: Document) -> dict[str, str]:

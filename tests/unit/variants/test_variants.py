@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -452,10 +453,21 @@ def test_an_earlier_suite_with_the_tools_of_a_server_is_left_out(tmp_path: Path)
     assert at(file, "against:main") is None
 
 
-def test_a_wrong_file_of_distractors_is_told_with_its_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{\n "tools": [\n  {"type": "function", "function": {"nme": "x"}}\n ]\n}',
+            "tools.json:3:37: tools[0].function.nme: unknown field, did you mean name?",
+        ),
+        ("[1]", "tools.json:1:2: [0]: expected a tool, "),
+        ('[{"name": "x", "input_schema": {}}]', "tools.json:1:2: [0]: a tool in Anthropic's format; "),
+    ],
+)
+def test_a_wrong_file_of_distractors_is_told_with_its_place(
+    tmp_path: Path, text: str, message: str
+) -> None:
     file = tmp_path / "tools.json"
-    file.write_text('{\n "tools": [\n  {"type": "function", "function": {"nme": "x"}}\n ]\n}')
-    with pytest.raises(
-        ConfigError, match=r"tools\.json:3:37: tools\[0\]\.function\.nme: unknown field, did you mean"
-    ):
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=re.escape(message)):
         vary(f"distractors:1:{file}", suite_of(CASE))
