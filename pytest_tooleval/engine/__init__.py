@@ -1,1 +1,1 @@
-"""The asyncio engine: asks models within limits and returns transcripts. Does not know pytest."""
+"""The asyncio engine: queries models within limits, and returns transcripts. Does not know pytest."""

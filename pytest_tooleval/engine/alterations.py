@@ -8,7 +8,7 @@ from ..suite.altered import AlteredAnswers
 
 
 class Alterations:
-    """One trial's alterations. It remembers which tools have answered; with None, it alters nothing."""
+    """The alterations of one trial. Remembers which tools have answered. None alters nothing."""
 
     def __init__(self, altered: AlteredAnswers | None) -> None:
         self._altered = altered
@@ -31,18 +31,18 @@ class Alterations:
         return self._altered is not None and self._altered.is_about(tool)
 
     def answers_itself(self, tool: str) -> bool:
-        """Whether this is the tool that the note asks for."""
+        """Whether this is the tool that the injected text asks for."""
         return self._altered is not None and tool == self._altered.asks_for
 
     def instead(self, tool: str) -> str | None:
-        """The answer that replaces the call; None if the call runs."""
+        """The answer instead of running the call; None if the call runs."""
         if self._altered is None or not self._alters(tool) or self._altered.kind not in BEFORE:
             return None
         self._answered.add(tool)
         return BEFORE[self._altered.kind]
 
     def of(self, tool: str, content: str) -> str:
-        """The answer that the model gets for a source's answer."""
+        """The altered version of a source's answer, which the model gets."""
         alters = self._alters(tool)
         self._answered.add(tool)
         return self._altered.changed(content) if self._altered and alters else content

@@ -1,7 +1,7 @@
-"""A judge: a model that is asked whether a conversation meets a rubric.
+"""A judge: a model that decides whether a conversation meets a rubric.
 
-It must answer with one call with a reason and a verdict; anything else is an error. The conversation is
-hostile, so it is given as JSON between tags that it cannot close.
+It must answer with one call with a reason and a verdict; anything else is an error. The
+conversation is hostile, so it is sent as JSON between tags that it cannot close.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ rubric asks for counts. Where you are in doubt, the rubric is not met."""
 
 
 def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
-    """Raise ModelError when a case needs a judge and none is named."""
+    """Raise ModelError if a case needs a judge and none is named."""
     if judge is None and case.rubrics:
         raise ModelError(
             "the case has a rubric ($judge), but no judge is set: use --tooleval-judge=MODEL, or set "
@@ -71,7 +71,7 @@ def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
 async def with_verdicts(
     case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, models: Models
 ) -> Transcript:
-    """The transcript with the judge's verdicts. Raises ModelError when one cannot be read."""
+    """The transcript with the judge's verdicts. Raises ModelError if one cannot be read."""
     if judge is None or not case.rubrics:
         return transcript
     try:
@@ -85,7 +85,7 @@ async def with_verdicts(
 async def judge_one(
     rubric: str, transcript: Transcript, judge: ModelSpec, models: Models, turn: int = 0
 ) -> Judged:
-    """Ask the judge about one rubric, for a turn or for the whole conversation (0)."""
+    """Send one rubric to the judge, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)
     # Always as the first trial, so that equal conversations are judged, and paid for, once.
     request = judge_request(judge, messages)
@@ -94,12 +94,12 @@ async def judge_one(
 
 
 def judge_request(judge: ModelSpec, messages: list[Message]) -> ChatRequest:
-    """What the judge is asked."""
+    """The request to the judge."""
     return ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
 
 
 def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[Message]:
-    """The question to the judge. No text in the conversation can end it, or pose as the rubric."""
+    """The messages to the judge. No text in the conversation can end it, or pose as the rubric."""
     what = f"what the assistant did in turn {turn}" if turn else "what the assistant did"
     lines = "\n".join(_escaped(each) for each in _lines(transcript, turn or None))
     asked = f"The rubric, for {what}:\n\n{rubric}\n\n<conversation>\n{lines}\n</conversation>"

@@ -1,7 +1,7 @@
-"""What the tools of a suite may ask of a model, and what a model gets that cannot do it.
+"""The features that a suite's tools may use, and the substitutes for models that lack them.
 
-A suite speaks OpenAI's words. A feature is a field of a function, a kind of tool, or a `tool_choice`. A
-model without it gets the tools in a plainer form, which counts as a fallback and is shown.
+A suite uses OpenAI's terms. A feature is a field of a function, a kind of tool, or a `tool_choice`.
+A model that lacks one gets the tools in a plainer form, which counts as a fallback and is shown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_PROTOCOL: Mapping[str, frozenset[Feature]] = {
     "anthropic": frozenset(("input_examples",)),
     "gemini": frozenset(("allowed_tools",)),
 }
-# What a model gets where it cannot do more, in words.
+# The substitutes for missing features, in words.
 _INSTEAD: Mapping[Feature, str] = {
     "defer_loading": "the whole list of tools, because this model cannot search",
     "allowed_callers": "no programs, because this model writes none that call tools",
@@ -83,13 +83,13 @@ _HOSTED: Mapping[str, tuple[Hosted, ...]] = {
 
 
 def features_of(spec: ModelSpec) -> frozenset[Feature]:
-    """What a model can do, as far as its name and its protocol tell."""
+    """The model's features, as far as its name and protocol reveal them."""
     if spec.model == LEXICAL:
         return frozenset(("defer_loading", "custom"))
     if spec.is_agent:
         return frozenset(_INSTEAD) - {"custom"}  # it gets what the suite says, and does what it will
     protocol = spec.protocol
-    # Others that speak OpenAI's protocol have models of their own.
+    # Other hosts of OpenAI's protocol have models of their own.
     others = spec.base is not None and spec.provider.name != "azure"
     if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
         return frozenset()
@@ -101,16 +101,16 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
 
 
 class Fitted(NamedTuple):
-    """A request as a model can take it, and what it got instead, as fallbacks."""
+    """A request that the model accepts, and the substitutes in it, as fallbacks."""
 
     request: ChatRequest
     instead: Mapping[str, str]
 
 
 def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
-    """The request with tools that the model can take, and the provider's tools that these need.
+    """The request with tools that the model accepts, and the provider's tools that these need.
 
-    Raises ModelError where the model could take more, but litellm would lose it.
+    Raises ModelError if the model has a feature that litellm would drop.
     """
     request = structs.replace(request, tools=[*map(_stated, request.tools)])
     needed = wanted_by(request)
@@ -165,7 +165,7 @@ def _space_of(tool: Tool) -> str | None:
 
 
 def known_names(tools: Iterable[Tool]) -> dict[str, str]:
-    """What calls may name these tools, and their whole names."""
+    """The names by which calls may refer to these tools, and their full names."""
     return spellings((name_of(tool), _space_of(tool)) for tool in tools)
 
 
@@ -218,7 +218,7 @@ def _kind_of(tool: Tool) -> str | None:
 
 
 def _stated(tool: Tool) -> Tool:
-    """A tool without the fields that ask for what every model does, such as `defer_loading: false`."""
+    """A tool without fields that only state the default, such as `defer_loading: false`."""
     kind = _kind_of(tool)
     if kind is None:
         return tool

@@ -1,4 +1,4 @@
-"""Which parts of tool schemas a model's provider refuses or ignores."""
+"""The parts of tool schemas that a model's provider refuses or ignores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class ToolSchemas:
         self._known: dict[str, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        """The parts of schemas that the model is not shown, as fallbacks. ModelError if refused."""
+        """The schema parts that are hidden from the model, as fallbacks. Raises ModelError if one
+        is refused.
+        """
         changes = {}
         functions = functions_of(tools) if self._providers else ()
         for function in functions:

@@ -43,7 +43,8 @@ class ToolTokens(NamedTuple):
 def tool_tokens(tools: Sequence[Mapping[str, Any]], count: CountTokens) -> list[ToolTokens]:
     """The tokens of each tool in OpenAI's format, the largest first.
 
-    Counted is the function as compact JSON. Providers show tools to their models in forms of their own.
+    This counts the function as compact JSON. Providers show tools to their models in their own
+    forms.
     """
     found = []
     for tool in tools:

@@ -1,4 +1,4 @@
-"""One trial, from its parts: asked of a model, or replayed from a cassette alone."""
+"""Runs one trial: with a model, or replayed from a cassette alone."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Trial:
     allowed: Sequence[str] = ()
 
     def live_tools(self) -> LiveTools | None:
-        """Its live tools, to be closed at its end."""
+        """The trial's live tools. Close them at its end."""
         if self.live is None or not self.case.has_tool_rounds:
             return None
         return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
 
 
 async def hold(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
-    """The transcript of a trial, judged. Raises ModelError when an answer could not be had."""
+    """The judged transcript of a trial. Raises ModelError if an answer is missing."""
     require_judge(trial.case, trial.judge)
     try:
         try:

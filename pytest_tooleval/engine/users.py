@@ -25,7 +25,7 @@ from .models.tables import resolve_models
 from .others import Models
 from .others import ask_other
 
-# With other words, small models play the assistant or stop at once.
+# With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\
 You play a user who writes to an assistant. When the user has got what they want, or it is clear that \
 they will not get it, you write {stop} and nothing else. Until then you write the user's next message \
@@ -43,7 +43,7 @@ _SILENT = "(nothing)"
 def user_of(
     case: TestCase, default: ModelSpec | None, tables: Callable[[], ModelTables]
 ) -> ModelSpec | None:
-    """The model that plays the user of a case, if any. Raises ConfigError."""
+    """The model that plays a case's user, if any. Raises ConfigError."""
     if case.user is None or case.user.model is None:
         return default if case.user else None
     return resolve_models([case.user.model], tables())[0]
@@ -53,7 +53,7 @@ class UserInConversation(Protocol):
     """The user of one conversation."""
 
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
-        """What the user says after these replies, and so begins a turn; None to end the conversation."""
+        """The user's next messages, which begin a turn; None to end the conversation."""
         ...
 
     @property
@@ -63,7 +63,7 @@ class UserInConversation(Protocol):
 
 
 class ScriptedUser:
-    """Says what the case says. The first turn's messages are part of the case's own."""
+    """Follows the case's script. The first turn's messages are part of the case's own."""
 
     played = None
 
@@ -82,7 +82,7 @@ class ScriptedUser:
 def user_in(
     case: ResolvedCase, spec: ModelSpec | None, models: Models, trial: int
 ) -> UserInConversation:
-    """The user of a case. Raises ModelError when a model has to play it and none is named."""
+    """The user of a case. Raises ModelError if a model must play it and none is named."""
     if case.case.user is None:
         return ScriptedUser(case)
     if spec is None:
@@ -95,13 +95,13 @@ def user_in(
 
 
 def opening(user: User) -> list[Message]:
-    """The first question to the model that plays the user."""
+    """The first message to the model that plays the user."""
     goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
     return [{"role": "system", "content": goal}, {"role": "user", "content": _FIRST}]
 
 
 def user_request(spec: ModelSpec, messages: Sequence[Message], trial: int = 0) -> ChatRequest:
-    """What the model that plays the user is asked."""
+    """The request to the model that plays the user."""
     return ChatRequest(tuple(messages), (), "none", sampling_for(spec), trial)
 
 
@@ -118,9 +118,8 @@ class SimulatedUser:
         self._replies: list[Reply] = []
 
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
-        """What the user says; None once the goal is reached.
-
-        Raises ModelError when the goal is not reached in time.
+        """The user's next messages; None once the goal is reached. Raises ModelError if it is not
+        reached in time.
         """
         if replies:
             texts = [each.text for each in replies[self._heard :] if each.text.strip()]
@@ -136,7 +135,7 @@ class SimulatedUser:
         return ({"role": "user", "content": text},)
 
     def _read(self, reply: Reply) -> str | None:
-        """What the user says; None to stop. Raises ModelError if this makes no sense."""
+        """The user's next messages; None to stop. Raises ModelError if the reply makes no sense."""
         text = reply.text
         if reply.no_answer is not None:
             raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")

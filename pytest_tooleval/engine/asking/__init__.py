@@ -1,1 +1,1 @@
-"""Asking one model: recording, retries, limits and fallbacks, one around the other."""
+"""Queries one model. Recording, retries, limits and fallbacks wrap each other."""

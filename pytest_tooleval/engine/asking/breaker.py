@@ -1,4 +1,4 @@
-"""Ends the requests of a model as soon as it is certain that all of them would fail."""
+"""Ends a model's requests as soon as all of them are certain to fail."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 
 from ...errors import ModelError
 
-# An endpoint that never answered is taken to be down once this many requests were tried in vain:
-# as often as this where there is no connection, and once where there is one but no answer in time.
+# An endpoint that never answered counts as down after this many failed requests. Each is sent this often
+# if there is no connection, and once if it times out.
 _SILENT_AFTER = 3
 _UNREACHABLE_ATTEMPTS = 3
 
 
 class Breaker:
-    """What is known of one model in a run: whether it ever answered, and why it is given up."""
+    """One model's state in a run: whether it ever answered, and why it was given up."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -28,7 +28,7 @@ class Breaker:
             raise ModelError(self._because.message, kind=self._because.kind, fatal=True)
 
     async def pause(self, seconds: float) -> None:
-        """Sleep, but not beyond the moment when the model is given up."""
+        """Sleep, but wake up when the model is given up."""
         try:
             await asyncio.wait_for(self._over.wait(), seconds)
         except asyncio.TimeoutError:
@@ -39,14 +39,14 @@ class Breaker:
         self._answered = True
 
     def ends_retries(self, error: ModelError, attempt: int) -> bool:
-        """Whether a request is not tried again after this attempt."""
+        """Whether this attempt was the last one for its request."""
         if error.kind == "timeout":
             self._count_silence(error)
         silent = error.kind == "unreachable" and not self._answered
         return self._because is not None or (silent and attempt >= _UNREACHABLE_ATTEMPTS)
 
     def gave_up(self, error: ModelError) -> None:
-        """Learn from a request that was given up whether all others will be, too."""
+        """Decide from a failed request whether all others will fail, too."""
         if error.kind == "unreachable":
             self._count_silence(error)
         elif error.fatal and self._because is None:

@@ -1,4 +1,4 @@
-"""What surrounds a request to a model, and what the user has set of it."""
+"""The context of a request, and the parameters that the user has set for it."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
 
 
 def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
-    """The headers with hashes for values: other headers are another question."""
+    """The headers with hashes as values, because different headers make a different question."""
     hashes = {name: hashlib.sha256(str(value).encode()).hexdigest() for name, value in headers.items()}
     return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
 
 
 def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
-    """The parameters that the user has set, and where; all others are defaults."""
+    """The parameters that the user has set, and where. All others are defaults."""
     placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
     return placed if case is None else {**placed, **case.set_by}

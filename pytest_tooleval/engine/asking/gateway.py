@@ -1,6 +1,6 @@
-"""The way to one model in a run: from the cassette, else from its client, with retries and limits.
+"""Queries one model: from the cassette, or else from its client, with retries and limits.
 
-Each part asks the next one: Recording, Retrying, Limited, FallingBack, Received.
+Each part calls the next one: Recording, Retrying, Limited, FallingBack, Received.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OTHERS_TICK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all models of a run share; times in seconds."""
+    """State that all models of a run share. Times are in seconds."""
 
     concurrency: int
     slots: Slots
@@ -72,7 +72,7 @@ class ModelGateway:
 
     @property
     def problem(self) -> str:
-        """What to say of the model's own code, which only a callable has."""
+        """A warning about the model's own code, which only a callable has."""
         return str(getattr(self._received.client, "problem", ""))
 
     async def close(self) -> None:
@@ -81,7 +81,7 @@ class ModelGateway:
 
 
 class AskedModels:
-    """Asks all models of a trial, each through its gateway."""
+    """Queries all models of a trial, each through its gateway."""
 
     def __init__(self, gateway: Callable[[ModelSpec], ModelGateway], context: Context) -> None:
         self._gateway = gateway
@@ -97,7 +97,7 @@ class AskedModels:
 
 
 class Recording:
-    """Reads the answers of one model from a cassette, and adds to it what is not there."""
+    """Reads one model's answers from a cassette, and records the missing ones."""
 
     def __init__(self, inner: Retrying, spec: ModelSpec) -> None:
         self._inner = inner
@@ -105,16 +105,16 @@ class Recording:
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, context: Context) -> Replies:
-        """The model's reply, of an agent maybe all its replies. Raises ModelError."""
+        """The model's reply; for an agent, possibly all its replies. Raises ModelError."""
         cassette = context.cassette
-        # The built-in model is not kept: asking it costs nothing, and `none` is about network and money.
+        # The built-in model is not recorded: it costs nothing, and `none` is about network and money.
         if cassette is None or self._spec.model == LEXICAL:
             return read_run(await self._complete(request, context), request, cached=False)
         asked = question(self._spec, request)
         key = key_of(asked)
-        # Two cases may ask the same at the same time: only the first of them pays for it.
+        # Two cases may send the same question at the same time; only the first one pays.
         async with self._asking.setdefault(key, asyncio.Lock()):
-            # A rerun asks anew, if asking is allowed at all.
+            # A rerun sends a new request, if requests are allowed at all.
             found = None if context.fresh and cassette.may_ask else cassette.find(key)
             if found is not None:
                 return read_run(found, request, cached=True)
@@ -130,7 +130,7 @@ class Recording:
     ) -> Replies:
         answer = await self._complete(request, context)
         run = read_run(answer, request, cached=cassette.known(context.key) is answer)
-        if not last_of(run).cached:  # else another process has recorded it meanwhile
+        if not last_of(run).cached:  # otherwise another process has recorded it meanwhile
             if context.read is not None:
                 context.read(last_of(run))
             cassette.add(context.key, asked, answer, self._spec.modules)
@@ -143,7 +143,7 @@ class Recording:
 
 
 class Retrying:
-    """Asks until there is an answer, or the model is given up."""
+    """Sends a request until it is answered, or the model is given up."""
 
     def __init__(self, inner: Limited, shared: Shared, breaker: Breaker) -> None:
         self._inner = inner
@@ -166,7 +166,7 @@ class Retrying:
 
 
 class Limited:
-    """Lets requests through in their turn. `timeout_s` is the limit of one."""
+    """Makes requests wait for their turn. `timeout_s` is the limit of one request."""
 
     def __init__(
         self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker, timeout_s: float
@@ -180,9 +180,9 @@ class Limited:
         self._timeout_s = timeout_s
 
     async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
-        # The model's own limits come first, so that a throttled model holds no slot of the others.
+        # The model's own limits come first, so that a throttled model takes no slot from the others.
         async with self._own.hold(context.priority):
-            # Only now, as others may have asked while this one was waiting for its turn.
+            # Only now, because others may have spent money while this one waited.
             found = await self._of_others(context)
             if found is not None:
                 return found
@@ -197,9 +197,9 @@ class Limited:
         return answer
 
     async def _of_others(self, context: Context) -> ChatAnswer | None:
-        """What another process records while it asks the same.
+        """An answer that another process records for the same question.
 
-        Not waited for longer than for an answer: it may have been stopped.
+        Wait no longer than for an answer, because that process may have been stopped.
         """
         if context.cassette is None or context.fresh:
             return None
@@ -221,9 +221,9 @@ class Limited:
 
 
 class FallingBack:
-    """Asks, and where something is refused at once again without it, each time for one thing more.
+    """Sends a request, and if a parameter is refused, immediately sends it again without that parameter.
 
-    The slots are kept, as whoever took them next would be refused, too.
+    The slots are kept, because another request in them would be refused, too.
     """
 
     def __init__(self, inner: Received, spec: ModelSpec) -> None:
@@ -238,7 +238,7 @@ class FallingBack:
         hidden = {**hidden, **self._schemas.changes(plain.tools)}
         tried: set[str] = set()
         while True:
-            # Only now, as much may have been learned while this one was waiting for its turn.
+            # Only now, because other requests may have been refused while this one waited.
             sent, instead = self._fallbacks.apply(plain, context.set_by, tried)
             try:
                 answer = await self._inner.complete(sent, context)

@@ -1,4 +1,4 @@
-"""What the client of a model answers: paid, checked, and without keys."""
+"""A client's answers, with their prices, checked, and without keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_
 
 
 class Received:
-    """The client of a model, made when it is first needed."""
+    """A model's client, created when first needed."""
 
     def __init__(self, spec: ModelSpec, spending: Spending, timeout_s: float) -> None:
         self._spec = spec
@@ -42,27 +42,27 @@ class Received:
         try:
             answer = await self.client.complete(request, self._timeout_s)
         except ModelError as error:
-            # What the provider said of its failure may hold an echoed key.
+            # The provider's error message may echo a key.
             error.message = scrub(error.message, secret_values([self._spec.api_key_env]))
             raise
         replies = [self._priced(each) for each in answer.replies]
         costs = [each.cost_usd for each in replies]
         cost = None if None in costs else sum(each or 0 for each in costs)
-        # Paid for, also if it is refused below.
+        # Paid for, even if it is refused below.
         at_least = any(each.cost_at_least for each in replies)
         self._spending.add(payer(self._spec.label, context.role), cost, at_least)
         *earlier, last = (_checked(each, context.public) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
     def _priced(self, answer: ChatAnswer) -> ChatAnswer:
-        """The answer with its cost by the prices in the model's table, if there are any."""
+        """The answer with its cost, if the model's table has prices."""
         spec = self._spec
         cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
         return answer if cost is None else structs.replace(answer, cost_usd=cost)
 
 
 def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
-    """An answer, or a reply of an agent's, with its time, and with stand-ins for keys."""
+    """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
         raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
     texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public)

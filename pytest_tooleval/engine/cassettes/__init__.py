@@ -1,1 +1,1 @@
-"""Recorded answers: where they are kept, found and replayed."""
+"""Recorded answers: where they are stored, found and replayed."""

@@ -1,4 +1,4 @@
-"""Adding to the ends of files, with one handle for all of them."""
+"""Appends to files, with one handle for all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _alone(file: FileIO) -> Iterator[None]:
-        """Windows looks up the end of a file and writes in two steps: no other process between them."""
+        """Windows looks up the end of a file and writes in two steps; allow no other process
+        between them.
+        """
         _lock(file, msvcrt.LK_NBLCK)
         try:
             yield
@@ -42,19 +44,21 @@ if sys.platform == "win32":
         file.seek(before)
 
 else:
-    # Elsewhere the system adds in one step.
+    # Elsewhere, the system appends in one step.
     _alone = contextlib.nullcontext
 
 
 class Appender:
-    """Keeps the last file open: its handle serves the next one, also when there are no others left."""
+    """Keeps the last file open. Its handle is reused for the next one, even if no more handles are
+    available.
+    """
 
     def __init__(self) -> None:
         self._path: Path | None = None
         self._file: FileIO | None = None
 
     def append(self, path: Path, line: bytes) -> tuple[int, int]:
-        """Add a line in one write. Returns where it begins and ends, or raises OSError."""
+        """Append a line in one write. Returns its start and end. Raises OSError."""
         if self._path != path or self._file is None:
             self.close()
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +67,7 @@ class Appender:
             start = self._file.seek(0, os.SEEK_END)
             if start > 0:
                 self._file.seek(-1, os.SEEK_END)
-                # A line that a killed run left unfinished must not take this one with it.
+                # Start a new line, in case a killed run left one unfinished.
                 line = line if self._file.read(1) == b"\n" else b"\n" + line
             _write_all(self._file, line)
             return start, self._file.tell()
@@ -75,7 +79,7 @@ class Appender:
 
 
 def _write_all(file: FileIO, data: bytes) -> None:
-    """Write all of it: what a disk that is nearly full has taken is only a part."""
+    """Write everything: on a nearly full disk, one write may store only a part."""
     while data:
         taken = file.write(data)
         if not taken:
@@ -84,7 +88,7 @@ def _write_all(file: FileIO, data: bytes) -> None:
 
 
 def try_appending(path: Path) -> None:
-    """Raise OSError where nothing could be added to the file. Leaves the folder, but no file."""
+    """Raise OSError if nothing could be appended to the file. Leaves the folder, but no file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         path.open("ab").close()

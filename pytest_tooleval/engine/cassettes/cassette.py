@@ -1,8 +1,8 @@
-"""Recorded answers: one file per suite, one line per answer, JSON.
+"""Recorded answers: one file per suite, one line of JSON per answer.
 
-An answer is found by its key, the SHA-256 of the canonical question: everything that may change
-the answer and nothing that may not (no time-outs, no credentials, no ids of tool calls), as it was
-asked, whatever the model is known to refuse. Errors are never recorded.
+An answer is found by its key, the SHA-256 of the canonical question. The question has everything
+that may change the answer, and nothing else: no time-outs, no credentials, no ids of tool calls. It
+is the question before any fallback for what the model refuses. Errors are never recorded.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _EXPLAINED = 10
 
 
 class _Line(msgspec.Struct):
-    """A line, but for the question.
+    """A line without its question.
 
-    `modules` names those that the agent imported; `digests`, in the first line with this name, lists
-    them.
+    `modules` is the name of the set of modules that the agent imported. The first line with this
+    name lists them in `digests`.
     """
 
     key: str
@@ -67,7 +67,7 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 class NotRecorded(ModelError):
-    """The answer to `asked` is not on the cassette, and it must not be asked for."""
+    """The answer to `asked` is not on the cassette, and may not be requested."""
 
     def __init__(self, asked: Mapping[str, Any], message: str = "") -> None:
         super().__init__(message, kind="replay")
@@ -75,7 +75,7 @@ class NotRecorded(ModelError):
 
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """What is asked, as far as it may change the answer, without credentials."""
+    """Everything in a request that may change the answer, without credentials."""
     asked: dict[str, Any] = {
         "model": spec.identity,
         "api_base": spec.base,
@@ -86,7 +86,7 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "trial": request.trial,
     }
     if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
-        asked["tools_answer"] = fields  # it may call them itself
+        asked["tools_answer"] = fields  # it may call the tools itself
     return asked
 
 
@@ -96,7 +96,9 @@ def key_of(asked: Mapping[str, Any]) -> str:
 
 
 def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with their tool calls' ids numbered in order: providers draw them at random."""
+    """The messages with the ids of their tool calls numbered in order, because providers choose
+    random ids.
+    """
     numbers: dict[Any, str] = {}
 
     def number(id: Any) -> str:
@@ -133,7 +135,7 @@ def _with_numbers(value: Any, number: Callable[[Any], str]) -> Any:
     return {name: replaced(name, each) for name, each in value.items() if name != "fingerprint"}
 
 
-# Fields with what the model wrote, and with what a provider draws at random.
+# Fields that the model wrote, and fields that a provider fills with random ids.
 _WRITTEN = frozenset(("input", "arguments", "code"))
 _DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "container_id", CONTAINER))
 
@@ -171,14 +173,14 @@ class Cassette:
         # Why the last answer could not be written.
         self._unwritten: OSError | None = None
         self._unrecorded = 0
-        # Answers that this process has written.
+        # The number of answers that this process has written.
         self.written = 0
         self._lock = threading.Lock()
         self._answers: dict[str, ChatAnswer] = {}
         self._looked = False
         self._read_bytes = self._read_lines = 0
-        # Modules that agents imported, by their name: those on the file, those of answers by key, and
-        # those of answers that were replayed.
+        # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
+        # those that were replayed.
         self._project = project
         self._digests: dict[str, Mapping[str, str]] = {}
         self._modules: dict[str, str] = {}
@@ -188,15 +190,15 @@ class Cassette:
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
 
     def find(self, key: str) -> ChatAnswer | None:
-        """The recorded answer, or None. Raises ModelError when the file cannot be used."""
+        """The recorded answer, or None. Raises ModelError if the file cannot be used."""
         with self._lock:
             if key not in self._answers:
-                # Another process may have added it: a worker of the same run, or the one before.
+                # Another process may have added it: a worker of this run, or an earlier run.
                 self._read_on()
             return self._replayed(key)
 
     def claim(self, key: str) -> bool:
-        """Whether no other process is asking this for the same file; then none will until `release`."""
+        """Claim a question, unless another process is already sending it for the same file."""
         if self._claims is None:
             return True
         return self._claims.take(self._claim_on(key))
@@ -211,7 +213,7 @@ class Cassette:
         return f"{self._real_path} {key}"
 
     def known(self, key: str) -> ChatAnswer | None:
-        """Like `find`, but only of what has been read already (`is_empty` reads)."""
+        """Like `find`, but only among the lines that were read already. `is_empty` reads."""
         with self._lock:
             return self._replayed(key)
 
@@ -222,16 +224,17 @@ class Cassette:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to replay, as far as the file has been read."""
+        """Whether there is nothing to replay in the lines read so far."""
         with self._lock:
             if not self._looked:
                 self._read_on()
             return not self._answers
 
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
-        """How the question differs from the recorded one that is most like it.
+        """How the question differs from the most similar recorded one.
 
-        Each is compared with all that is recorded, so only the first few are unless `always`.
+        Comparing with all recorded questions is slow, so only the first few are explained unless
+        `always`.
         """
         self._explained += 1
         if self._explained > _EXPLAINED and not always:
@@ -246,7 +249,7 @@ class Cassette:
         )
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
-        """The error that an answer is not here, and that the mode forbids to `verb` `whom` for it."""
+        """The error for a missing answer, if the mode does not allow to `verb` `whom` for it."""
         return NotRecorded(
             asked,
             f"no recorded answer in {self.path}, and --tooleval-record={self.mode} does not "
@@ -255,11 +258,11 @@ class Cassette:
 
     @property
     def may_ask(self) -> bool:
-        """Whether a question that is not recorded may be asked of the model."""
+        """Whether unrecorded questions may be sent to the model."""
         return self.mode != "none"
 
     def require_writing(self) -> None:
-        """ModelError if answers must be recorded and cannot be, so that asking would be in vain."""
+        """Raise ModelError if answers must be recorded but cannot be, before paying for any."""
         if self._must_record and not self._tried:
             self._tried = True
             try:
@@ -279,9 +282,9 @@ class Cassette:
         answer: ChatAnswer,
         modules: Mapping[str, str] = {},
     ) -> None:
-        """Append the answer to the file, at once and in one write. It holds even if that fails.
+        """Append the answer to the file in one write. It can be replayed in this run even if that fails.
 
-        `modules` are the digests of what the agent imports that gave it.
+        `modules` are the digests of the modules that the agent imported when it answered.
         """
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
@@ -308,7 +311,7 @@ class Cassette:
                 return
             self.written += 1
             self._note(key, name, modules)
-            # Nobody else has written, neither before nor between: there is nothing to read.
+            # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
                 self._read_lines += 1
@@ -320,7 +323,7 @@ class Cassette:
 
     @property
     def problems(self) -> list[str]:
-        """A line for each thing that keeps it from holding all answers."""
+        """A line for each reason why the cassette is incomplete or outdated."""
         found = []
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
@@ -341,7 +344,7 @@ class Cassette:
             yield from self._digests.get(name, {}).items()
 
     def _note(self, key: str, name: str, modules: Mapping[str, str]) -> None:
-        """Note which modules an answer was given with."""
+        """Record which modules an answer was given with."""
         if modules:
             self._digests[name] = modules
         if name:
@@ -350,7 +353,7 @@ class Cassette:
             self._modules.pop(key, None)
 
     def _read_on(self) -> None:
-        """Take in the whole lines that the file has and this object has not seen."""
+        """Read the complete lines that were added since the last read."""
         try:
             size = self.path.stat().st_size
         except OSError:
@@ -370,7 +373,7 @@ class Cassette:
         for line in new.split(b"\n") if newline else ():
             self._take(line)
         if unfinished.strip() and first:
-            # The end of a file is a whole line without its newline, or what a killed run left.
+            # A file may end with a complete line without a newline, or with what a killed run left.
             number = self._read_lines + 1
             try:
                 found = self._read_line(unfinished)
@@ -384,19 +387,19 @@ class Cassette:
         if not line.strip() or self._read_lines in self.damaged:
             return
         try:
-            # Of two answers to one question the later one holds: `all` appends.
+            # The later of two answers to one question counts, because `all` appends.
             self._answers |= self._read_line(line)
         except _DAMAGE:
             self.damaged.append(self._read_lines)
 
     def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
-        """The answer of a line by its key, none if it may not be replayed.
+        """The answer of a line by its key; empty if it may not be replayed.
 
-        Raises ValueError or RecursionError when the line is damaged.
+        Raises ValueError or RecursionError if the line is damaged.
         """
         try:
             entry = _LINE.decode(line)
-        except msgspec.DecodeError:  # models write NaN, and half of a surrogate pair
+        except msgspec.DecodeError:  # models write NaN and lone surrogates
             entry = msgspec.convert(json.loads(line), _Line)
         if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
             return {}
@@ -411,7 +414,7 @@ class Cassette:
 
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:
-    """The answer as a line shows it, without what is not known of it."""
+    """The answer as stored in a line, without unknown values."""
     stored = {
         name: each
         for name, each in structs.asdict(answer).items()

@@ -1,4 +1,4 @@
-"""Which questions other processes are asking, so that two runs with one cassette do not pay twice."""
+"""Claims on questions, so that two runs with one cassette do not pay twice."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ else:
 class Claims:
     """Locks on single bytes of an empty file, which the system releases when a process ends.
 
-    The file is in the work folder of `root`. Where there can be none, or no locks, every claim succeeds.
-    Belongs to one event loop.
+    The file is in the work folder of `root`. If it cannot be created or locked, every claim
+    succeeds. Belongs to one event loop.
     """
 
     def __init__(self, root: Path) -> None:
@@ -48,7 +48,7 @@ class Claims:
         self._held: set[int] = set()
 
     def take(self, name: str) -> bool:
-        """Whether no other process has this claim; then none will until it is dropped."""
+        """Take the claim, and return whether no other process had it."""
         place = _place(name)
         if self._works and place not in self._held:
             try:
@@ -79,5 +79,5 @@ class Claims:
 
 
 def _place(name: str) -> int:
-    """A number of 60 bits: far more than there are questions."""
+    """A 60-bit number, so that two questions almost never share one."""
     return int.from_bytes(hashlib.sha256(name.encode(errors="replace")).digest()[:8], "big") >> 4

@@ -26,20 +26,20 @@ def work_folder(root: Path) -> Path:
 
 
 def new_run(root: Path) -> Path:
-    """The folder for the answers of a new run. It is made with the first answer."""
+    """The folder for a new run's answers. It is created with the first answer."""
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3]
     return root / ".tooleval" / "answers" / f"{stamp}-{os.getpid()}"
 
 
 def answers_folder(root: Path, *, resume: bool) -> Path:
-    """Where a run keeps its answers: to resume, where the last run did."""
+    """The folder for a run's answers; to resume, that of the last run."""
     return (last_run(root) if resume else None) or new_run(root)
 
 
 def make_room(root: Path) -> None:
-    """Make the work folder, and delete what the runs before the last ones have kept.
+    """Create the work folder, and delete the answers of all but the most recent runs.
 
-    What has been written to within the hour stays in any case: its run may not be over.
+    Folders written to within the last hour stay, because their run may still be running.
     """
     answers = work_folder(root) / "answers"
     answers.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def make_room(root: Path) -> None:
 
 
 def last_run(root: Path) -> Path | None:
-    """The folder of the newest run that kept an answer, or None."""
+    """The folder of the newest run that stored an answer, or None."""
     answers = root / ".tooleval" / "answers"
     if not answers.is_dir():
         return None
@@ -58,5 +58,5 @@ def last_run(root: Path) -> Path | None:
 
 
 def _runs(answers: Path) -> list[Path]:
-    """The folders of runs, newest first: names begin with the time."""
+    """The runs' folders, newest first, because names begin with the time."""
     return sorted((path for path in answers.iterdir() if path.is_dir()), reverse=True)

@@ -1,4 +1,4 @@
-"""Makes mocks of the answers that live tools gave in recorded trials."""
+"""Makes mocks from the answers that live tools gave in recorded trials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..trial import Trial
 
 
 class LiveAnswer(NamedTuple):
-    """What a live tool answered to a call."""
+    """A live tool's answer to a call."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -57,9 +57,9 @@ def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
 
 
 def frozen(trials: Iterable[Iterable[LiveAnswer]], mode: ParamScoring) -> Frozen:
-    """Mocks that answer each recorded call as it was answered, and repeated calls in their order.
+    """Mocks that repeat the recorded answers, in order for repeated calls.
 
-    Where trials differ, the one with the most answers to these arguments counts, else the first.
+    If trials differ, the one with the most answers to these arguments counts, or else the first.
     """
     chosen: dict[tuple[str, str], list[str]] = {}
     differing = 0
@@ -92,12 +92,14 @@ def _value(content: str) -> Any:
         return content
     if isinstance(value, str) or json.dumps(value, ensure_ascii=False) != content:
         return content
-    # It could look like a special form of mocks.
+    # It could look like a special form of a mock.
     return content if isinstance(value, dict) and any(key.startswith("$") for key in value) else value
 
 
 def _entries(found: Sequence[tuple[dict[str, Any], Any]], mode: ParamScoring) -> list[dict[str, Any]]:
-    """An entry for each arguments: the most first, as an entry ignores further arguments."""
+    """One entry for each set of arguments, the largest set first, because an entry ignores extra
+    arguments.
+    """
     ordered = sorted(found, key=lambda each: -len(each[0]))
     params = [{name: _expected(value) for name, value in given.items()} for given, _ in ordered]
     firsts = [
@@ -113,7 +115,7 @@ def _entries(found: Sequence[tuple[dict[str, Any], Any]], mode: ParamScoring) ->
 
 
 def _expected(value: Any) -> Any:
-    """The value as an expected one: exactly, if a part of it looks like a matcher."""
+    """The value as an expected one, wrapped in `$exact` if a part of it looks like a matcher."""
     return {EXACT: value} if '{"$' in json.dumps(value, separators=(",", ":")) else value
 
 

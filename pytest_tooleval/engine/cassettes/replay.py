@@ -1,4 +1,4 @@
-"""Replaying a trial without a model, from its cassette alone."""
+"""Replays a trial without a model, from its cassette alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .cassette import question
 
 
 class RecordedModels:
-    """Models whose answers are found by their keys; NotRecorded where one is missing."""
+    """Models whose answers come from a cassette. Raises NotRecorded for a missing one."""
 
     def __init__(self, find: Callable[[str], ChatAnswer | None]) -> None:
         self._find = find
@@ -41,9 +41,10 @@ class RecordedModels:
 
 
 def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
-    """The transcripts of a single-turn case if all its answers are on the cassette, at once; else None.
+    """The transcripts of a single-turn case if all its answers are recorded, else None.
 
-    Thousands of these would keep an event loop and its thread busy with nothing to wait for.
+    Returns them without the event loop, which thousands of replayed trials would keep busy for
+    nothing.
     """
     found = [each for each in map(_recorded, trials) if each is not None]
     return [*found] if len(found) == len(trials) else None
@@ -55,28 +56,27 @@ def _recorded(trial: Trial) -> Transcript | None:
         return None
     try:
         if not cassette.is_empty:
-            # It never waits: there is one question, and its answer is here.
+            # It never waits: the only question has its answer here.
             hold(trial, RecordedModels(cassette.known)).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
     except ModelError:
-        pass  # it is missing, or the cassette cannot be read, which asking says
+        pass  # the answer is missing, or the cassette is unreadable, which the request will report
     return None
 
 
 def replayed(trial: Trial) -> Transcript:
-    """The transcript of a trial from its cassette, which must be one that never asks.
+    """The transcript of a trial from its cassette, whose mode must be `none`.
 
-    Raises NotRecorded for the first question without an answer, which may be one to the server of live
-    tools.
+    Raises NotRecorded for the first question without an answer, including calls to live tools.
     """
     assert trial.cassette is not None
     return asyncio.run(hold(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
 
 
 def first_missing(trial: Trial) -> Mapping[str, Any] | None:
-    """The first question of the trial that its cassette has no answer to, or None."""
+    """The trial's first question that its cassette cannot answer, or None."""
     try:
         replayed(trial)
     except NotRecorded as missing:

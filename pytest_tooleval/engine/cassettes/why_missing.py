@@ -1,4 +1,4 @@
-"""Why an answer is not on a cassette: which field of the question differs from what is recorded."""
+"""Explains why an answer is not on a cassette: which fields differ from the recorded question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...text import json_text
 from ...text import shorten
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
-# Of a call that ran on a server.
+# For a call that ran on a server.
 _RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
 _SHOWN = 60
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -31,12 +31,12 @@ class Nearest:
 
 
 def canonical(value: object) -> str:
-    """JSON with sorted keys and no spaces: equal values, equal texts."""
+    """JSON with sorted keys and no spaces, so that equal values give equal texts."""
     return _CANONICAL.encode(value)
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as a cassette's line shows it: tools by name, with a hash of their definitions."""
+    """A question as stored in a cassette: tools by name, with a hash of their definitions."""
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "tools" not in asked:  # of a server that tools run on
         return shown
@@ -52,7 +52,7 @@ Recorded = Sequence[tuple[int, Mapping[str, Any]]]
 
 
 def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
-    """The recorded question with the fewest differing fields; None when none of its kind is recorded."""
+    """The recorded question with the fewest differing fields; None if none of this kind is recorded."""
     missing = summary(asked)
     fields = _fields(missing)
     text = canonical(missing["messages"])
@@ -68,21 +68,21 @@ def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
         messages = canonical(question[1].get("messages"))
         return difflib.SequenceMatcher(None, text, messages).quick_ratio()
 
-    # Among equals the one whose messages read most alike.
+    # Break ties by the similarity of the messages.
     line, recorded = max(same[max(same)], key=alike)
     found = tuple(_difference(f, missing, recorded) for f in fields if not _same(f, missing, recorded))
     return Nearest(line, found)
 
 
 def _fields(question: Mapping[str, Any]) -> Sequence[str]:
-    """What can differ in a question to a model, in a call, and nothing in the listing of tools."""
+    """The fields in which a question to a model, or a call, can differ; none for a listing of tools."""
     if "mcp" not in question:
         return _FIELDS
     return _RUN_FIELDS if "tool" in question else ()
 
 
 def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and question of every line of a cassette that can be read."""
+    """The line number and question of each readable line of a cassette."""
     if not path.is_file():
         return
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
@@ -111,7 +111,7 @@ def _difference(field: str, missing: Mapping[str, Any], recorded: Mapping[str, A
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """The members that differ, down to the innermost: `world.code recorded "4b1d", asked "90aa"`."""
+    """The innermost members that differ: `world.code recorded "4b1d", asked "90aa"`."""
     for key in _changed(old, new):
         before, after = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(after, dict):
@@ -121,7 +121,7 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str = "")
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The keys that only one has, or both with other values; null is a value, too."""
+    """The keys that only one has, or whose values differ. Null is a value, too."""
     keys = dict.fromkeys([*old, *new])
     return [k for k in keys if k not in old or k not in new or canonical(old[k]) != canonical(new[k])]
 
@@ -143,7 +143,7 @@ def _messages_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -
 
 
 def _cut(value: object, other: object) -> str:
-    """A long text from shortly before the place where it begins to differ."""
+    """A long text, cut to start shortly before the first difference."""
     if not isinstance(value, str) or not isinstance(other, str) or len(value) <= _SHOWN:
         return json_text(value, _SHOWN)
     same = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), len(other))

@@ -11,7 +11,7 @@ _SPARE = 64
 
 
 def most_in_flight(most: int) -> int:
-    """How many of the `wanted` connections can be open; raises the process's limit if needed."""
+    """How many connections can be open, up to `most`. Raises the process's limit if needed."""
     if sys.platform == "win32":  # without such a limit
         return most
     import resource

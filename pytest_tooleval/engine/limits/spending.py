@@ -1,4 +1,4 @@
-"""What a run has spent, and may spend."""
+"""The money that a run has spent, and may spend."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Spending:
                 _count(self._shared, *json.loads(line))
 
     def check(self) -> None:
-        """Raise ModelError when nothing more may be asked."""
+        """Raise ModelError if the limit is reached."""
         if self._most_usd is None:
             return
         spent = sum(each.usd for each in self.by_model.values())

@@ -29,7 +29,8 @@ from ...suite.mocks import WHEN
 from ...suite.model import ResolvedCase
 from ..toolbox import ends_chain
 
-# After such a call a model is not asked again, but an agent continues, and would retry after an error.
+# After such a call, a model is not queried again, but an agent continues, and would retry after an
+# error.
 _SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
 
 

@@ -28,7 +28,7 @@ class WorldTools:
     """The world of one trial."""
 
     key_fields: Mapping[str, Any] = {}  # the toolbox has its identity
-    # It says itself what is wrong with a call, here as in scoring.
+    # The world reports a bad call itself, here as in scoring.
     answers_all = True
     is_live = False
 
@@ -53,13 +53,13 @@ class WorldTools:
         except WorldError as error:
             raise ModelError(self._world.with_printed(error), kind="world") from None
         if self._public is not None:
-            # Its code is the user's own, and a model may have to pass on what looks like a key.
+            # The code is the user's own, and a model may have to pass on a value that looks like a key.
             self._public.add(content)
         return content
 
     async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))
-        # Not `wait_for`, as nothing can stop a thread.
+        # Not `wait_for`, because nothing can stop a thread.
         finished, _ = await asyncio.wait([future], timeout=limit)
         if not finished:
             raise too_slow(self._world, limit)
@@ -67,7 +67,7 @@ class WorldTools:
 
     @property
     def printed(self) -> str:
-        """What the code of the world has printed."""
+        """The output that the world's code has printed."""
         return self._world.printed
 
     def close(self) -> None:
