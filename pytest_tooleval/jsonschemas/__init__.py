@@ -1,15 +1,14 @@
-"""JSON Schema (draft 2020-12), one module for each question.
+"""JSON Schema (draft 2020-12).
 
-Is a schema itself right? `well_formed`. What does it consist of, and to what does a `$ref` refer?
-`subschemas`. Which parameters does it declare? `parameters`. What do providers refuse or hide?
-`providers`.
+Schemas: `well_formed` checks that one is valid, `subschemas` finds its parts and the targets of `$ref`,
+`parameters` the parameters that it declares, and `providers` the parts that providers reject or hide.
 
-Does a value fit, and why not? `validation`, which asks `plain` first, as jsonschema loads slowly, and
-compares numbers by `exact`. Which value would fit? `values`.
+Values: `validation` says whether a value is valid, and why not. It tries `plain` first, as jsonschema
+loads slowly, and compares numbers by `exact`. `values` makes values that fit.
 
-What does a pattern mean, and is it in a text? `patterns`, which `ecma` rewrites for the package regex.
-Which text would it match? `pattern_examples`.
+Patterns: `patterns` compiles them and searches texts, `ecma` rewrites them for the package regex, and
+`pattern_examples` makes texts that match.
 
-A search and a validation have the same time limit, `patterns.TIMEOUT_S`. CannotCompare means that there
-is no answer, because of the schema or pattern.
+A search and a validation have the same time limit, `patterns.TIMEOUT_S`. CannotCompare means that the
+schema or pattern allows no answer.
 """

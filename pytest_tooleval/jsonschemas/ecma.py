@@ -1,11 +1,11 @@
-r"""Patterns as JSON Schema means them (ECMA-262 with the flag `u`), rewritten for the `regex` package.
+r"""Rewrite JSON Schema's patterns (ECMA-262 with the flag `u`) for the `regex` package.
 
-`rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` takes it as
-ECMA-262 does. It differs in three points:
+`rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` treats it as
+ECMA-262 does, with three differences:
 
 - A pattern may begin with `(?i)`, which makes it ignore case.
 - Any ASCII punctuation may be escaped: `\-` is `-`, as without the flag `u`.
-- A group keeps its text when a loop around it starts again; ECMA-262 forgets it.
+- A group keeps its text when a loop around it starts again, where ECMA-262 resets it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _PROPERTIES: Sequence[str] = """
 _BINARY = "|".join(_PROPERTIES)
 _CATEGORY = f"(?:(?:General_Category|gc)=)?({'|'.join(_CATEGORIES)})"
 _SCRIPT = "(?:Script|sc|Script_Extensions|scx)=(?:(?:[A-Z][a-z]+)(?:_[A-Z][a-z]+)*|Phags_Pa|SignWriting)"
-# For people who know another dialect.
+# For users who know another dialect.
 _HINTS = (
     (r"\A", "; write ^"),
     (r"\Z", "; write $"),
@@ -82,21 +82,21 @@ _HINTS = (
 
 
 class PatternError(ValueError):
-    """A pattern that ECMA-262 refuses, or that takes too much memory."""
+    """A pattern that ECMA-262 rejects, or that needs too much memory."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(f"{message} at position {at}")
 
 
 def _ranges(ranges: Ranges) -> str:
-    """The inside of a set of `regex`."""
+    """Write ranges as the inside of a `regex` set."""
     return "".join(
         f"\\U{first:08x}" if first == last else f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges
     )
 
 
 def _others(ranges: Ranges) -> Ranges:
-    """All other code points; the ranges are in order."""
+    """Return all other code points; the ranges must be in order."""
     starts = (0, *(last + 1 for _, last in ranges))
     ends = (*(first - 1 for first, _ in ranges), _LAST)
     return [(start, end) for start, end in zip(starts, ends, strict=True) if start <= end]
@@ -146,14 +146,14 @@ _ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int | str]]]
 
 
 def rewritten(pattern: str) -> str:
-    """The pattern as version 0 of `regex` has to be given it. Raises PatternError."""
+    """Rewrite a pattern for version 0 of `regex`. Raises PatternError."""
     start = len(IGNORE_CASE) if pattern.startswith(IGNORE_CASE) else 0
     return pattern[:start] + _Reader(pattern, start).text()
 
 
 @dataclass(slots=True)
 class _Group:
-    """An open group. `size` counts its pieces as often as `regex` copies them."""
+    """An open group. `size` counts its pieces, including the copies that `regex` makes."""
 
     opening: str
     at: int
@@ -162,7 +162,7 @@ class _Group:
 
 
 class _Reader:
-    """Reads one pattern: `_made` is what is written so far, and the rest begins at `_at`."""
+    """Reads one pattern: `_made` has the output so far, and the rest of the pattern begins at `_at`."""
 
     def __init__(self, pattern: str, start: int) -> None:
         self._pattern = pattern
@@ -210,7 +210,7 @@ class _Reader:
             self._put(_literal(ord(char)), 1, 1)
 
     def _put(self, made: str, length: int, size: int = 0) -> None:
-        """Write a piece for `length` characters of the pattern. It can be repeated if it has a size."""
+        """Write a piece for `length` characters of the pattern; with a size, it can be repeated."""
         self._made.append(made)
         self._at += length
         self._repeatable = size
@@ -273,7 +273,7 @@ class _Reader:
             self._put(_literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
 
     def _refer(self, reference: re.Match[str]) -> None:
-        """Write a reference, which is empty if its group has matched nothing so far."""
+        """Write a reference, which matches nothing if its group has not matched yet."""
         if any(group.opening in _LOOKING_BACK for group in self._open):
             raise PatternError(f"{reference[0]} in a look-behind, which is not supported", self._at)
         number, name = reference[1] or "", reference[2] or ""
@@ -310,7 +310,7 @@ class _Reader:
         return _ranges([(first, last)])
 
     def _member(self) -> int | str:
-        r"""Read a character, or a class such as \d, which becomes the inside of a set of `regex`."""
+        r"""Read a character, or a class such as \d, which becomes the inside of a `regex` set."""
         if self._pattern[self._at] != "\\":
             self._at += 1
             return ord(self._pattern[self._at - 1])
@@ -331,5 +331,5 @@ def _literal(code: int) -> str:
 
 
 def _count(digits: str) -> int:
-    """The number, or one that is also too large."""
+    """Read a number; one with many digits becomes `_MANY`, which is also too large."""
     return int(digits or 0) if len(digits) < 10 else _MANY

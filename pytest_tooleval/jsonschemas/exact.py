@@ -1,6 +1,6 @@
-"""Numbers compared as the decimals that people write: 0.07 is 7 times 0.01, and 1e23 is 10 ** 23.
+"""Compare numbers as decimals, as people write them: 0.07 is 7 times 0.01, and 1e23 is 10 ** 23.
 
-`KEYWORDS` are jsonschema's keywords that compare numbers, by this rule instead of its binary floats.
+`KEYWORDS` replaces the keywords of jsonschema that compare numbers as binary floats.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Keyword = Callable[[Any, Any, Any, Any], "Iterator[ValidationError] | None"]
 
 
 def exact(number: int | float) -> Any:
-    """The decimal of a number: an int, a Fraction, or infinity as it is."""
+    """Return a number's exact decimal value as an int or a Fraction; NaN and infinity stay."""
     if isinstance(number, int) or not math.isfinite(number):
         return number
     return Fraction(repr(float(number)))
 
 
 def frozen(value: Any) -> Any:
-    """A hashable value, equal for values that are equal in JSON."""
+    """Return a hashable value that is equal for values that are equal in JSON."""
     if isinstance(value, dict):
         return "object", frozenset((key, frozen(member)) for key, member in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Which parameters a tool's schema declares, and whether it allows others."""
+"""The parameters that a tool's schema declares, and whether it allows others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..record.untrusted import as_text
 from .subschemas import COMBINED
 from .subschemas import referred
 
-# With one of these, a schema accepts more than the parameters that it declares.
+# With one of these, a schema may accept more than the parameters that it declares.
 _OPEN = (
     "additionalProperties",
     "unevaluatedProperties",
@@ -21,13 +21,13 @@ _OPEN = (
     "$dynamicRef",
     "if",
 )
-_ELSEWHERE = {"additionalProperties": True}  # nobody knows what another document allows
+_ELSEWHERE = {"additionalProperties": True}  # another document may allow anything
 
 
 def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """The arguments that a schema does not declare, if it says which there are and does not allow more.
+    """Return the arguments that a schema neither declares nor allows.
 
-    An empty `properties` says that there are none.
+    A schema without `properties` and `required` allows all; an empty `properties` declares none.
     """
     if arguments.keys() <= as_mapping(schema.get("properties")).keys():
         return []
@@ -41,23 +41,23 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
 
 
 def described(schema: Mapping[str, Any]) -> list[str]:
-    """The parameters that have a schema."""
+    """Return the parameters that have a schema."""
     return _described(_in_place(schema))
 
 
 def taken(schema: Mapping[str, Any]) -> set[str] | None:
-    """The parameters that a tool with this schema takes; None if it takes any."""
+    """Return the parameters that a tool with this schema takes; None if it takes any."""
     parts = _in_place(schema)
     return None if _is_open(parts) else set(_described(parts))
 
 
 def allows_others(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema says that there may be parameters that it does not declare."""
+    """True if a schema explicitly allows parameters that it does not declare."""
     return _is_open(_in_place(schema))
 
 
 def _in_place(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schema, and those about the same value that it combines or refers to."""
+    """Return the schema, and those for the same value that it combines or refers to."""
     found: dict[int, Mapping[str, Any]] = {}
     waiting: list[Any] = [schema]
     for part in waiting:

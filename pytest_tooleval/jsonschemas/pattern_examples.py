@@ -1,4 +1,4 @@
-"""A short text that a regular expression may match. It is a guess, and callers must try it."""
+"""Guess short texts that a regular expression matches; callers must check them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 20  # repeats of one piece
 
 
 def example(pattern: str) -> str:
-    """A text that the pattern probably matches: the first alternatives, and the fewest repeats."""
+    """Return a text that the pattern probably matches: first alternatives and fewest repeats."""
     return _choice(pattern.removeprefix(IGNORE_CASE), 0)[0]
 
 
@@ -41,7 +41,7 @@ def _sequence(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _piece(pattern: str, at: int) -> tuple[str, int]:
-    """A text for the piece that begins here, and the end of the piece."""
+    """Return a text for the piece that begins here, and the end of the piece."""
     if look := _LOOK.match(pattern, at):
         return "", _choice(pattern, look.end())[1] + 1
     if opening := _OPEN.match(pattern, at):
@@ -58,6 +58,6 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _one_of(characters: str, own: str) -> str:
-    """A character that the class matches: one of its own, or a common one."""
+    """Return a character that the class matches: one of its own, or a common one."""
     one = compiled(f"^{characters}$")
     return next((c for c in own + _CHARACTERS if one.search(c)), "")

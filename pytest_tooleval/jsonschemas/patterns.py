@@ -1,4 +1,4 @@
-"""The regular expressions of suites and tools: compiled, and searched for with a time limit."""
+"""Compile the regular expressions of suites and tools, and search for them with a time limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUT_S = 1.0  # for a search, and for a validation
 
 
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """The pattern as JSON Schema means it. Raises ValueError if it cannot be used."""
+    """Compile a pattern with the meaning it has in JSON Schema. Raises ValueError."""
     import regex
 
     from .ecma import rewritten
@@ -27,12 +27,12 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise ValueError(str(error) or type(error).__name__) from None
 
 
-# A pattern may take some megabytes, and a schema may have thousands of them.
+# A compiled pattern may take megabytes, and a schema may have thousands.
 _kept = lru_cache(maxsize=32)(compiled)
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Why a regular expression cannot be used, or None."""
+    """Return why a regular expression cannot be used, or None."""
     try:
         compiled(pattern)
     except ValueError as error:
@@ -41,7 +41,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def search(pattern: str, text: str) -> bool:
-    """Whether the pattern is found anywhere in the text, as in `re.search`.
+    """True if the pattern is found anywhere in the text, as by `re.search`.
 
     Raises CannotCompare if it does not compile or takes longer than `TIMEOUT_S` seconds.
     """

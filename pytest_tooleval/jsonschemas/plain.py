@@ -1,4 +1,4 @@
-"""The part of JSON Schema that most tools use, checked without jsonschema."""
+"""Check the part of JSON Schema that most tools use, without jsonschema."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PLAIN = {"type", "enum", "items", "properties", "required", "additionalProperti
 
 
 def is_plainly_valid(schema: Any, value: Any) -> bool:
-    """Whether a value is certainly valid; if False, ask jsonschema.
+    """True if a value is certainly valid; if False, jsonschema must decide.
 
-    This is enough for most calls. They save the import of jsonschema, which takes longer than scoring.
+    This is enough for most calls, and saves importing jsonschema, which takes longer than scoring.
     """
     if not isinstance(schema, dict) or not _PLAIN.issuperset(schema):
         return False

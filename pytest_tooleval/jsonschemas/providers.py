@@ -1,8 +1,8 @@
-"""The parts of a tool that some providers refuse or hide from the model.
+"""The parts of a tool that some providers reject or hide from the model.
 
-Hidden parts are removed before sending: by our client for Anthropic, which refuses them, and by litellm
-(1.106.2) for Bedrock and Vertex AI, whose rules apply to all Gemini models over litellm. Descriptions,
-defaults and formats are ignored, as scoring does not use them either.
+Hidden parts are removed before sending: by our client for Anthropic, which rejects them, and by litellm
+(1.106.2) for Bedrock and Vertex AI, whose rules apply to all Gemini models called through litellm.
+Descriptions, defaults and formats are ignored, as scoring does not use them either.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Rules = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 
 
 class Trouble(NamedTuple):
-    """A part of a tool that some providers refuse (`refused`) or hide from the model (`hidden`).
+    """A part of a tool that some providers reject (`refused`) or hide from the model (`hidden`).
 
-    `at` is its path in the tool's function, `safe` says what all providers accept.
+    `at` is its path in the tool's function; `safe` says what is accepted instead.
     """
 
     at: Loc
@@ -53,7 +53,7 @@ def _all(providers: tuple[Rules, ...]) -> str:
 
 
 def troubles(function: Mapping[str, Any]) -> Iterator[Trouble]:
-    """What is wrong with a tool's function, in the order of its fields."""
+    """Yield what is wrong with a tool's function, in the order of its fields."""
     yield from _name(function["name"])
     parameters = function.get("parameters")
     if not isinstance(parameters, dict):
@@ -97,13 +97,13 @@ _HIDDEN = frozenset(
     "const oneOf allOf not prefixItems exclusiveMinimum exclusiveMaximum multipleOf uniqueItems "
     "patternProperties propertyNames contains if dependentRequired dependentSchemas".split()
 )
-_HIDDEN_INSIDE = _HIDDEN | {"additionalProperties", "then", "else"}  # schemas in these are hidden, too
+_HIDDEN_INSIDE = _HIDDEN | {"additionalProperties", "then", "else"}  # schemas in these are also hidden
 _SAYS_TYPE = _HIDDEN | {"type", "enum", "$ref", "anyOf", "properties", "required", "items"}
 _BESIDE_ANY_OF = frozenset("properties required items enum pattern minimum maximum".split())
 
 
 def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterator[Trouble]:
-    """What is wrong with a schema and its subschemas; `hidden`: models on Vertex AI do not see it."""
+    """Yield what is wrong with a schema and its subschemas; `hidden` means hidden on Vertex AI."""
     if isinstance(schema, bool):
         if not hidden:
             yield Trouble(at, f"{show(schema)} in place of a schema", "write {}", ("Vertex AI",))
@@ -124,7 +124,7 @@ def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterato
 
 
 def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
-    """The parts of a schema that models on Vertex AI do not see, except those that `_top` reports."""
+    """Yield the parts of a schema hidden from models on Vertex AI, except those `_top` reports."""
     top = len(at) == 1
     for key in schema:
         if key in _HIDDEN and not (top and key in ("oneOf", "allOf", "not")):
@@ -141,19 +141,19 @@ def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
     beside = [key for key in schema if key in _BESIDE_ANY_OF]
     if "anyOf" in schema and beside:
         what = f'{listing(beside)} next to "anyOf"'
-        # Only the alternatives are sent, and Google refuses those that require a property of the schema.
+        # Only the alternatives are sent, and Google rejects any that require the schema's properties.
         refused: tuple[Rules, ...] = ("Vertex AI",) if _require_others(schema["anyOf"]) else ()
         yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Vertex AI",))
 
 
 def _require_others(alternatives: Any) -> bool:
-    """Whether an alternative requires properties that it does not have itself."""
+    """True if an alternative requires properties that it does not have itself."""
     objects = [one for one in alternatives if isinstance(one, dict)]
     return any({*one.get("required", ())} - {*one.get("properties", ())} for one in objects)
 
 
 def _strict(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
-    """What OpenAI's `strict` requires of an object."""
+    """Yield where an object breaks the rules of OpenAI's `strict`."""
     if schema.get("additionalProperties") is not False:
         what = 'an object without "additionalProperties": false under "strict": true'
         yield Trouble(at, what, "", ("OpenAI",))

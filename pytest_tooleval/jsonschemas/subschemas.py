@@ -10,20 +10,20 @@ from urllib.parse import unquote
 
 from ..findings import Loc
 
-# Keywords that hold a schema, several by name, or a list of them.
+# Keywords whose value is a schema, schemas by name, or a list of schemas.
 ONE = (
     "items additionalProperties not if then else contains propertyNames contentSchema "
     "unevaluatedItems unevaluatedProperties"
 ).split()
 NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
-COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas are about the same value
+COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas apply to the same value
 LISTED = (*COMBINED, "prefixItems")
 
 MISSING = object()
 
 
 def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
-    """The direct subschemas of a schema, each with its path."""
+    """Yield the direct subschemas of a schema, each with its path."""
     for key, value in schema.items():
         if key in ONE:
             yield (key,), value
@@ -36,7 +36,7 @@ def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
 
 
 def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
-    """A schema and all subschemas in it, with their paths."""
+    """Yield a schema and all its subschemas, with their paths."""
     yield at, schema
     if isinstance(schema, dict):
         for inside, inner in subschemas(schema):
@@ -44,7 +44,7 @@ def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
 
 
 def changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """The schema, in which it and all subschemas are changed."""
+    """Return the schema with a change applied to it and all its subschemas."""
 
     def inside(key: str, value: Any) -> Any:
         if key in ONE:
@@ -61,16 +61,16 @@ def changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
 
 
 def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
-    """The path and the target of every `$ref` in a schema.
+    """Yield the path and the target of every `$ref` in a schema.
 
-    Schemas with an `$id` are left out: their references are relative to another document.
+    Schemas with an `$id` are skipped, as their references are relative to another document.
     """
     elsewhere: Loc | None = None
     for at, part in parts(schema):
         if elsewhere is not None and at[: len(elsewhere)] == elsewhere:
             continue
         if isinstance(part, dict):
-            # A schema comes right before all that is in it.
+            # `parts` yields a schema right before everything in it.
             elsewhere = at if "$id" in part else None
             target = part.get("$ref")
             if isinstance(target, str) and elsewhere is None:
@@ -78,14 +78,14 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
 
 
 def referred(schema: Any, target: str) -> Any:
-    """The target of a `$ref` such as `#/$defs/city` or `#`; None if this schema does not have it."""
+    """Return the target of a `$ref` such as `#/$defs/city` or `#`; None if this schema lacks it."""
     start, slash, names = unquote(target).partition("/")
     found = pointed(schema, slash + names) if start == "#" else MISSING
     return None if found is MISSING else found
 
 
 def pointed(document: Any, pointer: str) -> Any:
-    """What a JSON Pointer (RFC 6901) leads to; `MISSING` if nothing."""
+    """Return the target of a JSON Pointer (RFC 6901); `MISSING` if there is none."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, Mapping) and name in document:

@@ -1,8 +1,8 @@
-"""Whether a value is valid under a JSON Schema (draft 2020-12); both are untrusted.
+"""Validate values against JSON Schemas (draft 2020-12); both are untrusted.
 
 Validation is jsonschema's, with four differences: numbers are exact decimals, patterns have a time
-limit, a `$ref` never leads out of the schema, and a validation has a time limit. Everything that makes
-a schema unusable raises CannotCompare.
+limit, a `$ref` never leads out of the schema, and a validation has a time limit. CannotCompare is raised
+for unusable schemas.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_CACHED = 4096
 _DEEP = 60
 
 _clock = threading.local()
-# Validators by the id of their source, which is kept so that its id is not reused.
+# Validators by the `id()` of their source, which is kept so that its id is not reused.
 _validators: dict[int, tuple[Any, Any]] = {}
 
 
@@ -52,22 +52,22 @@ def _validator(source: Any) -> Any:
 
 
 def is_valid(schema: Any, value: Any) -> bool:
-    """Whether the value is valid. Raises CannotCompare if the schema is unusable."""
+    """True if the value is valid. Raises CannotCompare if the schema is unusable."""
     return is_plainly_valid(schema, value) or next(_errors(schema, value), None) is None
 
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
-    """Why the value is not valid: at most `limit` lines such as `city: 5 is not of type 'string'`."""
+    """Return why a value is not valid: up to `limit` lines such as `city: 5 is not of type 'string'`."""
     return [text for _, text in islice(violations(schema, value), limit)]
 
 
 def violations(schema: Any, value: Any) -> Iterator[tuple[str | None, str]]:
-    """The lines of `errors`, each with the member of the object that it is about."""
+    """Yield the lines of `errors`, each with the member of the object that it concerns."""
     return ((_member(error), _line(error, error.message)) for error in _errors(schema, value))
 
 
 def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> str | None:
-    """Why a tool's parameter cannot have this value; None if it can, or if it is no property."""
+    """Return why a tool's parameter cannot have this value; None if it can or is not a property."""
     properties = parameters.get("properties", {})
     if name not in properties or is_plainly_valid(properties[name], value):
         return None
@@ -78,7 +78,7 @@ def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> s
 
 
 def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[ValidationError]:
-    """Why a value, or (with `name`) one of a property, is not valid. Raises CannotCompare."""
+    """Yield why a value, or with `name`, a property's value, is not valid. Raises CannotCompare."""
     from jsonschema.exceptions import UnknownType
     from jsonschema.exceptions import ValidationError
     from referencing.exceptions import Unresolvable
@@ -104,15 +104,15 @@ def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[Valida
     except OverflowError as error:
         yield ValidationError(f"a number is too large: {error}")
     except (TypeError, AttributeError, KeyError, ValueError, ZeroDivisionError) as error:
-        # A keyword with a value of the wrong type; suites are checked when they are loaded.
+        # A keyword has a value of the wrong type, in a schema that was not checked when loading a suite.
         raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
 
 
 def _member(error: ValidationError) -> str | None:
-    """The member of the outermost object that an error is about, if it is about a single one."""
+    """Return the member of the outermost object that an error concerns, if it is a single one."""
     if error.path:
         return str(error.path[0])
-    # Missing and invented members have an error each, and only the message names them.
+    # Each missing or invented member has its own error, and only the message names it.
     named: Any = {"required": error.validator_value, "additionalProperties": error.instance}
     names = named.get(error.validator, ())
     return next((name for name in names if error.message.startswith(repr(name))), None)
@@ -123,7 +123,7 @@ def _line(error: ValidationError, message: str) -> str:
 
 
 def _reason(error: ValidationError) -> str:
-    """The line of an error, in the words of suites."""
+    """Return the line for an error, worded as for suites."""
     if error.validator == "type":
         return _line(error, f"expected type {show(error.validator_value)}")
     if error.validator == "enum":
@@ -140,7 +140,7 @@ def _prepared(schema: Any) -> Any:
 
 
 def _without_dialect(schema: Any) -> Any:
-    """The schema without `$schema`, which makes jsonschema switch to a class without our limits."""
+    """Remove `$schema`, which would make jsonschema switch to a class without our limits."""
     if isinstance(schema, dict):
         return {
             key: value if key in ("enum", "const", "default", "examples") else _without_dialect(value)

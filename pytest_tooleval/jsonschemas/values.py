@@ -1,7 +1,7 @@
 """Values that fit a JSON Schema: its own examples, defaults and options, or else plain ones by type.
 
 The schema must be valid, as those of a suite's tools are. The values respect types, limits, `required`
-and references, but not patterns, `not` and `if`. Time and size have limits, also for recursive schemas.
+and references, but not patterns, `not` and `if`. Time and size are limited, even for recursive schemas.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .subschemas import referred
 from .validation import is_valid
 
 _MAX_DEPTH = 20
-_MAX_STEPS = 1000  # schemas looked at for one tool
-_MAX_OWN = 2000  # characters of an example that is worth a place in a draft
+_MAX_STEPS = 1000  # schemas visited for one tool
+_MAX_OWN = 2000  # characters of an example that is worth putting into a draft
 _MAX_ITEMS = 20
 _MAX_LENGTH = 200
 _FORMATS = {
@@ -40,7 +40,7 @@ _FORMATS = {
     "url": "https://example.com",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
-# An example in a description, in quotes: (e.g., 'America/New_York').
+# A quoted example in a description, such as (e.g., 'America/New_York').
 _EXAMPLE = re.compile(
     r"(?:\be\.g\.?|\bfor example|\bsuch as|\bexamples?:)[,:]?\s*"
     r"(?:\"([^\"]{1,100})\"|'([^']{1,100})'|`([^`]{1,100})`)",
@@ -52,13 +52,13 @@ NOTHING: Final[Any] = object()  # no value is known, as for a schema that is rec
 
 
 def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for each required parameter, in the order in which the schema lists its properties."""
+    """Return a value for each required parameter, in the order of the schema's properties."""
     values = _Values(schema)
     return values.members(values.flat(schema)[0], 0)
 
 
 def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
-    """A value that fits a parameter's schema, its own example if it has one; `NOTHING` if none does."""
+    """Return a value for a parameter's schema, preferably its own example; `NOTHING` if unknown."""
     asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
     return required_values(asked).get(name, NOTHING)
 
@@ -68,11 +68,11 @@ class _Values:
         self.root = root
         self.schemas = {id(part) for _, part in parts(root)}
         self.steps = _MAX_STEPS
-        self.numbers = 0  # used so far: all are different, so that swapped arguments are noticed
+        self.numbers = 0  # used so far; all differ, so that swapped arguments are noticed
         self.open: list[str] = []  # the references being followed
 
     def value(self, given: Any, name: str, depth: int) -> Any:
-        """A value for the schema of the parameter `name`."""
+        """Return a value for the schema of the parameter `name`."""
         schema, followed = self.flat(given)
         if given is False or self.steps <= 0 or depth > _MAX_DEPTH or not followed.isdisjoint(self.open):
             return NOTHING
@@ -102,7 +102,7 @@ class _Values:
         return _FORMATS.get(schema.get("format", "")) or _fitted(_words(name), schema)
 
     def first_choice(self, schema: Mapping[str, Any], keyword: str, name: str, depth: int) -> Any:
-        """A value for the first choice that has one; null comes last."""
+        """Return a value for the first choice that has one; null comes last."""
         rest = {key: value for key, value in schema.items() if key != keyword}
         for choice in sorted(schema[keyword], key=lambda choice: choice == {"type": "null"}):
             value = self.value({"allOf": [choice, rest]}, name, depth + 1)
@@ -111,7 +111,7 @@ class _Values:
         return NOTHING
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """The required properties, and as many others as `minProperties` requires."""
+        """Return the required properties, and as many others as `minProperties` requires."""
         properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
         others = [name for name in properties if name not in required]
         names = [name for name in properties if name in required]
@@ -121,7 +121,7 @@ class _Values:
         return {name: value for name, value in made.items() if value is not NOTHING}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
-        """One item, or as many as the limits require, with different texts."""
+        """Return one item, or as many as the limits require, with different texts."""
         first = schema.get("prefixItems", [])
         number = max(_count(schema, "minItems"), len(first), 1)
         items: list[Any] = []
@@ -134,7 +134,7 @@ class _Values:
         return items
 
     def flat(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
-        """The schema merged with those in `$ref` and `allOf` at its top, and the references followed."""
+        """Merge a schema with its top-level `$ref` and `allOf`; also return the references followed."""
         found: list[Mapping[str, Any]] = []
         followed: set[str] = set()
         waiting = [schema]
@@ -152,7 +152,7 @@ class _Values:
         flat: dict[str, Any] = {}
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for part in reversed(found):  # the first counts
+        for part in reversed(found):  # the first part takes precedence
             flat |= {key: value for key, value in part.items() if key not in ("allOf", "$ref")}
             properties |= part.get("properties", {})
             required += part.get("required", ())
@@ -160,13 +160,13 @@ class _Values:
         return {key: value for key, value in flat.items() if value or key not in _EMPTY}, followed
 
     def target(self, reference: str) -> Any:
-        """The target of a reference into this schema; an empty schema for other references."""
+        """Return the target of a reference into this schema; an empty schema for any other."""
         found = referred(self.root, reference)
         return found if id(found) in self.schemas else {}
 
 
 def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """The schema's own values that fit it, the best first."""
+    """Yield the schema's own values that fit it, best first."""
     own = [schema["const"]] if "const" in schema else []
     own += schema.get("examples", [])
     own += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
@@ -178,12 +178,12 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def fits(schema: Any, value: Any) -> bool:
-    """Whether a value is valid; also True if the schema alone cannot tell."""
+    """True if a value is valid, or if the schema alone cannot decide that."""
     if not isinstance(schema, Mapping):
         return True
     try:
         return is_valid(schema, value)
-    except CannotCompare:  # such as a reference to something outside of this part of the schema
+    except CannotCompare:  # for example, a reference leads out of this part of the schema
         return True
 
 
@@ -206,13 +206,13 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _words(name: str) -> str:
-    """`example repo path` for `repo_path`: clearly made up, and readable."""
+    """Return a readable text that is clearly made up: `example repo path` for `repo_path`."""
     words = _CAMEL.sub(" ", name[:50]).replace("_", " ").replace("-", " ").split()
     return " ".join(["example", *(word.lower() for word in words)])
 
 
 def _count(schema: Mapping[str, Any], keyword: str, otherwise: int = 0) -> int:
-    return int(schema.get(keyword, otherwise))  # 2.0 is also a count
+    return int(schema.get(keyword, otherwise))  # 2.0 is a valid count
 
 
 def _fitted(text: str, schema: Mapping[str, Any]) -> str:
@@ -223,7 +223,7 @@ def _fitted(text: str, schema: Mapping[str, Any]) -> str:
 
 
 def _number(schema: Mapping[str, Any], preferred: float, *, whole: bool) -> float:
-    """The wanted number, or the nearest one within the limits."""
+    """Return the preferred number, or the nearest one within the limits."""
 
     def limit(keyword: str, otherwise: float) -> float:
         value: float = schema.get(keyword, otherwise)

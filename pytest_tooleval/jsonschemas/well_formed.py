@@ -1,6 +1,6 @@
-"""Checks that a JSON Schema (draft 2020-12) is valid, and that a tool's `parameters` are an object.
+"""Check that a JSON Schema (draft 2020-12) is valid, and that a tool's `parameters` are an object.
 
-They are made without jsonschema, whose import would take longer than loading the suite.
+This does not use jsonschema, whose import would take longer than loading the suite.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
 def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
-    """What is wrong with a tool's `parameters` at `loc`."""
+    """Yield what is wrong with a tool's `parameters` at `loc`."""
     kind = parameters.get("type", "object")
     if kind != "object":
         message = f'the parameters of a tool are an object: expected "object", got {describe(kind)}'
@@ -37,7 +37,7 @@ def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
 
 
 def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
-    """What is wrong with the JSON Schema at `loc`."""
+    """Yield what is wrong with the JSON Schema at `loc`."""
     for at, schema in parts(root):
         if isinstance(schema, dict):
             for key, value in schema.items():
@@ -54,7 +54,7 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
 
 
 def _problem(key: str, value: Any) -> str | None:
-    """What is wrong with the value of a keyword; unknown keywords take any value."""
+    """Return what is wrong with the value of a keyword; unknown keywords take any value."""
     if key in _KEYWORDS and not _KEYWORDS[key].takes(value):
         hint = _KEYWORDS[key].hint
         if key == "type" and isinstance(value, str):
@@ -74,7 +74,7 @@ class _Keyword(NamedTuple):
 
 
 def is_type(value: Any) -> bool:
-    """Whether this is a valid value of `type`."""
+    """True if this is a valid value of `type`."""
     if isinstance(value, str):
         return value in TYPES
     return _is_names(value) and bool(value) and all(name in TYPES for name in value)
