@@ -1,4 +1,4 @@
-"""Which change broke which cases: each change is reverted alone, then in pairs."""
+"""Find the changes that broke cases by reverting each alone, then in pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .revisions import EVERYTHING
 from .revisions import NAMESPACE
 from .revisions import PROMPT
 
-# Of a test whether chance explains a difference; see docs/guides/blame.md.
+# The significance level for a difference between pass rates; see docs/guides/blame.md.
 _ALPHA = 0.05
 
 _ANSWERED = ("passed", "failed")
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 class Rate(NamedTuple):
-    """Passed trials, of those with an answer."""
+    """A pass rate: passed trials out of those with an answer."""
 
     passes: int
     trials: int
@@ -46,7 +46,7 @@ class Rate(NamedTuple):
         return self.passes / self.trials
 
     def is_above(self, other: Rate) -> bool:
-        """Whether it is higher by more than chance: Fisher's exact test, one-sided."""
+        """True if it is significantly higher, by Fisher's one-sided exact test."""
         passes, trials = self.passes + other.passes, self.trials + other.trials
         most = min(self.trials, passes)
         as_high = sum(
@@ -60,7 +60,7 @@ class Rate(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A case that passes as of the revision and fails today."""
+    """A case that passed as of the revision and fails today."""
 
     file: str
     case: str
@@ -87,11 +87,11 @@ class CaseRates(NamedTuple):
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether today's pass rate is lower by more than chance."""
+        """True if today's pass rate is significantly lower."""
         return self.earlier.is_above(self.today)
 
     def explains(self, part: str) -> bool:
-        """Whether reverting it recovers more than chance does, and at least half of the loss."""
+        """True if reverting the part recovers the loss significantly, and at least half of it."""
         undone, today = self.undone[part], self.today
         return (
             undone.is_above(today)
@@ -100,12 +100,12 @@ class CaseRates(NamedTuple):
 
     @property
     def unanswered(self) -> list[str]:
-        """The changes that are neither blamed nor cleared."""
+        """The changes without answers, which are neither blamed nor cleared."""
         return [part for part, rate in self.undone.items() if not rate.trials]
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether no change explains it, of which each was tried."""
+        """True if the loss is reproduced, and none of the changes, all of them tried, explains it."""
         return self.is_reproduced and not self.causes and not self.unanswered
 
     @property
@@ -114,7 +114,7 @@ class CaseRates(NamedTuple):
 
 
 def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
-    """The cases that fail unchanged and pass under the variant `against`."""
+    """Return the cases that fail unchanged and pass under the variant `against`."""
     outcomes = {(Broken.of(row), row.variant): row.outcome for row in rows}
     return [
         case
@@ -140,15 +140,15 @@ def uncompared_lines(rows: Iterable[CaseRow], against: str, revision: str) -> It
 
 
 def conditions(parts: Iterable[str], undo: str) -> list[str]:
-    """The variants under which a broken case is run again, in new trials.
+    """Return the variants under which a broken case runs again, in new trials.
 
-    Its first answers selected it, so they would overstate its loss.
+    Its first answers would overstate the loss, as it was selected by them.
     """
     return [AGAIN, undo + EVERYTHING, *(undo + part for part in parts)]
 
 
 def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, CaseRates]:
-    """The pass rates of each case. The variant that reverts PART is named `undo` + PART."""
+    """Return the pass rates of each case. The variant that reverts PART is named `undo` + PART."""
     rates: dict[Broken, dict[str, Rate]] = {}
     for row in rows:
         rates.setdefault(Broken.of(row), {})[row.variant] = Rate(row.passes, row.scored)
@@ -163,12 +163,12 @@ def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, CaseRates]:
 
 
 def pairs_of(parts: Sequence[str]) -> list[str]:
-    """All pairs of these parts, as `undo` takes them."""
+    """Return all pairs of these parts, as `undo` takes them."""
     return ["+".join(pair) for pair in combinations(parts, 2)]
 
 
 def blame_lines(asked: Mapping[Broken, CaseRates]) -> Iterator[str]:
-    """A line for each change that broke cases, then for each case that none explains."""
+    """Yield a line for each change that broke cases, then for each unexplained case."""
     found: dict[str, list[Broken]] = {}
     for case, each in asked.items():
         for part in each.causes if each.is_reproduced else ():
@@ -199,7 +199,7 @@ def blame_lines(asked: Mapping[Broken, CaseRates]) -> Iterator[str]:
 
 
 def part_text(part: str) -> str:
-    """A change in words, such as `the new description of search`."""
+    """Return a change in words, such as `the new description of search`."""
     return " and ".join(map(_one, part.split("+")))
 
 

@@ -36,7 +36,7 @@ def _plain(change: Change) -> Change:
 
 
 def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
-    """The unchanged case, run again: shows how much two runs differ by chance."""
+    """Run the unchanged case again, to show how much runs differ by chance."""
     return structs.replace(case, first_trial=MAX_TRIALS)
 
 

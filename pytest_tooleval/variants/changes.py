@@ -17,7 +17,7 @@ _MOST = 20
 
 
 def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
-    """The changed messages and tools: at most 20, then the number of the rest."""
+    """Return the changed messages and tools: at most 20, then the number of the rest."""
     found = list(_changes(old, new))
     if len(found) <= _MOST:
         return tuple(found)

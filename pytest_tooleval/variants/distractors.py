@@ -1,4 +1,4 @@
-"""`distractors:N[:FILE][:-NAME,...]`: more tools, half of which resemble the expected one."""
+"""`distractors:N[:FILE][:-NAME,...]`: extra tools, half of which resemble the expected one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EXPECTED = (
 
 
 def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with N more tools.
+    """Return the case with N more tools.
 
     It does not apply if the case expects no call, accepts any, or forces one tool by `tool_choice`.
     A larger N keeps the tools of a smaller one, and the case's own tools keep their order.
@@ -76,7 +76,7 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
 
 
 def _read(argument: str) -> tuple[int, str, list[str]]:
-    """The number, the file (or an empty string), and the excluded names."""
+    """Return the number, the file (or an empty string), and the excluded names."""
     number, *rest = argument.split(":")
     excluded = [name for part in rest if part.startswith("-") for name in part[1:].split(",")]
     files = [part for part in rest if not part.startswith("-")]
@@ -86,7 +86,7 @@ def _read(argument: str) -> tuple[int, str, list[str]]:
 
 
 def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: Condition) -> list[Tool]:
-    """Alternates between the next most similar tool and a random one."""
+    """Order the pool by alternating between the next most similar tool and a random one."""
     expected = set(map(folded, expected_tools(case)))
     wanted = frozenset(
         word for tool in case.tools if folded(tool.name) in expected for word in _words(tool)
@@ -108,7 +108,7 @@ def _words_of(name: str, description: str) -> frozenset[str]:
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words in common (Jaccard 1901)."""
+    """Return the share of words in common (Jaccard 1901)."""
     return len(one & other) / max(len(one | other), 1)
 
 
@@ -120,7 +120,7 @@ class _Found(NamedTuple):
 
 
 def _tools_of_suites(condition: Condition) -> _Found:
-    """The tools of all suites. The case's own suite is among them; its tools are excluded by name."""
+    """Return the tools of all suites, including the case's own, whose tools are excluded by name."""
     suites = condition.collected()
     namespaces = {name: text for suite in suites for name, text in suite.namespaces.items()}
     return _Found([tool for suite in suites for tool in suite.tools], namespaces)
@@ -128,7 +128,7 @@ def _tools_of_suites(condition: Condition) -> _Found:
 
 @lru_cache(maxsize=8)
 def _tools_in(path: Path) -> _Found:
-    """The tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
+    """Read the tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
     try:
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         data = without_key_values(document.data)
@@ -165,7 +165,7 @@ def _tools_of(tools: Any, document: Document) -> Sequence[Tool]:
 
 
 def _namespaces_of(data: Any, document: Document) -> dict[str, str]:
-    """The descriptions of a suite's namespaces."""
+    """Return the descriptions of a suite's namespaces."""
     found: Any = data.get("namespaces", {}) if isinstance(data, dict) else {}
     if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
         what = 'expected names and descriptions, such as {"crm": "Customers."}'
@@ -174,6 +174,6 @@ def _namespaces_of(data: Any, document: Document) -> dict[str, str]:
 
 
 def _as_function(tool: Any) -> Any:
-    """An MCP server's tool in OpenAI's format; others unchanged."""
+    """Convert an MCP server's tool to OpenAI's format, and leave others unchanged."""
     is_mcp = isinstance(tool, dict) and "inputSchema" in tool and isinstance(tool.get("name"), str)
     return function_of(tool, tool["name"]) if is_mcp else tool

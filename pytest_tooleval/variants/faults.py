@@ -15,9 +15,9 @@ from .variant import Condition
 
 
 def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with a failure as the first answer of each tool, or of one tool.
+    """Return the case with a failure as the first answer of each tool, or of one tool.
 
-    It applies to conversations with an expected state or text, which a correct recovery also reaches.
+    It applies to conversations with an expected state or text, which a correct recovery still reaches.
     """
     text, _, named = condition.argument.partition(":")
     kind = next((each for each in FAULTS if each == text), None)
@@ -45,12 +45,12 @@ def _require_tool(name: str, condition: Condition) -> None:
 
 
 def _reaches_more(case: ResolvedCase) -> bool:
-    """Whether the case expects a state or a text."""
+    """True if the case expects a state or a text."""
     return any(part.expected_state or part.expected_text for part in case.parts)
 
 
 def gets_answers(case: ResolvedCase) -> bool:
-    """Whether the model gets answers to its calls and is queried again."""
+    """True if the model gets answers to its calls and is queried again."""
     if not case.has_tool_rounds or not case.tools:
         return False
     return case.world is not None or bool(case.case.mock_responses or case.live_tools)

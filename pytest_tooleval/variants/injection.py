@@ -1,6 +1,6 @@
-"""`inject[:FILE]`: tool answers attack the model; and its control.
+"""`inject[:FILE]`, in which tool answers attack the model, and its control.
 
-docs/guides/prompt-injection.md gives the sources of the attacks.
+docs/guides/prompt-injection.md lists the sources of the attacks.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ _HARMLESS = (
 
 
 def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with an attack in each tool answer, and with the tool that it asks for."""
+    """Return the case with an attack in each tool answer, and the tool that it asks for."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, attack.text)
 
 
 def inject_control(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with the same tool, and a harmless text of the same length in each answer."""
+    """Return the case with the same tool, and a harmless text of equal length in each answer."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, harmless(len(attack.text)))
 
 
 def harmless(length: int) -> str:
-    """A text of this many characters that asks for nothing."""
+    """Return a text of this many characters that asks for nothing."""
     return (_HARMLESS * (length // len(_HARMLESS) + 1))[:length]
 
 
 def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
-    """A case's attack, the same in each run.
+    """Return a case's attack, which is the same in each run.
 
-    None if any call is right, the model may call one tool only, or calls get no answers.
+    None if any call is right, the model is forced to call one tool, its calls get no answers, or every
+    attack's tool is already in the case.
     """
     path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
     names = [tool.name for tool in case.tools]

@@ -31,13 +31,13 @@ from .tools import with_tools
 from .variant import Condition
 
 PROMPT = "system_prompt"
-# Behind the name of a namespace: its description.
+# After the name of a namespace: its description.
 NAMESPACE = ".*"
 EVERYTHING = "*"
 
 
 def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with the tools and system prompt as of a revision.
+    """Return the case with the tools and system prompt as of a revision.
 
     It does not apply if the revision lacks the suite, its tools, or a tool that the case needs.
     """
@@ -48,11 +48,11 @@ def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case, in new trials, with some changes since a revision reverted: `undo:REV:PART[+PART...]`.
+    """Revert some changes since a revision, in new trials: `undo:REV:PART[+PART...]`.
 
-    A PART is `system_prompt`, a field such as `TOOL.description`, `NAMESPACE.*` for its description, or
-    `TOOL` if added, removed or replaced; `*` is everything. The trials are new, because blame selects
-    cases by their first answers.
+    A PART is `system_prompt`, a field such as `TOOL.description`, `NAMESPACE.*` for a namespace's
+    description, or `TOOL` if added, removed or replaced; `*` is everything. The trials are new, because
+    blame selects cases by their first answers.
     """
     revision, colon, parts = condition.argument.partition(":")
     if not colon or not parts:
@@ -68,7 +68,7 @@ def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def parts_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
-    """The changes of what a case offers since an earlier version of its suite, as `undo` takes them."""
+    """Yield the changes to what a case offers since an earlier version of its suite, for `undo`."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT
     before = {tool.name: tool for tool in _tools_of(case, earlier)}
@@ -87,9 +87,9 @@ def parts_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
 
 
 def suite_at(revision: str, file: Path) -> Suite | None:
-    """A file's suite as of a revision. Raises ConfigError.
+    """Return a file's suite as of a revision. Raises ConfigError.
 
-    None if it did not exist, or took its tools from a server, so that git does not have them.
+    None if it did not exist, or if it took its tools from a server, which are not in git.
     """
     return _suite_at(revision, file.resolve())
 
@@ -109,7 +109,7 @@ def _suite_at(revision: str, file: Path) -> Suite | None:
 
 
 def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
-    """The earlier tools of a case, which may have its own."""
+    """Return the earlier tools of a case, its own if it has any."""
     if case.tools is None:
         return earlier.tools
     before = next((each for each in earlier.test_cases if each.id == case.id), None)
@@ -117,7 +117,7 @@ def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
 
 
 def _is_replaced(old: Tool, new: Tool) -> bool:
-    """Whether two tools of one name have fields that cannot be mixed."""
+    """True if two tools with the same name differ in type or namespace, so that fields cannot mix."""
     return (old.type, old.namespace) != (new.type, new.namespace)
 
 
@@ -127,7 +127,7 @@ def _as_of(case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | N
 
 
 def _without(changed: set[str], case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
-    """The case with these changes reverted."""
+    """Return the case with these changes reverted."""
     before = {tool.name: tool for tool in _tools_of(case.case, earlier)}
     now = {tool.name: tool for tool in case.tools}
     tools = [_undone(tool, before.get(tool.name), changed) for tool in case.tools]
@@ -142,7 +142,7 @@ def _without(changed: set[str], case: ResolvedCase, suite: Suite, earlier: Suite
 
 
 def _undone(tool: Tool, before: Tool | None, changed: set[str]) -> Tool | None:
-    """The tool with its changes reverted; None if it was added and its addition is."""
+    """Return the tool with its changes reverted; None if its addition is reverted."""
     if tool.name in changed:
         return before
     if before is None:
@@ -163,9 +163,9 @@ def _with(
     namespaces: Mapping[str, str],
     system_prompt: str | None,
 ) -> ResolvedCase | None:
-    """The case with these tools and new descriptions of namespaces.
+    """Return the case with these tools, namespace descriptions and system prompt.
 
-    None if the tools lack one that the case needs.
+    None if a tool that the case needs is missing.
     """
     names = [tool.name for tool in tools]
     if any(meant(name, names) is None for name in _needed_tools(case)):
@@ -187,7 +187,7 @@ def _with(
 
 
 def _needed_tools(case: ResolvedCase) -> Iterator[str]:
-    """The tools without which the case cannot be passed as it is written."""
+    """Yield the tools without which the case, as written, cannot be passed."""
     yield from (name for name in expected_tools(case) if name != ANY_TOOL)
     if isinstance(case.tool_choice, OneTool):
         yield case.tool_choice.tool

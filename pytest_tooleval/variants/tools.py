@@ -27,7 +27,7 @@ _DATA = ("enum", "const", "default", "examples", "required", "dependentRequired"
 
 
 def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
-    """The case with its tools in another order."""
+    """Return the case with its tools in another order."""
     if len(case.tools) < 2:
         return None
     names = [tool.name for tool in case.tools]
@@ -38,15 +38,16 @@ def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 
 def bare(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
-    """The case without descriptions of tools, their namespaces and parameters."""
+    """Return the case without descriptions of tools, namespaces and parameters."""
     changed = with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
     return structs.replace(changed, namespaces=dict.fromkeys(case.namespaces, ""))
 
 
 def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
-    """The case with meaningless tool names. It does not apply to the tools of a world or a server.
+    """Return the case with meaningless tool names.
 
-    Those names are its methods, and a prompt may mention them.
+    It does not apply to the tools of a world or a server, whose names are fixed there and may be
+    mentioned in prompts.
     """
     if not case.tools or case.world is not None or case.live_tools:
         return None
@@ -72,10 +73,11 @@ def with_tools(
     change: Callable[[Sequence[Tool]], Sequence[Tool]],
     namespaces: Mapping[str, str] | None = None,
 ) -> ResolvedCase:
-    """The case with changed tools, also in each turn; `namespaces` describes those of added tools.
+    """Return the case with changed tools, including those of each turn.
 
-    A `tool_choice` of allowed tools also allows the added ones, and no removed ones. One that forces a
-    single tool stays, so that no added tool can be called.
+    `namespaces` describes the namespaces of added tools. A `tool_choice` of allowed tools also allows
+    added ones and drops removed ones. One that forces a single tool stays, so that no added tool can be
+    called.
     """
     tools = tuple(change(case.tools))
     return structs.replace(
@@ -98,7 +100,7 @@ def _choice_among(choice: Choice, before: Sequence[Tool], now: Sequence[Tool]) -
 
 
 def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Tool:
-    # Not a copy, which would keep cached values.
+    # Not a copy, which would keep cached properties.
     return Tool.model_validate({**tool.wire, tool.type: edit(tool.definition_wire)})
 
 
@@ -126,7 +128,7 @@ def _without_descriptions(schema: Any) -> Any:
 
 
 def _with_names(part: Any, names: Mapping[str, str]) -> Any:
-    """A case or turn with the new tool names in its expectations."""
+    """Return a case or turn with the new tool names in its expectations."""
     update: dict[str, Any] = {}
     if part.expected_tool is not None:
         update["expected_tool"] = _names(part.expected_tool, names)
@@ -170,12 +172,12 @@ def _name(tool: str, names: Mapping[str, str]) -> str:
 
 
 def all_tools(suite: Suite) -> dict[str, Tool]:
-    """The tools of a suite and of its cases, by name."""
+    """Return the tools of a suite and its cases, by name."""
     own = (tool for case in suite.test_cases for tool in case.tools or ())
     return {tool.name: tool for tool in (*suite.tools, *own)}
 
 
 def expected_tools(case: ResolvedCase) -> list[str]:
-    """The names of the expected tools, as the case writes them; empty if it expects no call."""
+    """Return the expected tools' names as spelled in the case; empty if it expects no call."""
     found = (tool for part in case.parts for call in part.calls or () for tool in call.tools)
     return list(dict.fromkeys(found))

@@ -18,15 +18,15 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..text import near
 
-# Loads the suites when they are needed.
+# A function, so that the suites are only loaded when needed.
 Collected = Callable[[], Sequence[Suite]]
 
 
 class Condition(NamedTuple):
-    """The context of a variant's case.
+    """The context in which a variant changes a case.
 
-    `argument` is the text after the variant's name and a colon, `file` the suite's file, `root` pytest's
-    root folder. `collected` loads the suites that the command line names.
+    `argument` is the text after the variant's name and a colon, `file` the suite's file, and `root`
+    pytest's root folder. `collected` loads the suites named on the command line.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Condition(NamedTuple):
     collected: Collected
 
     def random(self, case: ResolvedCase) -> random.Random:
-        """A generator with the same seed in each run, for a case and any argument of the variant."""
+        """Return a generator with the same seed in each run, whatever the variant's argument."""
         return random.Random(f"{self.name}\n{case.suite}\n{case.id}")
 
 
@@ -49,8 +49,8 @@ Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
 class Variant(NamedTuple):
     """A condition under which cases run; `label` is its name in node ids.
 
-    It is compared with the variant `against`, or with the unchanged cases. If it `is_earlier`, it shows
-    the cases as they were before.
+    It is compared with the variant `against`, or with the unchanged cases if that is empty. With
+    `is_earlier`, it shows the cases as they were before.
     """
 
     label: str
@@ -63,7 +63,7 @@ class Variant(NamedTuple):
     def of(
         self, case: ResolvedCase, suite: Suite, file: Path, root: Path, collected: Collected
     ) -> ResolvedCase | None:
-        """The case under this condition; None if it does not apply. Raises ConfigError."""
+        """Return the case under this condition; None if it does not apply. Raises ConfigError."""
         condition = Condition(self.name, self.argument, suite, file, root, collected)
         changed = self.change(case, condition)
         if changed is None:
@@ -100,9 +100,9 @@ class Variants:
     def register(
         self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
     ) -> None:
-        """Add a variant. It is compared with the cases under its `control`, else the unchanged ones.
+        """Add a variant, compared with the cases under its `control`, else with the unchanged ones.
 
-        If it `is_earlier`, it shows the cases as they were, and differences go from it to today's cases.
+        With `is_earlier`, it shows the cases as they were, and differences go from it to today's cases.
         Raises ConfigError if the name is taken or cannot be part of a node id.
         """
         if not name.replace("-", "_").isidentifier():
@@ -112,7 +112,7 @@ class Variants:
         self._known[name] = (change, control, is_earlier)
 
     def named(self, text: str) -> list[Variant]:
-        """The variants that `NAME[:ARGUMENT]` names; commas in the argument's first part make several.
+        """Return the variants named by `NAME[:ARGUMENT]`; commas in its first part give several.
 
         Raises ConfigError for an unknown name.
         """
