@@ -9,7 +9,8 @@ from pathlib import Path
 from ..errors import ConfigError
 from ..record.run import Git
 
-TIMEOUT_S = 2.0
+# A busy machine takes seconds to start a program.
+TIMEOUT_S = 10.0
 _READ_S = 60.0  # a partial clone fetches the text
 
 # Git sets these for hooks; they name the repository of the hook, not that of the folder.
@@ -60,7 +61,7 @@ def file_at(revision: str, file: Path) -> str | None:
     return text
 
 
-def git_output(folder: Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> str | None:
+def git_output(folder: Path, *arguments: str, timeout_s: float | None = None) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
     # pytest may change a variable in another thread meanwhile.
     names = [name for name in list(os.environ) if name not in _OF_HOOKS]
@@ -72,7 +73,7 @@ def git_output(folder: Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> s
             env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=timeout_s,
+            timeout=timeout_s or TIMEOUT_S,
             check=False,
         )
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -27,6 +27,8 @@ _SIGNALS = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 class OrderlyEnd:
     """Registered with the session, in every process. Replaces no other handler, nor `nohup`.
 
+    While the results are written, the first Ctrl-C is ignored, like the other signals.
+
     The controller of xdist passes the end on to its workers, which would otherwise go on for seconds.
     """
 
@@ -34,8 +36,8 @@ class OrderlyEnd:
         self._config = config
         self._ending = False
         self._reason = ""
-        in_main = threading.current_thread() is threading.main_thread()
-        self._set = [n for n in _SIGNALS if in_main and signal.getsignal(n) is signal.SIG_DFL]
+        self._in_main = threading.current_thread() is threading.main_thread()
+        self._set = [n for n in _SIGNALS if self._in_main and signal.getsignal(n) is signal.SIG_DFL]
         for number in self._set:
             signal.signal(number, self._end)
         if STANDARD_INPUT in config.stash and not hasattr(config, "workerinput"):
@@ -67,6 +69,15 @@ class OrderlyEnd:
         finally:
             self._ending = True  # only writing is left
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        if self._in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._pass_over)
+        return (yield)
+
+    def _pass_over(self, number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def pytest_keyboard_interrupt(self) -> None:
         self._ending = True
         for worker in self._workers if self._set else ():
@@ -86,3 +97,5 @@ class OrderlyEnd:
         for number in self._set:
             if signal.getsignal(number) == self._end:
                 signal.signal(number, signal.SIG_DFL)
+        if self._in_main and signal.getsignal(signal.SIGINT) == self._pass_over:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

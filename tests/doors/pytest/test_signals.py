@@ -18,7 +18,7 @@ from .project import case
 from .project import right
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send")
-WAITING = [right("quick"), *(right(f"c{i}", delay=120) for i in range(8))]
+WAITING = [right("quick"), *(right(f"c{i}", delay=600) for i in range(8))]
 
 
 def write_waiting(project: Project) -> None:
@@ -66,8 +66,8 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
         wait_until_asked(project, process)
         for number in signals:
             process.send_signal(number)
-        # An idle machine takes a second; the answers would take two minutes.
-        output, _ = process.communicate(timeout=60)
+        # An idle machine takes a second; the answers would take ten minutes.
+        output, _ = process.communicate(timeout=120)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert len(project.log("cancelled")) == 8
     name = "" if signals[0] == signal.SIGINT else f": {signal.Signals(signals[0]).name}"
@@ -89,7 +89,7 @@ def test_the_run_ends_with_the_program_that_started_it(project: Project, args: t
     env = {**os.environ, "TOOLEVAL_STOP_ON_EOF": "1"}
     with project.started("--tooleval-report=out.json", *args, stdin=subprocess.PIPE, env=env) as process:
         wait_until_asked(project, process)
-        output, _ = process.communicate(timeout=60)  # which closes its input
+        output, _ = process.communicate(timeout=120)  # which closes its input
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt: standard input has ended !" in output
     assert len(project.log("cancelled")) == 8
@@ -107,7 +107,7 @@ def test_a_closed_terminal_ends_the_run(project: Project) -> None:
         wait_until_asked(project, process)
         os.close(own)
         process.send_signal(signal.SIGHUP)
-        process.wait(60)
+        process.wait(120)
     assert len(project.log("cancelled")) == 8
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
     _assert_kept_but_not_the_latest(project, project.document()["run"]["id"])
@@ -121,12 +121,12 @@ def test_nohup_keeps_the_run_going(project: Project) -> None:
         project.wait_for("calls.log", "\n", process)
         process.send_signal(signal.SIGHUP)
         project.write("go", "")
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
 
 
 def test_a_second_ctrl_c_before_the_first_was_noted(project: Project) -> None:
-    project.suite(right("quick"), right("slow", delay=120))
+    project.suite(right("quick"), right("slow", delay=600))
     project.write(
         "conftest.py",
         """
@@ -148,7 +148,7 @@ def test_a_second_ctrl_c_before_the_first_was_noted(project: Project) -> None:
 
 def test_ctrl_c_while_the_history_begins(project: Project) -> None:
     """A program that follows the run may send it as soon as it hears of the first case."""
-    project.suite(right("quick"), right("slow", delay=120))
+    project.suite(right("quick"), right("slow", delay=600))
     project.write(
         "conftest.py",
         """
@@ -170,6 +170,31 @@ def test_ctrl_c_while_the_history_begins(project: Project) -> None:
     _assert_kept_but_not_the_latest(project, run["id"])
 
 
+def test_ctrl_c_while_the_results_are_written(project: Project) -> None:
+    project.suite(right("quick"))
+    project.write(
+        "conftest.py",
+        """
+        import os, signal
+        from pytest_tooleval.history.writer import RunWriter
+
+        finish = RunWriter.finish
+
+        def interrupted(*args):
+            os.kill(os.getpid(), signal.SIGINT)
+            return finish(*args)
+
+        RunWriter.finish = interrupted
+        """,
+    )
+    result = project.run_subprocess("--tooleval-report=out.json")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["saved as *", "results: *", "*1 passed*"])
+    assert result.stderr.str() == ""
+    history = History(project.path / ".tooleval")
+    assert history.find("latest") == project.document()["run"]["id"]
+
+
 def test_a_handler_that_somebody_has_set_stays(project: Project) -> None:
     project.suite(right("quick"))
     project.write(
@@ -186,8 +211,8 @@ def test_a_handler_that_somebody_has_set_stays(project: Project) -> None:
 
 def test_our_handler_goes_with_the_run(project: Project) -> None:
     project.suite(right("quick"))
-    before = signal.getsignal(signal.SIGTERM)
-    assert before is signal.SIG_DFL
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert before[1] is signal.SIG_DFL
     project.write(
         "conftest.py",
         "import signal\n"
@@ -195,7 +220,7 @@ def test_our_handler_goes_with_the_run(project: Project) -> None:
         "    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL\n",
     )
     project.run().assert_outcomes(passed=1)
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def _assert_kept_but_not_the_latest(project: Project, id: str) -> None:

@@ -175,11 +175,21 @@ def test_a_schema_that_multiplies_work_is_stopped(monkeypatch: pytest.MonkeyPatc
     for i in range(1, 40):
         ref = {"$ref": f"#/$defs/d{i - 1}"}
         defs[f"d{i}"] = {"anyOf": [ref, ref]}
-    start = time.perf_counter()
+    start = time.process_time()
 
     with pytest.raises(CannotCompare, match=r"took longer than 0\.2 s"):
         is_valid({"$ref": "#/$defs/d39", "$defs": defs}, 5)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
+
+
+def test_a_machine_that_stands_still_stops_no_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stalls(dict[str, Any]):
+        def __contains__(self, key: object) -> bool:
+            time.sleep(0.3)
+            return super().__contains__(key)
+
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.2)
+    assert errors({"properties": {"a": {"type": "integer"}}}, Stalls(a=1)) == []
 
 
 def test_a_deep_instance_of_a_recursive_schema_is_the_models_mistake() -> None:
@@ -193,7 +203,7 @@ def test_a_deep_instance_of_a_recursive_schema_is_the_models_mistake() -> None:
 
 
 def test_many_list_members_are_compared_in_bounded_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert is_valid({"uniqueItems": True}, [{"a": i} for i in range(20_000)])
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
