@@ -18,6 +18,9 @@ ROOT = Path(__file__).parent
 # of Ctrl-C would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The same with `nohup`. Programs that are started take back a handler, but not that a signal is ignored.
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # The same few examples in every run, so that a change is judged by what it changes. New ones are looked
 # for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.

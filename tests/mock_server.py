@@ -8,6 +8,8 @@ It answers as the question says: a prompt that holds "in PLACE?" gets a call of 
 and `respond(path, request) -> (status, document) | None` stands for a provider of another kind; a
 document that is bytes is a stream of events. `raw` is sent as it is, and then the connection is closed.
 
+It answers nobody before `together` requests have been in flight at one time.
+
 `faults` maps a kind to N, and every Nth request meets it:
 
 - a status such as `429` (with `Retry-After`, see `retry_after`), `500`, `503`;
@@ -46,6 +48,7 @@ class MockServer:
         self,
         *,
         latency: float = 0.0,
+        together: int = 0,
         faults: Mapping[str, int] | None = None,
         retry_after: str | None = "0",
         script: Script | None = None,
@@ -53,6 +56,7 @@ class MockServer:
         raw: bytes | None = None,
     ) -> None:
         self.latency = latency
+        self.together = together
         self.faults = dict(faults or {})
         self.retry_after = retry_after
         self.script = script
@@ -137,6 +141,8 @@ class MockServer:
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
+            while self.max_in_flight < self.together:
+                await asyncio.sleep(0.005)
             await asyncio.sleep(3600.0 if fault == "hang" else self.latency)
         finally:
             self.in_flight -= 1

@@ -49,7 +49,7 @@ def command(name: str) -> str:
 def imported(tmp_path: Path, *where: str) -> Suite:
     """The suite that the command makes, checked; nothing changes when it is made again."""
     file = tmp_path / "a.tooleval.json"
-    arguments = ["import", "mcp", *where, "--out", str(file)]
+    arguments = ["import", "mcp", *where, "--timeout=120", "--out", str(file)]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
     assert CliRunner().invoke(main, arguments).stdout.startswith(f"{file} is up to date: ")
@@ -81,25 +81,30 @@ def test_over_stdio(tmp_path: Path, name: str) -> None:
     assert lexical_tool_selection(suite) > 0.8
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module", params=["http", "sse"])
 def everything(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """The option and the address of the one server that also speaks HTTP."""
     program = command("mcp-server-everything")
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port = chosen.getsockname()[1]
     kind, path = {"http": ("streamableHttp", "mcp"), "sse": ("sse", "sse")}[request.param]
-    process = subprocess.Popen(
-        [program, kind],
-        env={**os.environ, "PORT": str(port)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.1)
+    for _ in range(5):  # it ends if somebody else has taken the port meanwhile
+        with socket.socket() as chosen:
+            chosen.bind(("127.0.0.1", 0))
+            port = chosen.getsockname()[1]
+        process = subprocess.Popen(
+            [program, kind],
+            env={**os.environ, "PORT": str(port)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while process.poll() is None and not listens(port):
+            time.sleep(0.1)
+        if process.poll() is None:
+            break
     yield f"--{request.param}", f"http://127.0.0.1:{port}/{path}"
     process.terminate()
     process.wait(60)
@@ -114,7 +119,7 @@ def test_over_http(tmp_path: Path, everything: tuple[str, str]) -> None:
 
 
 def test_annotations_are_found() -> None:
-    found = discover_tools(McpServer("stdio", (command("mcp-server-git"),)))
+    found = discover_tools(McpServer("stdio", (command("mcp-server-git"),), timeout_s=120.0))
     hints = {tool["name"]: tool["annotations"] for tool in found.tools}
     assert hints["git_status"]["readOnlyHint"] is True
     assert hints["git_commit"]["readOnlyHint"] is False

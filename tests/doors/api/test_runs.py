@@ -56,7 +56,7 @@ def begin(client: TestClient, **body: Any) -> str:
 
 
 def wait_for_cases(client: TestClient, id: str, count: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while client.get(f"/api/tool-eval/{id}").json()["done"] < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -130,7 +130,7 @@ def test_closing_ends_the_runs_and_their_streams(
     listener = threading.Thread(target=lambda: seen.extend(events(client, id)))
     listener.start()
     app.state.runs.close()
-    listener.join(30)
+    listener.join(120)
     assert seen[-1][1:] == ("done", {"status": "cancelled"})
     assert client.post("/api/tool-eval", json=body).status_code == 409
 
@@ -250,7 +250,7 @@ def test_a_few_estimates_at_a_time(client: TestClient, monkeypatch: pytest.Monke
     free = threading.Event()
 
     def estimate(*given: object) -> tuple[bool, str]:
-        free.wait(30)
+        free.wait(120)
         return True, "a table"
 
     monkeypatch.setattr(runs, "estimate", estimate)

@@ -47,7 +47,7 @@ class Served:
     def stop(self) -> tuple[int, str]:
         """Ctrl-C; the exit code and all that was printed."""
         self.process.send_signal(signal.SIGINT)
-        too_long = threading.Timer(60, self.process.kill)
+        too_long = threading.Timer(120, self.process.kill)
         too_long.start()
         # Not communicate(): it would pass over what the reading of the first line took with it.
         assert self.process.stdout is not None
@@ -141,7 +141,7 @@ def test_no_run_outlives_the_server(start: Start, folder: Path, number: str) -> 
         id = served.client.post("/api/tool-eval", json=body).json()["id"]
         _wait_until(lambda: served.client.get(f"/api/tool-eval/{id}").json()["done"] > 0)
         served.process.send_signal(getattr(signal, number))
-        served.process.wait(60)
+        served.process.wait(120)
         history = History(folder / ".tooleval")
         _wait_until(lambda: [run.status for run in history.runs()] == ["finished"])
     [run] = history.runs()
@@ -149,7 +149,7 @@ def test_no_run_outlives_the_server(start: Start, folder: Path, number: str) -> 
 
 
 def _wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)

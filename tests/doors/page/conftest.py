@@ -14,6 +14,7 @@ import pytest
 from seed_suite import SEED
 
 from .site import PARIS
+from .site import PATIENCE_MS
 from .site import TOKYO
 from .site import Site
 
@@ -34,6 +35,7 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip(f"no browser is installed: looked for {', '.join(_NAMES)}")
     # Ends with the module: as long as it runs, no other test of this process can run an event loop.
+    playwright.expect.set_options(timeout=PATIENCE_MS)
     with playwright.sync_playwright() as driver:
         launched = driver.chromium.launch(executable_path=program, headless=True, args=["--no-sandbox"])
         yield launched
@@ -92,6 +94,7 @@ class Opened:
 
     def settle(self) -> None:
         """Until what was asked for has been drawn."""
+        self.page.locator("h1").first.wait_for(state="attached")
         self.page.evaluate(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
@@ -112,6 +115,7 @@ class Opened:
 @pytest.fixture(scope="module")
 def opened_once(browser: Browser) -> Iterator[Opened]:
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     yield Opened(context.new_page())
     context.close()
 

@@ -44,6 +44,8 @@ async def answer(messages, tools):
         ],
     }
 """
+# On an idle machine nothing takes a second.
+PATIENCE_MS = 120_000
 # Other plugins take long to start in each run.
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 _COMMAND = "from pytest_tooleval.cli import main; main()"
@@ -125,7 +127,7 @@ class Site:
     def open(self, browser: Browser) -> None:
         """One page for all tests: to load its scripts takes longer than most of them."""
         self.page = browser.new_context().new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.page.add_init_script(_WATCH)
         self.page.on(
             "console",
@@ -165,7 +167,7 @@ class Site:
 
     def close(self) -> None:
         self.server.send_signal(signal.SIGINT)
-        self.server.wait(60)
+        self.server.wait(120)
         self.log.close()
 
     def go(self, page: str) -> None:

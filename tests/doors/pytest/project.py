@@ -30,7 +30,9 @@ WEATHER_TOOL = tool(
 TIME_TOOL = tool("get_time")
 
 # Looks up the last message in script.json: what to wait for, raise, return or call; of a list, the next
-# one each time. Every call is logged as one line, so that a test can count calls made in any process.
+# one each time. It waits for a while, a file (`until`), the answer to another case (`after`), or so many
+# calls in flight at one time (`together`). Every call is logged as one line, so that a test can count
+# calls made in any process.
 _AGENT = """
 import asyncio
 import json
@@ -39,7 +41,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-in_flight = 0
+in_flight = most = 0
 asked = {}
 
 
@@ -48,8 +50,13 @@ def log(file, line):
         handle.write(json.dumps(line) + "\\n")
 
 
+def answered():
+    path = HERE / "answered.log"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
 async def answer(messages, tools):
-    global in_flight
+    global in_flight, most
     prompt = messages[-1]["content"]
     log("calls.log", prompt)
     scripts = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
@@ -58,10 +65,15 @@ async def answer(messages, tools):
         script = script[asked.setdefault(prompt, 0)]
         asked[prompt] += 1
     in_flight += 1
+    most = max(most, in_flight)
     log("flight.log", in_flight)
     try:
         await asyncio.sleep(script.get("delay", 0))
         while "until" in script and not (HERE / script["until"]).exists():
+            await asyncio.sleep(0.02)
+        while "after" in script and f"({script['after']})" not in answered():
+            await asyncio.sleep(0.02)
+        while most < script.get("together", 0):
             await asyncio.sleep(0.02)
     except asyncio.CancelledError:
         log("cancelled.log", prompt)
@@ -103,14 +115,16 @@ def case(
     }
 
 
-def right(id: str | None, delay: float = 0, **fields: Any) -> dict[str, Any]:
+def right(id: str | None, delay: float = 0, together: int = 0, **fields: Any) -> dict[str, Any]:
     """A case that the agent gets right."""
-    return case(id, {"calls": [call(city="Paris")], "delay": delay}, **fields)
+    script = {"calls": [call(city="Paris")], "delay": delay, "together": together}
+    return case(id, script, **fields)
 
 
-def wrong(id: str | None, delay: float = 0, **fields: Any) -> dict[str, Any]:
+def wrong(id: str | None, delay: float = 0, together: int = 0, **fields: Any) -> dict[str, Any]:
     """A case that the agent gets wrong: overall 0.6, as only the tool is right."""
-    return case(id, {"calls": [call(city="London")], "delay": delay}, **fields)
+    script = {"calls": [call(city="London")], "delay": delay, "together": together}
+    return case(id, script, **fields)
 
 
 def raising(id: str | None, message: str = "the agent is broken", **fields: Any) -> dict[str, Any]:

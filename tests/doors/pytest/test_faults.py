@@ -85,7 +85,7 @@ def test_few_file_handles(project: Project, hard: int, most: int, warned: bool) 
 
 
 def test_an_agent_that_blocks_its_event_loop_is_told_of(project: Project) -> None:
-    project.suite(*(right(f"c{i}") for i in range(4)))
+    project.suite(*(right(f"c{i}") for i in range(12)))
     project.write(
         "my_agent.py",
         """
@@ -96,8 +96,8 @@ def test_an_agent_that_blocks_its_event_loop_is_told_of(project: Project) -> Non
             return {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris"}}]}
         """,
     )
-    result = project.run("--tooleval-timeout=1")
-    result.assert_outcomes(passed=4)
+    result = project.run("--tooleval-timeout=3")
+    result.assert_outcomes(passed=12)
     result.stdout.fnmatch_lines(
         ["my_agent:answer blocks the event loop; use a plain def, or max_concurrency = 1 (*agent*)"]
     )
@@ -115,7 +115,7 @@ def test_a_reader_that_goes_takes_nothing_along(project: Project) -> None:
         assert any("quick" in line for line in process.stdout)
         process.stdout.close()
         project.write("go", "")
-        process.wait(60)
+        process.wait(120)
         assert "Traceback" not in process.stderr.read()
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
     with pytest.raises(ToolevalError, match="0 runs finished"):

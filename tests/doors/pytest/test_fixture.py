@@ -103,7 +103,7 @@ def test_in_an_async_test(project: Project, mode: str) -> None:
 
 def test_several_cases_at_once(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
-    project.suite(*(right(f"c{i}", delay=1) for i in range(5)))
+    project.suite(*(right(f"c{i}", together=5) for i in range(5)))
     project.write(
         "test_agent.py",
         """

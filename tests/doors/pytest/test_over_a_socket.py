@@ -31,7 +31,7 @@ def town(id: str, name: str) -> dict[str, object]:
 def test_a_whole_run_over_a_socket(project: Project) -> None:
     names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
     project.suite(*(town(name.lower(), name) for name in names))
-    with MockServer(latency=0.3) as server:
+    with MockServer(latency=0.1, together=6) as server:
         configure(project, server)
         result = project.run("--tooleval-report=out.json", model="local")
     result.assert_outcomes(passed=6)
@@ -39,7 +39,7 @@ def test_a_whole_run_over_a_socket(project: Project) -> None:
     assert server.max_in_flight == 6
     row = project.rows()["paris[local]"]
     assert row["trials"][0]["prompt_tokens"] is not None
-    assert row["trials"][0]["latency_s"] >= 0.3
+    assert row["trials"][0]["latency_s"] >= 0.1
     [model] = project.document()["models"]
     assert model["tokens"]["completion"] > 0
 

@@ -107,7 +107,7 @@ def test_more_shards_than_cases(project: Project, workers: tuple[str, ...]) -> N
 
 
 def test_limits_are_divided(project: Project) -> None:
-    project.suite(*[right(f"c{i}", delay=0.05) for i in range(12)])
+    project.suite(*[right(f"c{i}", delay=0.05, together=2) for i in range(12)])
     document = shard(project, 3, 3, "--tooleval-concurrency=7")
     assert max(project.log("flight")) == 2
     assert document["run"]["options"]["concurrency"] == "7"

@@ -19,8 +19,8 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
     if sys.platform == "win32":
         pytest.skip("the signal method needs SIGALRM")
-    project.suite(right("slow", delay=120), right("fast"))
-    args = ("--timeout=3", "--timeout-method=signal", "--tooleval-report=out.json")
+    project.suite(right("slow", delay=600), right("fast"))
+    args = ("--timeout=10", "--timeout-method=signal", "--tooleval-report=out.json")
     result = project.run_subprocess(*args)
     result.assert_outcomes(errors=1, passed=1)
     assert len(project.log("cancelled")) == 1
@@ -28,7 +28,7 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     assert row["outcome"] == "error"
     assert "Timeout" in row["reason"]
     # One line, and nothing of the frames between pytest and the wait.
-    result.stdout.fnmatch_lines(["weather.tooleval.json:*: Failed: Timeout (>3.0s)*"])
+    result.stdout.fnmatch_lines(["weather.tooleval.json:*: Failed: Timeout (>10.0s)*"])
     assert "pluggy/" not in result.stdout.str()
 
 
@@ -135,7 +135,7 @@ def test_a_warning_stands_where_the_suite_is_wrong(project: Project) -> None:
             '*weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also the mark*',
         ]
     )
-    assert "flaky" not in project.run("sub/weather.tooleval.json::a[agent]").stdout.str()
+    assert "the tag" not in project.run("sub/weather.tooleval.json::a[agent]").stdout.str()
 
 
 def test_warnings_as_errors(project: Project) -> None:

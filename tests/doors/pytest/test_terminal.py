@@ -158,7 +158,15 @@ def test_the_header_names_models_unless_switched_off(project: Project) -> None:
 
 def test_a_long_wait_shows_a_sign_of_life(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "_HEARTBEAT_S", 0.1)
-    project.suite(right("slow", delay=0.6), right("next"))
+    shown = terminal.Terminal.waited
+
+    def waited(self: terminal.Terminal, seconds: float) -> None:
+        shown(self, seconds)
+        if seconds > 0.1:
+            project.write("go", "")
+
+    monkeypatch.setattr(terminal.Terminal, "waited", waited)
+    project.suite(case("slow", {"calls": [call(city="Paris")], "until": "go"}), right("next"))
     result = project.run()
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["tooleval: waiting for an answer for * s; 1 more case*"])

@@ -69,6 +69,7 @@ class FakeClient:
         self.answer = answer
         self.finish_reason = finish_reason
         self.latency = latency
+        self.together = 0  # before so many are in flight at one time, nobody is answered
         self.requests: list[ChatRequest] = []
         self.in_flight = self.max_in_flight = 0
         self.closed = False
@@ -78,6 +79,8 @@ class FakeClient:
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
+            while self.max_in_flight < self.together:
+                await asyncio.sleep(0.001)
             await asyncio.sleep(self.latency)
         finally:
             self.in_flight -= 1

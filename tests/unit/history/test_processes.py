@@ -39,7 +39,7 @@ for number in range(count):
     print("added", flush=True)
 """
 FINISH = WRITE + "writer.finish(run_of(id=name))\n"
-WAIT = WRITE + "import time\ntime.sleep(60)\n"
+WAIT = WRITE + "import time\ntime.sleep(600)\n"
 
 
 def start(code: str, history: History, name: str, batches: int) -> subprocess.Popen[str]:
@@ -125,7 +125,7 @@ def test_a_killed_run_keeps_what_it_had(history: History, keep: Keep) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
 def test_runs_killed_at_any_moment_leave_whole_batches(history: History) -> None:
     for number in range(6):
-        process = start(FINISH, history, f"run{number}", 500)
+        process = start(WAIT, history, f"run{number}", 500)
         read_lines(process, 1)
         time.sleep(0.03 * number)
         os.kill(process.pid, signal.SIGKILL)

@@ -1,7 +1,8 @@
 """An MCP server with the faults that a client has to bear, over every transport.
 
     python server.py stdio MODE
-    python server.py http PORT      serves /MODE/mcp and /MODE/sse for every mode, and /raw/...
+    python server.py http FILE      serves /MODE/mcp and /MODE/sse for every mode, and /raw/...,
+                                    on a free port, which it writes into the file
 
 The modes of `LISTINGS` are served by the SDK. The routes under /raw say what the SDK would refuse to
 say; over stdio, `raw_server.py` does.
@@ -14,10 +15,12 @@ import contextlib
 import gzip
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -317,7 +320,10 @@ def main(kind: str, argument: str) -> None:
     if kind == "http":
         import uvicorn
 
-        uvicorn.run(http_app(), host="127.0.0.1", port=int(argument), log_level="critical")
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            Path(argument).write_text(str(listening.getsockname()[1]))
+            server = uvicorn.Server(uvicorn.Config(http_app(), log_level="critical"))
+            server.run([listening])
         return
     if argument == "good":
         print("Starting up", flush=True)  # as many servers do, though stdout is not for it

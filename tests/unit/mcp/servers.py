@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import functools
 import shlex
-import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -22,18 +22,17 @@ TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
 @functools.lru_cache(maxsize=1)
 def http_base() -> str:
     """`http://127.0.0.1:PORT` of a server that runs until the tests end."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port = chosen.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port)])
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    said = Path(folder.name, "port")
+    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(said)])
     atexit.register(process.wait)
     atexit.register(process.kill)  # runs first
     end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, "the test server did not start"
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return f"http://127.0.0.1:{port}"
+        if said.exists() and (port := said.read_text()):  # connections wait until it accepts them
+            return f"http://127.0.0.1:{port}"
         time.sleep(0.05)
     raise AssertionError("the test server did not start in time")
 
@@ -49,17 +48,17 @@ def target(transport: Transport, mode: str) -> str:
     return f"{http_base()}/{mode}/" + ("http/mcp" if transport == "http" else "sse")
 
 
-def server_of(transport: Transport, mode: str, timeout_s: float = 30.0) -> McpServer:
+def server_of(transport: Transport, mode: str, timeout_s: float = 120.0) -> McpServer:
     if transport == "stdio":
         command = (sys.executable, str(SCRIPT), "stdio", mode)
         return McpServer("stdio", command, timeout_s=timeout_s)
     return McpServer(transport, (target(transport, mode),), timeout_s=timeout_s)
 
 
-def raw_stdio(mode: str, timeout_s: float = 30.0, env: tuple[str, ...] = ()) -> McpServer:
+def raw_stdio(mode: str, timeout_s: float = 120.0, env: tuple[str, ...] = ()) -> McpServer:
     return McpServer("stdio", (sys.executable, str(RAW_SCRIPT), mode), env=env, timeout_s=timeout_s)
 
 
-def raw_http(transport: Transport, path: str, timeout_s: float = 30.0) -> McpServer:
+def raw_http(transport: Transport, path: str, timeout_s: float = 120.0) -> McpServer:
     """A route of the HTTP server that is no MCP server at all, or a bad one."""
     return McpServer(transport, (f"{http_base()}/raw/{path}",), timeout_s=timeout_s)

@@ -75,8 +75,12 @@ async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pyt
 
 
 async def test_what_is_no_message_is_shown_when_no_answer_comes() -> None:
-    assert await refused(raw_stdio("junk", timeout_s=4)) == (
-        "no complete answer within 4 s (--timeout); "
+    for limit in (2, 20, 200):  # on a busy machine it takes longer to start
+        text = await refused(raw_stdio("junk", timeout_s=limit))
+        if "; " in text:
+            break
+    assert text == (
+        f"no complete answer within {limit} s (--timeout); "
         "it wrote something that is not a JSON-RPC message: \\x1b[1mListening on port 3000"
     )
 
@@ -129,7 +133,7 @@ async def test_an_old_server_and_one_that_logs_on_stdout_are_borne(mode: str) ->
     ],
 )
 async def test_over_http(transport: Transport, path: str, message: str) -> None:
-    assert (await refused(raw_http(transport, path, timeout_s=20))).startswith(message)
+    assert (await refused(raw_http(transport, path))).startswith(message)
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])

@@ -222,7 +222,7 @@ def test_arguments_come_through_unchanged(arguments: dict[str, Any]) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert recover_calls(text, NAMES) == ()
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

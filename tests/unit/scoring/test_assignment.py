@@ -73,9 +73,9 @@ def test_equal_totals_go_to_the_pairing_with_more_pairs() -> None:
 
 def test_a_hostile_number_of_calls_is_paired_in_bounded_time() -> None:
     rows = [Row([Share(i % 3, 3)] * MAX_ACTUAL, True) for i in range(20)]
-    start = time.perf_counter()
+    start = time.process_time()
 
     pairing = pair(rows, in_order=False)
 
     assert len(pairing.pairs) == 20
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20

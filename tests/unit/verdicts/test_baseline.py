@@ -603,7 +603,7 @@ def test_thousands_of_cases_are_compared_quickly() -> None:
     old, new = (runs([chance.randint(0, 5) for _ in range(3000)], 5) for _ in range(2))
     start = time.process_time()
     compare(old, new)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5
 
 
 def test_two_runs_of_the_same_model_seldom_fail() -> None:

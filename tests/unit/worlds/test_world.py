@@ -9,6 +9,7 @@ import sys
 import textwrap
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -333,22 +334,35 @@ def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "limit"), [("go", "Things.go", "0.05"), ("__init__", "things:Things()", "0.3")]
+    ("name", "place", "limit"), [("go", "Things.go", 2.0), ("__init__", "things:Things()", 3.0)]
 )
 def test_a_hang_is_an_error_that_names_the_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str, limit: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str, limit: float
 ) -> None:
-    monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.05)
+    monkeypatch.setattr(play_module, "TIME_LIMIT_S", limit / (6 if name == "__init__" else 1))
     hang = f"def {name}(self): print('here'); threading.Event().wait()"
     world = spec(tmp_path, f"import threading\nclass Things:\n  {hang}\n  def run(self): ...")
     with pytest.raises(WorldError) as raised:
         answer(world, "go")
-    assert str(raised.value) == f"{place} gave no answer within {limit} s (it printed: here)"
+    assert str(raised.value) == f"{place} gave no answer within {limit:g} s (it printed: here)"
 
 
 def test_each_call_has_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=1.0)
+    monkeypatch.setitem(sys.modules, "clock", clock)
+    for module in (play_module, world_module):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.5)
-    world = spec(tmp_path, "import time\nclass Things:\n  def go(self, s): time.sleep(s)")
+    code = """
+    import clock, threading
+
+    class Things:
+        def go(self, s):
+            clock.now += s
+            if s > 0.5:
+                threading.Event().wait()
+    """
+    world = spec(tmp_path, code)
     calls = [ToolCall("go", {"s": seconds}) for seconds in (0.2, 0.2, 0.2, 0.8)]
     assert play(world, [Calls(calls[:3], ["go"])]).answers == [["null"] * 3]
     for chosen in (calls[3:], calls):

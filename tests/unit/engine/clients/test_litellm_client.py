@@ -421,7 +421,7 @@ def test_a_process_is_silent_and_ends_at_once() -> None:
     """Nothing is printed, warned of or left open, and no key is told, whatever a server does."""
     done = subprocess.run(
         [sys.executable, "-W", "error", Path(__file__).with_name("litellm_process.py")],
-        capture_output=True, text=True, timeout=180, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
         env={"PATH": "", "HOME": "/nonexistent", "MY_API_KEY": KEY, "MY_LOGIN": KEY},
     )  # fmt: skip
     silent, _, logged = done.stderr.partition("LOGGING\n")

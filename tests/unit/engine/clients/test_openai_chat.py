@@ -343,10 +343,11 @@ async def test_what_is_no_json(body: bytes) -> None:
 
 
 async def test_many_at_a_time_share_one_session_and_an_early_end_is_clean() -> None:
-    with MockServer(latency=1.0) as server:
+    with MockServer(together=150) as server:
         client = OpenAIClient(spec_of(server.base_url))
         await asyncio.gather(*(client.complete(REQUEST, 60.0) for _ in range(150)))
         assert server.max_in_flight == 150
+        server.latency = 600.0
         lasting = asyncio.create_task(client.complete(REQUEST, 60.0))
         await asyncio.sleep(0.01)
         lasting.cancel()

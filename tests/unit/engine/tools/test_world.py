@@ -13,25 +13,28 @@ from pytest_tooleval.worlds import play
 from pytest_tooleval.worlds.world import WorldSpec
 
 SLOW = """
+import threading
 import time
 
 class Slow:
     def __init__(self): time.sleep({made})
-    def go(self): time.sleep({called})
+    def go(self): {called}
 """
 
 
 async def test_the_first_call_has_no_more_time_than_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play, "TIME_LIMIT_S", 0.2)
-    (tmp_path / "slow.py").write_text(SLOW.format(made=0, called=1.5), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"^Slow\.go gave no answer within 0\.2 s$"):
+    monkeypatch.setattr(play, "TIME_LIMIT_S", 1.0)
+    (tmp_path / "slow.py").write_text(
+        SLOW.format(made=0, called="threading.Event().wait()"), encoding="utf-8"
+    )
+    with pytest.raises(ModelError, match=r"^Slow\.go gave no answer within 1 s$"):
         await WorldTools(WorldSpec("slow:Slow", tmp_path, {})).answer(ToolCall("go", {}), ["go"], None)
 
 
 async def test_making_a_world_may_take_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "TIME_LIMIT_S", 0.5)
-    (tmp_path / "slow.py").write_text(SLOW.format(made=0.6, called=0), encoding="utf-8")
+    monkeypatch.setattr(play, "TIME_LIMIT_S", 3.0)
+    (tmp_path / "slow.py").write_text(SLOW.format(made=3.1, called="pass"), encoding="utf-8")
     tools = WorldTools(WorldSpec("slow:Slow", tmp_path, {}))
     assert await tools.answer(ToolCall("go", {}), ["go"], None) == "null"
