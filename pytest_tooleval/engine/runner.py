@@ -151,7 +151,7 @@ class Runner:
         finally:
             self._loop.close()
 
-    def close(self, timeout_s: float = 5.0) -> None:
+    def close(self, timeout_s: float = 10.0) -> None:
         """Cancel what is under way and end the thread. Waits at most `timeout_s` seconds."""
         if self._closed:
             return
@@ -170,7 +170,7 @@ class Runner:
                 await asyncio.wait(tasks, timeout=2.0)
             closing = [asyncio.ensure_future(each.close()) for each in self._gateways.values()]
             if closing:
-                await asyncio.wait(closing, timeout=1.0)
+                await asyncio.wait(closing, timeout=3.0)
         finally:
             self._loop.stop()
 

@@ -127,12 +127,14 @@ async def connect(
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         watch = Watch(limits, stderr)
         own: BaseException | None = None
-        start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
-        scope = anyio.CancelScope(deadline=start + limit_s)
+        scope = anyio.CancelScope()
         watch.give_up = scope.cancel
         try:
+            made = _client(server, watch)  # imports the SDK, for which the server has no less time
+            start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
+            scope.deadline = start + limit_s
             with scope:
-                async with _client(server, watch) as client:
+                async with made as client:
                     limit_s = within_s
                     scope.deadline = start + limit_s
                     try:

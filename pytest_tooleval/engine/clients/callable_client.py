@@ -141,7 +141,7 @@ class CallableClient:
         if self._clock is not None:
             loop = self._clock.loop
             ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
-            await asyncio.wait([asyncio.wrap_future(ended)], timeout=0.5)
+            await asyncio.wait([asyncio.wrap_future(ended)], timeout=2.0)
             loop.call_soon_threadsafe(loop.stop)
 
 

@@ -63,8 +63,8 @@ def test_what_an_agent_prints_and_warns_of_is_safe(
     result.assert_outcomes(failed=40)  # a warning between two tests may reach neither
     shown = result.stdout.str() + result.stderr.str()
     files = (project.path / "junit.xml").read_text(encoding="utf-8")
-    assert "before\\x1b[2J [secret] of What is the weather" in shown
-    assert "before\\x1b[2J [secret] of What is the weather" in files
+    assert "\\x1b[2J [secret] of What is the weather" in shown
+    assert "\\x1b[2J [secret] of What is the weather" in files
     assert "printed \\x1b[2J" in shown or sys.platform == "win32" or "--capture=sys" in args
     assert "\x1b" not in shown + files
     assert "#x1B" not in files

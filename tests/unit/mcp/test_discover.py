@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from importlib.metadata import PackageNotFoundError
+from typing import Any
 
 import pytest
 
@@ -89,6 +91,25 @@ async def test_a_request_has_a_time_limit_of_its_own() -> None:
     async with connect(server_of("http", "never", timeout_s=5)) as session:
         with pytest.raises(McpError, match=r"no answer within 5 s \(--timeout\)"):
             await session.tools_page()
+
+
+async def test_the_import_of_the_sdk_takes_no_time_from_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make = connect_module._client
+    for limit in (1, 10, 100):  # on a busy machine an answer takes longer
+
+        def slowly(*given: Any, seconds: float = limit + 0.5) -> Any:
+            time.sleep(seconds)
+            return make(*given)
+
+        monkeypatch.setattr(connect_module, "_client", slowly)
+        try:
+            found = await discover(server_of("http", "good", timeout_s=limit))
+        except McpError:
+            continue
+        break
+    assert found.name == "good server"
 
 
 async def test_errors_of_the_block_come_out_as_they_are() -> None:
