@@ -61,7 +61,7 @@ def test_every_provider_without_a_table(
             monkeypatch.setenv(name, value)
         names = ",".join(["claude", *MODELS])
         result = pytester.runpytest_subprocess(
-            f"--tooleval-model={names}", "--tooleval-report=out.json", timeout=300
+            f"--tooleval-model={names}", "--tooleval-report=out.json", timeout=900
         )
     result.stderr.no_fnmatch_line("*never retrieved*")
     result.assert_outcomes(passed=3 * (1 + len(MODELS)))

@@ -90,7 +90,7 @@ class Examples:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert "litellm imported: False" in result.stdout, result.stdout + result.stderr

@@ -189,7 +189,7 @@ class Project:
         return self.pytester.runpytest_inprocess(*_command(args, model))
 
     def run_subprocess(
-        self, *args: str, model: str | None = "agent", timeout: float = 180
+        self, *args: str, model: str | None = "agent", timeout: float = 600
     ) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*_command(args, model), timeout=timeout)
 
