@@ -1,1 +1,1 @@
-"""Worlds: Python objects whose methods are the tools of a case, and whose attributes are its state."""
+"""Worlds: Python objects whose methods are a case's tools and whose attributes are its state."""

@@ -1,8 +1,8 @@
-"""The world of the Berkeley Function Calling Leaderboard's conversations, over its package `bfcl-eval`.
+"""The world of the Berkeley Function Calling Leaderboard's conversations, based on `bfcl-eval`.
 
 It behaves like BFCL's checker (`bfcl_eval/eval_checker/multi_turn_eval/`): every public method of the
-classes answers, offered or not, results become text in the checker's way, and the state is what the
-checker compares. Unlike the checker's, worlds share nothing.
+classes answers, offered or not, results become text as in the checker, and the state is what the checker
+compares. Unlike the checker's objects, worlds share nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..errors import WorldError
 
 _CONSTANTS = "bfcl_eval.constants.executable_backend_config"
 _INSTALL = "install BFCL's package: pip install --no-deps bfcl-eval mpmath"
-# The checker removes this white space, even inside strings, before it evaluates a call.
+# Before evaluating a call, the checker removes this white space, even inside strings.
 _BEFORE_BRACKET = re.compile(r"\b([a-zA-Z_]\w*)\s+(?=\()")
-# One class sets the precision of mpmath, which all threads share.
+# One class sets mpmath's precision, which all threads share.
 _one_at_a_time = threading.Lock()
 
 
 class BFCL:
-    """Objects of BFCL's classes. Each public attribute is the state of one object."""
+    """Objects of BFCL's classes. Each public attribute has the state of one object."""
 
     def __init__(
         self, classes: Sequence[str], config: Mapping[str, Any], long_context: bool = False
@@ -72,7 +72,7 @@ class BFCL:
             self._show(of)
 
     def _evaluated(self, value: Any) -> Any:
-        """An argument, in which `{"$call": name, "arguments": ...}` is a nested call."""
+        """Evaluate an argument, in which `{"$call": name, "arguments": ...}` is a nested call."""
         if isinstance(value, dict) and "$call" in value:
             return self._called(value["$call"], value["arguments"])
         if isinstance(value, dict):
@@ -80,7 +80,7 @@ class BFCL:
         return [self._evaluated(each) for each in value] if isinstance(value, list) else value
 
     def _show(self, name: str) -> None:
-        """Set the state that the checker compares: the public attributes of an object."""
+        """Set the state that the checker compares: an object's public attributes."""
         state = vars(self._objects[name]).items()
         setattr(self, name, {key: _compared(value) for key, value in state if key[0] != "_"})
 
@@ -93,7 +93,7 @@ def _made(name: str, config: Mapping[str, Any], long_context: bool) -> Any:
         raise WorldError(f"{error}; {_INSTALL}") from None
     if name not in constants.STATELESS_CLASSES:
         made._load_scenario(config, long_context=long_context)
-    # Parts of a scenario are globals of the package, so all but random number generators is copied.
+    # Parts of a scenario are globals of the package, so copy all but random number generators.
     kept = {id(each): each for each in vars(made).values() if isinstance(each, random.Random)}
     return copy.deepcopy(made, kept)
 
@@ -104,7 +104,7 @@ def _methods(thing: object) -> dict[str, Callable[..., Any]]:
 
 
 def _with_own_defaults(method: MethodType) -> MethodType:
-    """The method with its own copy of its default arguments, as lists among them become state."""
+    """Give a method its own copy of its default arguments, as lists among them become state."""
     function: Any = method.__func__
     defaults = copy.deepcopy(function.__defaults__)
     code, names, closure = function.__code__, function.__globals__, function.__closure__
@@ -114,7 +114,7 @@ def _with_own_defaults(method: MethodType) -> MethodType:
 
 
 def _compared(value: Any, inside: frozenset[int] = frozenset()) -> Any:
-    """A value as plain data that compares as in Python: 1 equals 1.0 and true, but not "1".
+    """Return a value as plain data that compares as in Python: 1 equals 1.0 and true, but not "1".
 
     Files and directories become their names and contents.
     """

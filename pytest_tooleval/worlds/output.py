@@ -1,4 +1,4 @@
-"""Captures what the code of a world prints, in its thread only."""
+"""Capture the output of a world's code, in its own thread only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _captures = 0
 
 
 class _Shared:
-    """A stream of the process. A thread can capture what it writes itself."""
+    """A stream of the process, from which each thread can capture its own output."""
 
     def __init__(self, stream: TextIO) -> None:
         self.own = stream
@@ -42,7 +42,7 @@ def captured_in(output: io.StringIO) -> Iterator[None]:
 
 
 def _count(change: int) -> None:
-    """Share the streams while any thread captures; between tests, pytest replaces them itself."""
+    """Share the streams only while any thread captures, as pytest replaces them between tests."""
     global _captures  # noqa: PLW0603
     with _lock:
         _captures += change

@@ -17,19 +17,19 @@ Path = tuple[str | int, ...]
 _AS_TEXT = (dt.date, dt.time, dt.timedelta, UUID, PurePath)
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-# Fields come after a dot, all other keys in brackets.
+# Fields follow a dot, all other keys are in brackets.
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 class Absent:
-    """The value that one of two states does not have."""
+    """Stands for a value that one of two states lacks."""
 
 
 ABSENT = Absent()
 
 
 class Amount(str):
-    """A Decimal as text; 40 and 40.00 are no difference."""
+    """A Decimal as text; 40 and 40.00 do not differ."""
 
     @property
     def number(self) -> Decimal | str:
@@ -38,7 +38,7 @@ class Amount(str):
 
 
 class OtherKey(str):
-    """A key that is not a string, as text: 1 is not "1", but 1.0."""
+    """A key that is not a string, as text: 1 equals 1.0, but not "1"."""
 
     _same: Any
 
@@ -59,7 +59,7 @@ class OtherKey(str):
 
 
 def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
-    """The public data attributes of an object; with `of_class`, also containers of its class."""
+    """Return an object's public data attributes; with `of_class`, also its class's containers."""
     found: dict[str, Any] = {}
     for kind in reversed(type(thing).__mro__[:-1]) if of_class else ():
         found.update({k: v for k, v in vars(kind).items() if isinstance(v, (dict, list, set))})
@@ -72,7 +72,7 @@ def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
 
 
 def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
-    """A value as JSON types: objects as their public attributes, sets in a fixed order."""
+    """Return a value as JSON types: objects as their public attributes, sets in a fixed order."""
     if isinstance(value, Enum):
         return plain(value.value, inside)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -99,17 +99,17 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
 
 
 def without_addresses(text: str) -> str:
-    """The text without the addresses of objects, as in `<Order object at 0x7f...>`."""
+    """Remove the addresses of objects, as in `<Order object at 0x7f...>`."""
     return _ADDRESS.sub("", text)
 
 
 def canonical(value: Any) -> str:
-    """Equal texts for equal data."""
+    """Return a text that is equal for equal data."""
     return json.dumps(value, sort_keys=True)
 
 
 def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """The innermost differences of two plain values: path, expected, actual; ABSENT for no value."""
+    """Yield the innermost differences of two plain values: path, expected, actual (or ABSENT)."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
             yield from differences(expected.get(key, ABSENT), actual.get(key, ABSENT), (*path, key))
@@ -125,7 +125,7 @@ def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[P
 
 
 def path_text(path: Path) -> str:
-    """`Desk.orders["A1"].refunded`."""
+    """Return a path as text, such as `Desk.orders["A1"].refunded`."""
     text = ""
     for part in path:
         if isinstance(part, (int, OtherKey)):
@@ -138,7 +138,7 @@ def path_text(path: Path) -> str:
 
 
 def read_path(text: str) -> Path | None:
-    """The parts of `orders.A1.refunded` or `orders["A1"].refunded`; None for an invalid path."""
+    """Split `orders.A1.refunded` or `orders["A1"].refunded` into parts; None for an invalid path."""
     parts: list[str | int] = []
     at = 0
     while found := _PART.match(text, at):
@@ -149,9 +149,9 @@ def read_path(text: str) -> Path | None:
 
 
 def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
-    """The full path and the value at it; ABSENT for none.
+    """Return the full path and the value at it; ABSENT if there is none.
 
-    The first part is the name of a class, and may be left out if there is only one object.
+    The first part is a class name, which may be omitted if there is only one object.
     """
     if path[0] not in state and len(state) == 1:
         path = (*state, *path)

@@ -1,4 +1,4 @@
-"""Playing calls on a world, within a time limit."""
+"""Play calls on a world, within a time limit."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .world import WorldSpec
 
 # Seconds for a call of a world.
 TIME_LIMIT_S = 10.0
-# Making a world may take this many times as long, as it may have much to import and to read.
+# Making a world may take this many times as long, as it may import and read a lot.
 _TO_BE_MADE = 6
 _STEPS = 20
-# Different calls: each that is left out is one more play of all calls.
+# Of different calls: all calls are played again for each that is left out.
 _MOST_LEFT_OUT = 100
 
 _T = TypeVar("_T")
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 class Worker:
     """A daemon thread that runs functions one after the other.
 
-    Some things of a world, such as SQLite connections, work only in the thread that opened them.
+    Some objects, such as SQLite connections, work only in the thread that opened them.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ _Place = tuple[int, int]  # the turn and the call, from 0
 class Calls(NamedTuple):
     """The calls of a turn, and the tools that it offers.
 
-    `failed` are the indexes of calls to leave out if the world does not answer them with an error.
+    `failed` are the indexes of calls to leave out unless the world also answers them with an error.
     """
 
     calls: Sequence[ToolCall]
@@ -76,7 +76,7 @@ class Calls(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The answers to the calls of each turn, and the state after it. `left_out` have no answer."""
+    """The answers to each turn's calls, except those `left_out`, and the state after each turn."""
 
     answers: list[list[str]]
     states: list[State]
@@ -84,13 +84,13 @@ class Played(NamedTuple):
 
 
 class TooManyFailed(WorldError):
-    """A world would have run too many of the failed calls."""
+    """A world would run too many of the failed calls without an error."""
 
 
 def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
     left_out: set[_Place] = set()
-    # A world cannot take a call back, but does the same again.
+    # A world cannot undo a call, but a fresh one repeats all others.
     for _ in range(_MOST_LEFT_OUT + 1):
         world = World(spec)
         played = bounded(world, partial(_play, world, turns, left_out))
@@ -104,7 +104,7 @@ def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
 
 
 def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
-    """The place of a failed call, and of each later failed call of the same tool and arguments."""
+    """Return the places of a failed call and of later failed calls with the same arguments."""
     first = turns[place[0]].calls[place[1]]
     return {
         (number, index)
@@ -116,7 +116,7 @@ def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
 
 
 def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) -> Played | _Place:
-    """All calls but those left out; or the place of the next one to leave out."""
+    """Play all calls but those left out, or return the place of the next one to leave out."""
     played = Played([], [], left_out)
     try:
         world.begin()
@@ -133,7 +133,7 @@ def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) ->
 
 
 def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | int:
-    """The answers to these calls of a turn; or the index of the first to leave out."""
+    """Return the answers to these calls of a turn, or the index of the first to leave out."""
     answers = []
     for index in indexes:
         call = turn.calls[index]
@@ -144,12 +144,12 @@ def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | i
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
-    """Run a function of a world in its own thread. Raises WorldError when it takes too long."""
+    """Run a function on a world in its own thread. Raises WorldError if it takes too long."""
     worker = Worker()
     started = time.monotonic()
     try:
         future = worker.submit(function)
-        # In steps, as the world may begin another call meanwhile.
+        # Wait in steps, as each call that the world begins restarts the clock.
         while not concurrent.futures.wait([future], TIME_LIMIT_S / _STEPS).done:
             limit = time_limit(made=world.begun is not None)
             if time.monotonic() > (world.begun or started) + limit:
@@ -162,7 +162,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
 
 
 def time_limit(*, made: bool) -> float:
-    """Seconds for a call of a world that is made, else for making it."""
+    """Return the seconds for a call if the world is made, else for making it."""
     return TIME_LIMIT_S if made else _TO_BE_MADE * TIME_LIMIT_S
 
 

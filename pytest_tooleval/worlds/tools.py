@@ -1,4 +1,4 @@
-"""The tools of a world, from the signatures and docstrings of its methods."""
+"""Make a world's tools from the signatures and docstrings of its methods."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
 
 
 def tools_of(spec: WorldSpec) -> list[dict[str, Any]]:
-    """The tools as OpenAI functions. Raises WorldError when there is no such world."""
+    """Return a world's tools as OpenAI functions. Raises WorldError if it cannot be made."""
     world = World(spec)
     bounded(world, world.begin)
     return [tool_of(name, method) for name, method in world.methods.items()]
 
 
 def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
-    """A function as an OpenAI function. Raises WorldError when its signature makes no schema."""
+    """Return a method as an OpenAI function. Raises WorldError if its signature has no schema."""
     from pydantic import TypeAdapter
 
     try:
@@ -47,7 +47,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the method's signature: pydantic looks up names in the wrong module."""
+    """Copy the method's resolved signature, as pydantic looks up names in the wrong module."""
     signature = inspect.signature(method, eval_str=True)
 
     def stand_in() -> None: ...
@@ -61,12 +61,12 @@ def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without pydantic's title, which repeats the name."""
+    """Remove pydantic's title, which repeats the name."""
     return {key: value for key, value in schema.items() if key != "title"}
 
 
 def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What a docstring says about the method, and under `Args:` about its parameters."""
+    """Return a docstring's text about the method, and about its parameters from `Args:`."""
     about: list[str] = []
     parameters: dict[str, str] = {}
     section = ""

@@ -1,7 +1,7 @@
 """A world: new objects for each trial, whose public methods answer calls.
 
-A world is trusted code, but its arguments come from a model. An exception of a method is an answer to
-the model; a `WorldError` means that the world cannot be used.
+A world is trusted code, but its arguments come from a model. An exception in a method becomes an answer
+to the model; a `WorldError` means that the world cannot be used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from .plain import path_text
 from .plain import plain
 from .plain import without_addresses
 
-# A model may ask for anything, however large.
+# In characters; a model may request huge answers.
 MAX_ANSWER = 1024 * 1024
 _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
@@ -61,8 +61,8 @@ _T = TypeVar("_T")
 State = dict[str, Any]
 
 _importing = threading.RLock()
-# In this process: the first state of the first world of each kind; and the hash of the first answer to a
-# call, by the digest of all calls up to it.
+# In this process: the start of the first world of each kind, and the hash of the first answer to a call,
+# by the digest of all calls up to it. They reveal worlds that are not deterministic.
 _begun: dict[tuple[Callable[..., Any], str], State] = {}
 _answered: dict[bytes, int] = {}
 _KEEP = (
@@ -73,7 +73,7 @@ _KEEP = (
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """How to make a world: `module:name`, the folder of the suite, and what `name` is called with."""
+    """How to make a world: `module:name`, the suite's folder, and the arguments for `name`."""
 
     target: str
     folder: Path
@@ -81,22 +81,22 @@ class WorldSpec:
 
     @property
     def file(self) -> Path:
-        """Its module, if it is next to the suite."""
+        """The path of its module, if that is next to the suite."""
         return self.folder / f"{self.target.partition(':')[0]}.py"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The world in the key of a cassette."""
+        """The world's part of a cassette key."""
         file = self.file
         code = hashlib.sha256(code_of(file)).hexdigest()[:16] if file.is_file() else None
         return {"target": self.target, "args": dict(self.args), "code": code}
 
 
 class World:
-    """One world of one trial. `begin` it, use it and `close` it in one thread."""
+    """One trial's world. Call `begin`, use it and `close` it in the same thread."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        # What it is doing, for the message when it takes too long, and when its last call began.
+        # Its current action, for the message if it takes too long, and when its last call began.
         self.doing = f"{spec.target}()"
         self.begun: float | None = None
         self.objects: tuple[object, ...] = ()
@@ -108,7 +108,7 @@ class World:
         self._past = hashlib.sha256()
 
     def begin(self) -> World:
-        """Make its objects. Raises WorldError."""
+        """Make the world's objects. Raises WorldError."""
         with captured_in(self._output):
             factory = _load(self._spec)
             self.objects = _make(self._spec, factory)
@@ -122,7 +122,7 @@ class World:
         return self
 
     def state(self) -> State:
-        """The public attributes of each object, by the name of its class."""
+        """Return the public attributes of each object by class name."""
         state = {}
         for thing in self.objects:
             name = type(thing).__name__
@@ -133,7 +133,7 @@ class World:
         return state
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
-        """The answer to a call: JSON, unless the method returned a text."""
+        """Answer a call: as JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
         called = name if self._answers_all else meant(name, offered) or ""
@@ -144,7 +144,7 @@ class World:
         self.begun = time.monotonic()
         try:
             given = copy.deepcopy(dict(arguments))
-            # Unsorted, as an answer may repeat their order.
+            # Unsorted, as an answer may depend on the order of arguments.
             self._past.update(repr((called, given)).encode())
             with captured_in(self._output):
                 result = method(called, given) if self._answers_all else method(**given)
@@ -173,11 +173,11 @@ class World:
 
     @property
     def printed(self) -> str:
-        """What its code has printed so far, shortened."""
+        """The output of its code so far, shortened."""
         return shorten(clean(self._output.getvalue()), MAX_PRINTED)
 
     def with_printed(self, error: WorldError) -> str:
-        """An error with the last of what its code has printed, which is shown nowhere else."""
+        """Return an error's text with the end of the code's output, which is shown nowhere else."""
         text = clean(str(error))
         printed = clean(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
         return f"{text} (it printed: {printable(printed)})" if printed else text
@@ -188,9 +188,9 @@ class World:
 
 
 def clean(value: _T) -> _T:
-    """A text from a world, or other JSON, as it may be shown: without secrets of the environment.
+    """Remove the environment's secrets from a world's text or JSON, so that it can be shown.
 
-    Call it before cutting a text: half of a secret would not be recognised.
+    Call it before cutting a text, as half a secret would not be recognised.
     """
     return scrub_json(value, secret_values())  # type: ignore[no-any-return]
 
@@ -206,9 +206,10 @@ def _error(text: str) -> str:
 
 
 def method_for(tool: str, methods: Collection[str]) -> str | None:
-    """The method that answers a tool: `get` also answers `mcp__shop__get`, as Claude Code names it.
+    """Return the method that answers a tool.
 
-    `shop_get` answers `shop.get`, the tool of a namespace.
+    `get` also answers `mcp__shop__get`, Claude Code's name for it, and `shop_get` answers `shop.get`, a
+    tool in a namespace.
     """
     start, _, rest = tool.partition("__")
     alone = rest.partition("__")[2] if start == "mcp" else ""
@@ -216,7 +217,7 @@ def method_for(tool: str, methods: Collection[str]) -> str | None:
 
 
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
-    """The public methods of an object."""
+    """Return the public methods of an object."""
     names = [
         name
         for kind in reversed(type(thing).__mro__[:-1])
@@ -227,7 +228,7 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
 
 
 def named(error: BaseException) -> str:
-    """`ValueError: no such order`, without addresses, which vary."""
+    """Return an error as `ValueError: no such order`, without addresses, which vary."""
     return clean(without_addresses(error_text(error)))
 
 
@@ -276,9 +277,9 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
 
 
 def _beside(spec: WorldSpec) -> str:
-    """How to name a module that is next to the suite, or where it would have to be."""
+    """Return a hint on how to name a module next to the suite, or where it should be."""
     if spec.file.is_file():
-        return ""  # what is missing is a module that it imports
+        return ""  # the missing module is one that it imports
     module, _, name = spec.target.partition(":")
     stem = module.removesuffix(".py").rpartition(".")[2]
     if (spec.folder / f"{stem}.py").is_file():
@@ -287,11 +288,11 @@ def _beside(spec: WorldSpec) -> str:
 
 
 def _module(name: str, folder: Path) -> ModuleType:
-    """The module next to the suite, else any that can be imported."""
+    """Return the module next to the suite, else any that can be imported."""
     file = folder / f"{name}.py"
     if not file.is_file():
         return importlib.import_module(name)
-    # Two folders may have worlds of the same name, and `tooleval ui` must notice edits.
+    # Two folders may have worlds with the same name, and `tooleval ui` must notice edits.
     code = file.read_bytes()
     digest = hashlib.sha256(bytes(file.resolve()) + code).hexdigest()[:12]
     own = f"tooleval_world_{digest}_{name}"
