@@ -1,1 +1,1 @@
-"""Would a suite notice a wrong answer? Right answers broken as models break them, and scored."""
+"""Would a suite notice a wrong answer? Break right answers as models do, and score them."""

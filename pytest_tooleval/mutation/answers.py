@@ -47,9 +47,9 @@ _USER = ({"role": "user", "content": ""},)
 
 
 class Turn(NamedTuple):
-    """What the assistant does in a turn: the calls of each reply, and what it says after them.
+    """The assistant's part in a turn: the calls of each reply, and the text after them.
 
-    A single answer or a chain is one turn that ends with its calls: it has no text.
+    A single answer or a chain is one turn that ends with its calls and has no text.
     """
 
     replies: tuple[tuple[ToolCall, ...], ...]
@@ -57,9 +57,9 @@ class Turn(NamedTuple):
 
 
 class RightTurn(NamedTuple):
-    """The right calls in a turn: those `earlier` in a chain, then those that the case judges.
+    """The right calls in a turn: those `earlier` in a chain, then the `calls` that the case judges.
 
-    `expected` are the expectations of each of these, and `place` is where these stand in the case; empty
+    `expected` has the expectation for each of the `calls`, and `place` is their path in the case; empty
     for `expected_tool`.
     """
 
@@ -70,12 +70,12 @@ class RightTurn(NamedTuple):
     text: str | None
 
     def with_calls(self, calls: Iterable[ToolCall]) -> Turn:
-        """A reply for each earlier call, and one with all of these."""
+        """Return a turn with a reply for each earlier call, and one with all of these."""
         return Turn((*((call,) for call in self.earlier), tuple(calls)), self.text)
 
 
 class Right(NamedTuple):
-    """A right answer."""
+    """A right answer and its scores."""
 
     turns: tuple[RightTurn, ...]
     trial: TrialResult
@@ -85,7 +85,7 @@ class Right(NamedTuple):
 
 
 class UnknownError(Exception):
-    """Why no right answer is known."""
+    """Raised with the reason why no right answer is known."""
 
 
 def score(case: ResolvedCase, turns: Iterable[Turn]) -> TrialResult:
@@ -104,7 +104,7 @@ def score(case: ResolvedCase, turns: Iterable[Turn]) -> TrialResult:
         if begins:
             replies[begins] = structs.replace(replies[begins], prompt=_USER)
     transcript = Transcript((), tuple(replies))
-    # Only a judge could tell whether the rubrics are met.
+    # Only a judge could decide whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
 
@@ -119,7 +119,7 @@ def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:
 
 
 def right_answer(case: ResolvedCase) -> Right:
-    """The best answer known that passes.
+    """Return the best known answer that passes.
 
     Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
     """
@@ -143,7 +143,7 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
 
 
 def shown_call(call: ToolCall | Call) -> str:
-    """`get_weather(city="Rome")`."""
+    """Return a call as text, such as `get_weather(city="Rome")`."""
     given = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
     return f"{call.name}({', '.join(given)})"
 
@@ -154,7 +154,7 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
         calls: list[ToolCall] = []
         same = [(each.tools, each.params) for each in expected]
         for index, (names, params) in enumerate(same):
-            # Calls with the same expectations get different right values.
+            # Calls with the same expectations get different right values, if there are several.
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
         earlier = tuple(_earlier(case)) if calls else ()
@@ -164,7 +164,7 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
 
 
 def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:
-    """For each turn the expected calls with their place in the case, and what to say."""
+    """Yield each turn's expected calls after their path in the case, and the text to say."""
     test = case.case
     if case.kind != "conversation":
         yield "" if test.expected_calls is None else "expected_calls", test.calls or (), None
@@ -173,7 +173,7 @@ def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], st
     for number, each in enumerate(case.turns):
         is_last = number == len(case.turns) - 1
         place, calls = f"turns[{number}].expected_calls", each.turn.calls
-        if not of_turns:  # those of the case are made in the last turn
+        if not of_turns:  # make the case's calls in the last turn
             place, calls = "expected_calls", test.calls if is_last else None
         texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
         yield place, calls or (), "; ".join(filter(None, map(_text, texts))) or "Done."
@@ -222,7 +222,7 @@ def expected_call(
 
 
 def offered(case: ResolvedCase, name: str) -> Tool | None:
-    """The tool with this name; for `"*"` the first one."""
+    """Return the tool with this name; for `"*"`, the first tool."""
     if name == ANY_TOOL:
         return case.tools[0] if case.tools else None
     return find_tool(case, name)
@@ -233,7 +233,7 @@ def schema_of(tool: Tool | None) -> dict[str, Any]:
 
 
 def _earlier(case: ResolvedCase) -> Iterator[ToolCall]:
-    """The calls before the end of a chain, as many as in the shortest chain."""
+    """Yield the calls before the end of a chain, as many as in the shortest chain."""
     left = (case.case.optimal_hops or 1) - 1
     for name in case.case.valid_prerequisites:
         if is_expected(name, case):
@@ -247,7 +247,7 @@ def _earlier(case: ResolvedCase) -> Iterator[ToolCall]:
 
 
 def _asked(case: ResolvedCase, name: str, entries: Any) -> dict[str, Any]:
-    """Arguments for a tool that match the first entry of its mock, else plain ones."""
+    """Return arguments for a tool that match the first entry of its mock, else plain ones."""
     schema = schema_of(find_tool(case, name))
     arguments = required_values(schema)
     for param, expected in (entries[0].get("params", {}) if entries else {}).items():

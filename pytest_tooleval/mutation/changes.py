@@ -18,7 +18,7 @@ _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 
 
 def changes(value: Any, schema: Any) -> Iterator[Change]:
-    """The value changed in each way that applies to it; some results may be equal."""
+    """Yield the value changed in each applicable way; some results may be equal."""
     options = schema.get("enum") if isinstance(schema, dict) else None
     if isinstance(options, list) and value in options:
         yield "enum_neighbour", options[(options.index(value) + 1) % len(options)]
@@ -49,7 +49,7 @@ def _text_changes(value: str) -> Iterator[Change]:
 
 
 def _stepped(digits: str, step: int) -> str:
-    """`06` for `05`."""
+    """Add a step and keep leading zeros: `06` for `05`."""
     return str(max(0, int(digits) + step)).zfill(len(digits))
 
 

@@ -1,4 +1,4 @@
-"""Why a wrong answer passes, and the line that would make it fail."""
+"""Explain why wrong answers pass, and which lines would make them fail."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .results import Kind
 from .results import Survivor
 
 ABSENT = {"$absent": True}
-FILL_IN = "..."  # a value that only the author knows; shown without quotes
+FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
 
 
 class Found(NamedTuple):
-    """Why a wrong answer passes; `add` are the members that an object of the suite lacks."""
+    """Why a wrong answer passes; `add` are members that the object `to` in the suite lacks."""
 
     gap: Gap
     add: dict[str, Any]
@@ -43,7 +43,7 @@ class Found(NamedTuple):
 
 
 class JudgedAnswer(NamedTuple):
-    """A wrong answer and whether it passes; `found` is None if the case itself calls it right."""
+    """A broken answer and whether it passes; `found` is None if the case itself allows it."""
 
     kind: Kind
     calls: tuple[Call, ...]
@@ -54,7 +54,7 @@ class JudgedAnswer(NamedTuple):
 def case_mutation(
     case: ResolvedCase, right: tuple[Call, ...], wrong: Iterable[JudgedAnswer]
 ) -> CaseMutation:
-    """The result of a case, from its right answer and all wrong ones."""
+    """Return the result of a case, from its right answer and all broken ones."""
     answers = list(wrong)
     passing = [(each, each.found) for each in answers if each.passes and each.found is not None]
     legal = sum(each.passes and each.found is None for each in answers)
@@ -73,9 +73,9 @@ def case_mutation(
 
 
 def gap_of(kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResult) -> Found | None:
-    """Why an answer passes that should not, and what to add; None if the case calls it right.
+    """Return why a broken answer passes, and what to add; None if the case itself allows it.
 
-    `line` is what a case lacks that does not look at the changed part.
+    `line` is the line that a case needs in order to check the changed part; None if it checks it.
     """
     lower = next((metric for metric in METRICS if _fell(metric, right, wrong)), None)
     if lower is None:
@@ -86,7 +86,7 @@ def gap_of(kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResul
 
 
 def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Found:
-    """What the case must say for an argument of a call to count."""
+    """Return what the case must name for an argument of a call to count."""
     call, params = turn.calls[index], turn.expected[index].params
     given = call.arguments or {}
     declared = schema_of(offered(case, call.name)).get("properties") or {}
@@ -104,7 +104,7 @@ def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Fou
 
 
 def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) -> Found:
-    """What an expected call must have so that the call made instead does not match it."""
+    """Return what an expected call needs so that the call made instead does not match it."""
     call, place = turn.calls[index], f"{turn.place}[{index}]"
     if call.name != made.name:
         return Found("equal_calls", {"tool": call.name}, place)
@@ -128,12 +128,12 @@ def _fell(metric: str, before: TrialResult, after: TrialResult) -> bool:
 
 
 def _least(trial: TrialResult, metric: str) -> float:
-    """The score, rounded down to four digits."""
+    """Return the score, rounded down to four digits."""
     return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
 
 
 def _lines(found: Sequence[Found]) -> list[str]:
-    """The JSON to add for each; the same for all additions to one object that do not conflict."""
+    """Return the JSON to add for each; compatible additions to one object are joined."""
     groups: list[tuple[str, dict[str, Any]]] = []
     placed = []
     for each in found:
@@ -151,7 +151,7 @@ def _lines(found: Sequence[Found]) -> list[str]:
 
 
 def _joined(one: Any, other: Any) -> Any:
-    """Both as one value; NOTHING if they conflict."""
+    """Merge both into one value; NOTHING if they conflict."""
     if identical(one, other):
         return one
     if isinstance(one, list) and isinstance(other, list):

@@ -32,23 +32,23 @@ from .gaps import not_named
 from .gaps import of_its_own
 from .results import Kind
 
-# A tool is destructive when one of these is a word of its name.
+# A tool is destructive if its name contains one of these words.
 DESTRUCTIVE = (
     *("cancel", "clear", "delete", "destroy", "drop", "erase", "kill", "overwrite", "purge", "refund"),
     *("remove", "reset", "revoke", "terminate", "truncate", "uninstall", "void", "wipe"),
 )
-MOST_TOOLS = 5  # other tools to call, of each kind: a hundred would dominate the score
+MOST_TOOLS = 5  # other tools to call, of each kind; a hundred would dominate the score
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _INVENTED = "made_up"
-# The changes of arguments that are tried in conversations.
+# The argument changes that are tried in conversations.
 _IN_TURNS = ("wrong_value", "enum_neighbour", "off_by_one")
 
 
 class Mutant(NamedTuple):
     """A broken turn of an answer.
 
-    `line` is what a case lacks that does not look at the changed part; None: the case judges it, so the
-    answer is legal if no score is lower.
+    `line` is the line that a case needs in order to check the changed part. None means that the case
+    checks it, so the answer is legal if no score is lower.
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
-    """All broken turns, each with the whole answer, without duplicates."""
+    """Yield all broken turns without duplicates, each with the whole answer."""
     seen = {_key(right.answer())}
     for number, turn in enumerate(right.turns):
         is_turn = case.kind == "conversation"
@@ -80,7 +80,7 @@ def _key(answer: Sequence[Turn]) -> str:
 
 
 def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
-    """A single answer or a chain, broken."""
+    """Break a single answer or a chain."""
     others, destructive = _other_tools(case, right)
     if right.calls:
         yield Mutant("no_call", Turn(((),)))
@@ -96,7 +96,7 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
 
 
 def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Mutant]:
-    """A turn of a conversation, broken: missing or further calls, wrong values, and silence."""
+    """Break a turn of a conversation: missing or extra calls, wrong values, and silence."""
     turn, place = case.turns[number], f"turns[{number}]"
     parts = [part for part in (turn.turn, case.case) if part.calls is not None]
     # Other calls that lead to the same state are right.
@@ -127,7 +127,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
 
 
 def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], list[ToolCall]]:
-    """Calls to tools that the case does not name: harmless ones and destructive ones."""
+    """Return harmless and destructive calls to tools that the case does not name."""
     named = {*case.case.valid_prerequisites, *(name for each in right.expected for name in each.tools)}
     others: list[ToolCall] = []
     destructive: list[ToolCall] = []
@@ -139,7 +139,7 @@ def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], 
 
 
 def is_destructive(name: str) -> bool:
-    """Whether a tool's name says that it destroys something."""
+    """True if a tool's name suggests that it destroys something."""
     return any(word.lower() in DESTRUCTIVE for word in _WORD.findall(name))
 
 
@@ -156,13 +156,13 @@ def _further_calls(
     for call in again if case.kind == "chain" else ():
         yield Mutant("further_call", Turn((*right.with_calls(right.calls).replies, (call,))))
     for call in destructive:
-        # "Any tool" does not mean a destructive one.
+        # "Any tool" is not meant to include destructive ones.
         line = Found("any_calls", {"forbidden_calls": [call.name]}, "the case")
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
 
 
 def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
-    """Each call, to other effect: the first argument that has another value has that one."""
+    """Yield each call with its first changeable argument set to another value."""
     for call in calls:
         others = (
             changed
@@ -173,7 +173,7 @@ def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterat
 
 
 def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
-    """The call with one argument changed in each way, and the name of the argument."""
+    """Yield the call with one argument changed, in each way, with the argument's name."""
     given, schema = call.arguments or {}, schema_of(offered(case, call.name))
     for name, value in given.items():
         for kind, changed in changes(value, inside(schema, name)):
@@ -240,7 +240,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
         other = renamed(name)
         yield mutant("renamed_argument", other, {**rest, other: value}, looked=False)
         for kind, changed in changes(value, inside(schema, name)):
-            # A value that is only filled in has no right spelling.
+            # A value that was merely filled in has no right spelling.
             if looked or kind != "spelling":
                 yield mutant(kind, name, {**given, name: changed}, looked=looked)
     for name, inner in schema.get("properties", {}).items():
@@ -248,26 +248,26 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
             value = _unasked(inner, name, schema)
             if value is not NOTHING:
                 yield mutant("invented_argument", name, {**given, name: value}, looked=False)
-    # If the schema accepts further arguments, this one is right.
+    # If the schema allows other arguments, this one is right.
     looked = allows_others(schema)
     yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
 
 
 def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:
-    """Whether any call at all is right here, also as the match of another expected call."""
+    """True if any call is right here, perhaps as the match of another expected call."""
     places = range(len(right.calls)) if case.case.call_order == "any" else [index]
     expected = [right.expected[place] for place in places]
     return any(each.params is None and ANY_TOOL in each.tools for each in expected)
 
 
 def renamed(name: str) -> str:
-    """`maxResults` for `max_results`, and `city_name` for `city`."""
+    """Rename a parameter: `maxResults` for `max_results`, `city_name` for `city`."""
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others) if any(others) else f"{name}_name"
 
 
 def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
-    """A value for a parameter that is not expected, different from its default."""
+    """Return a value, different from its default, for a parameter that the case does not expect."""
     value = stand_in(schema, name, root)
     default = schema.get("default", NOTHING) if isinstance(schema, dict) else NOTHING
     if value != default:

@@ -58,7 +58,7 @@ GAPS: Mapping[Gap, str] = {
 
 
 class Call(Struct, frozen=True):
-    """A call of an answer."""
+    """A call in an answer."""
 
     name: str
     arguments: dict[str, Any]
@@ -81,7 +81,7 @@ class Survivor(Struct, frozen=True):
 
 
 class CaseMutation(Struct, frozen=True, kw_only=True):
-    """The wrong answers made of a case's right one."""
+    """The wrong answers made from a case's right one."""
 
     id: Annotated[str, Meta(description="The id of the case.")]
     line: Annotated[int, Meta(description="Its line in the file.")]
@@ -99,7 +99,7 @@ class CaseMutation(Struct, frozen=True, kw_only=True):
 
 
 class SuiteMutation(Struct, frozen=True, kw_only=True):
-    """The wrong answers made of a suite's right ones."""
+    """The wrong answers made from a suite's right ones."""
 
     file: str
     name: str
@@ -122,5 +122,5 @@ class Mutations(Struct, frozen=True):
 
 
 def share_noticed(mutants: int, survivors: int) -> float | None:
-    """The mutation score; None without mutants."""
+    """Return the mutation score; None without mutants."""
     return (mutants - survivors) / mutants if mutants else None

@@ -1,4 +1,4 @@
-"""The mutation score of a suite: the share of wrong answers that it notices."""
+"""Compute a suite's mutation score: the share of wrong answers that it notices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
 
 def mutate_case(case: ResolvedCase) -> CaseMutation:
     """Break the right answer of a case, and score the results by its built-in metrics."""
-    # Other scorers cannot judge made-up answers, and these have no tokens, cost or latency.
+    # Third-party scorers cannot judge made-up answers, which also have no tokens, cost or latency.
     built_in = {metric: least for metric, least in case.thresholds.items() if metric in BUILT_IN}
     calls = {name: most for name, most in case.limits.items() if name == "max_calls"}
     case = structs.replace(case, thresholds=built_in, limits=calls)

@@ -1,4 +1,4 @@
-"""The results of mutating a suite, as text."""
+"""Mutation results as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Gap(NamedTuple):
 
 
 def gaps_of(case: CaseMutation) -> list[Gap]:
-    """The lines to add to a case, without duplicates."""
+    """Return the lines to add to a case, without duplicates."""
     gaps: dict[tuple[str, str], Gap] = {}
     for survivor in case.survivors:
         gap = gaps.setdefault((survivor.to, survivor.add), Gap(survivor.to, survivor.add, []))
@@ -37,7 +37,7 @@ def gaps_of(case: CaseMutation) -> list[Gap]:
 
 
 def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
-    """The lines to add to a suite, and the cases without a right answer, at their places in the file."""
+    """Yield the lines to add to a suite, and cases without a known right answer, with their places."""
     places = {case.id: index for index, case in enumerate(suite.test_cases)}
     for case in found.cases:
         field = f"test_cases[{places[case.id]}]"
@@ -51,7 +51,7 @@ def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
 
 
 def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
-    """The calls, with an ellipsis for the first and last ones if the right answer has them too."""
+    """Return the calls as text, with an ellipsis for those that the right answer begins or ends with."""
     if calls == right:
         return ""
     first = _same(calls, right)
@@ -63,6 +63,6 @@ def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
 
 
 def _same(calls: Sequence[Call], right: Sequence[Call]) -> int:
-    """How many calls at the beginning are the same."""
+    """Return how many calls at the beginning are the same."""
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(calls, right, strict=False))
     return sum(1 for _ in same)
