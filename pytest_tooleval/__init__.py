@@ -1,6 +1,6 @@
 """pytest-tooleval: does a model call the right tool with the right arguments?
 
-Importing this package loads nothing heavy; the names below are loaded when first used. What is
+Importing this package loads nothing heavy; the names below are loaded on first use. Everything that is
 not in `__all__` is private.
 """
 

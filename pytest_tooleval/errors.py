@@ -1,16 +1,16 @@
 """The exceptions of this package.
 
     ToolevalError
-    ├── SuiteError        a suite file cannot be used; has every Problem found in it
+    ├── SuiteError        a suite file cannot be used; lists every Problem found in it
     ├── ConfigError       a model, an option or a config table cannot be used
     ├── ScoringError      a scorer cannot run (a regex took too long, ...)
     ├── WorldError        a world cannot be made or used
     ├── McpError          an MCP server cannot be reached or used
-    ├── AgentGaveUp       an agent ended its run by its own limit or guardrail
+    ├── AgentGaveUp       an agent's own limit or guardrail ended its run
     └── ModelError        there was no answer: network, credentials, limits, time-outs
 
-A `ModelError` makes an item an *error*; a wrong answer raises none of these. `AgentGaveUp` is raised by
-callables, and makes an item fail. `CannotCompare` never leaves the package: it becomes a `ScoringError`.
+A `ModelError` makes an item an *error*; wrong answers raise none of these. `AgentGaveUp` is raised by
+callables and makes an item fail. `CannotCompare` never leaves the package: it becomes a `ScoringError`.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from typing import Literal
 
 ErrorKind = Literal[
     "credentials",  # a key is missing or was refused
-    "quota",  # the account is used up; waiting for seconds will not help
+    "quota",  # the account's quota is used up; waiting for seconds will not help
     "rate_limit",
     "timeout",
-    "unreachable",  # no connection, or one that broke
-    "handles",  # this process may not open more files or connections
+    "unreachable",  # no connection, or a broken one
+    "handles",  # this process cannot open more files or connections
     "server",  # 5xx
-    "bad_request",  # the provider refused the request itself
+    "bad_request",  # the provider rejected the request itself
     "bad_response",  # the answer cannot be read
     "callable",  # a Python callable used as a model raised, or did not return a message
-    "max_cost",  # the run has spent what it may
-    "replay",  # the answer is not in the cassette, and asking is not allowed
+    "max_cost",  # the run has reached its cost limit
+    "replay",  # the answer is not in the cassette, and no model may be called
     "tool_server",  # the server that runs the tools of a live chain failed
     "world",  # the world of a case cannot be made or used
-    "judge",  # no judge is named, or its verdict cannot be read
-    "user",  # no model is named to play the user, or it did not reach its goal
+    "judge",  # no judge is configured, or its verdict cannot be read
+    "user",  # no model is configured to play the user, or it did not reach its goal
     "cancelled",
 ]
 
 
 class ToolevalError(Exception):
-    """Base of all errors of this package."""
+    """Base class of this package's errors."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A mistake in a suite, and where it is.
+    """A mistake in a suite, with its place.
 
     `line` and `column` count from 1, and are 0 for a file that cannot be read; `field` is the path of
-    the value, such as `test_cases[3].expected_tool`, and empty for the whole file.
+    the value, such as `test_cases[3].expected_tool`, or empty for the whole file.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Problem:
 
 
 class SuiteError(ToolevalError):
-    """A suite file cannot be used. `problems` has at least one entry, in the order of the file."""
+    """A suite file cannot be used. `problems` has at least one entry, in file order."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -77,7 +77,7 @@ class SuiteError(ToolevalError):
 
 
 class NoBaseline(ToolevalError):
-    """There is no run to compare with yet, as in the first run."""
+    """There is no run to compare with yet."""
 
 
 class ConfigError(ToolevalError):
@@ -97,10 +97,10 @@ class McpError(ToolevalError):
 
 
 class AgentGaveUp(ToolevalError):
-    """Raise it in a callable when the agent ended its run by its own limit or guardrail.
+    """Raise this in a callable if the agent's own limit or guardrail ended its run.
 
-    The case fails as `gave_up`: unlike an error, this is the agent's own doing. `messages` are those of
-    the run so far, if they are known, as a callable returns them.
+    The case fails as `gave_up`, since unlike an error, this is the agent's own doing. `messages` are the
+    run's messages so far, if known, in the form that a callable returns.
     """
 
     def __init__(self, reason: str, messages: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -112,8 +112,8 @@ class AgentGaveUp(ToolevalError):
 class ModelError(ToolevalError):
     """There was no answer, which says nothing about the model.
 
-    `retryable`: asking again may help, after the `retry_after` seconds that the provider asks for.
-    `fatal`: no other case of this model can succeed either (a refused key, an exhausted quota).
+    `retryable`: another request may succeed, after `retry_after` seconds if the provider gives a delay.
+    `fatal`: no other case can succeed on this model either (a rejected key, an exhausted quota).
     """
 
     message: str
@@ -124,29 +124,29 @@ class ModelError(ToolevalError):
     fatal: bool = False
 
     def __post_init__(self) -> None:
-        self.args = ()  # `message` alone has the text, so that keys are taken out of it in one place
+        self.args = ()  # only `message` has the text, so that keys are removed in one place
 
     def __str__(self) -> str:
         return self.message
 
 
 def error_text(error: BaseException) -> str:
-    """`ValueError: no such city`, or only the type."""
+    """Return `ValueError: no such city`, or only the type."""
     try:
         text = str(error)
-    except Exception:  # a user's exception
+    except Exception:  # a user's `__str__` may raise
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def os_reason(error: Exception) -> str:
-    """`Permission denied`, without number and file name; the text of an error without such a reason."""
+    """Return `Permission denied`, without number and file name, or else the error's whole text."""
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or str(error)
 
 
 def raised_at(error: BaseException) -> str:
-    """` at FILE:LINE` of the user's code that raised, or that called a library that raised."""
+    """Return ` at FILE:LINE` of the user's code that raised or called a library that raised."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -162,7 +162,7 @@ _NOT_THEIRS = (os.path.dirname(__file__) + os.sep, f"{os.sep}asyncio{os.sep}")
 class CannotCompare(Exception):
     """A comparison that the suite asks for cannot be made.
 
-    Callers prepend to `place` what they know of it; `score_transcript` raises a `ScoringError` instead.
+    Callers prepend outer levels to `place`; `score_transcript` raises a `ScoringError` instead.
     """
 
     def __init__(self, message: str, place: str = "") -> None:
@@ -171,6 +171,6 @@ class CannotCompare(Exception):
         self.place = place
 
     def within(self, outer: str) -> CannotCompare:
-        """The same error, with its place seen from one level further out."""
+        """Return the error with `outer` prepended to its place."""
         dot = "" if not self.place or self.place.startswith("[") else "."
         return CannotCompare(self.message, outer + dot + self.place)

@@ -1,4 +1,4 @@
-"""Texts for messages about suite files: values, paths, and JSON errors in plain English."""
+"""Texts for messages about suite files: values, paths and JSON errors in plain English."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUOTES = "'`‘’‚“”„«»"
 
 
 def show(value: Any, limit: int = 60) -> str:
-    """A value as JSON on one line, shortened and safe for a terminal."""
+    """Return a value as JSON on one line, shortened and safe for a terminal."""
     if isinstance(value, str) and len(value) > limit:
         return show(value[:limit], limit + 2)[:-1] + f'{ELLIPSIS}"'
     try:
@@ -33,12 +33,12 @@ def show(value: Any, limit: int = 60) -> str:
 
 
 def show_number(digits: str) -> str:
-    """The text of a number, shortened."""
+    """Return the text of a number, shortened."""
     return digits if len(digits) <= 30 else f"{digits[:12]}… ({len(digits)} characters)"
 
 
 def describe(value: Any) -> str:
-    """A value with the name of its JSON type: `the string "hot"`, `the number 5`, `null`."""
+    """Return a value with its JSON type: `the string "hot"`, `the number 5`, `null`."""
     if value is None or isinstance(value, bool):
         return show(value)
     if isinstance(value, str):
@@ -51,7 +51,7 @@ def describe(value: Any) -> str:
 
 
 def field_path(loc: Iterable[str | int]) -> str:
-    """A path such as `test_cases[3].expected_params["first name"]`."""
+    """Return a path such as `test_cases[3].expected_params["first name"]`."""
     text = ""
     for part in loc:
         if isinstance(part, int):
@@ -64,15 +64,15 @@ def field_path(loc: Iterable[str | int]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant, ignoring case and underscores.
+    """Return the known name that was probably meant, ignoring case, underscores and hyphens.
 
-    None where there are so many that comparing with all of them would take long.
+    None if no name is similar, or if there are too many to compare.
     """
     compared = tuple(islice(known, _MOST_COMPARED + 1))
     return _nearest(name[:200], compared) if len(compared) <= _MOST_COMPARED else None
 
 
-# A file may have the same mistake in thousands of cases.
+# Cached, as a file may have the same mistake in thousands of cases.
 @functools.lru_cache(maxsize=256)
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     plain = {other.casefold().replace("_", "").replace("-", ""): other for other in known}
@@ -82,16 +82,16 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 
 def listing(names: Collection[str], limit: int = 12) -> str:
-    """Names in quotes, `"a", "b" and 3 more`."""
+    """Return names in quotes: `"a", "b" and 3 more`."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(map(show, islice(names, limit))) + more
 
 
 def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
-    """What is wrong where `json` failed, as an offset and a message.
+    """Explain a JSON error as an offset and a message.
 
-    `reason` is the message of `json.JSONDecodeError`. Its wording and offset depend on the version of
-    Python, so the text itself is examined first.
+    `offset` and `reason` are those of `json.JSONDecodeError`. They depend on the version of Python, so
+    the text itself is also examined.
     """
     at = _next_visible(text, offset)
     before = len(text[:at].rstrip()) - 1

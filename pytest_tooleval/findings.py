@@ -1,4 +1,4 @@
-"""What is wrong in a file, by the path of the value; `suite.source` finds its line and column."""
+"""Problems in a file by the path of the value; `suite.source` finds its line and column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Loc = tuple["str | int", ...]
 
 
 class Finding(NamedTuple):
-    """Something wrong at a path in the data; `at_key` points at the key and not at its value."""
+    """A problem at a path in the data; with `at_key`, at the key instead of its value."""
 
     loc: Loc
     message: str

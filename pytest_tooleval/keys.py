@@ -1,7 +1,7 @@
-"""What keys look like, and what stands in for them.
+"""Recognise keys, and replace them with stand-ins.
 
-A stand-in keeps the public prefix and the length of a key (`sk-proj-xxxxxxxx`), and the characters that
-providers use, so that the usual patterns for leaked keys still find it.
+A stand-in keeps the public prefix and the length of a key (`sk-proj-xxxxxxxx`), and uses the provider's
+characters, so that the usual patterns for leaked keys still match it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 
 class _Kind(NamedTuple):
-    """Keys of a kind contain `mark`, begin with the pattern `public`, and end with the pattern `rest`.
+    """A kind of key, which contains `mark` and consists of the patterns `public` and `rest`.
 
-    A stand-in has the `filler` in place of the rest, except for the parts that `kept` matches.
+    A stand-in replaces the rest with `filler`, except for the parts that `kept` matches.
     """
 
     mark: str
     public: str
     rest: str
     filler: str = "x"
-    # What OpenAI and Anthropic write into every key.
+    # OpenAI and Anthropic put these into every key.
     kept: str = "T3BlbkFJ|AA$"
 
 
@@ -46,22 +46,22 @@ _KINDS = (
     _Kind("ASIA", "ASIA", "[A-Z0-9]{16}(?![A-Za-z0-9])", "X"),
     _Kind("AIza", "AIza", r"[\w-]{30,}"),
     _Kind("xox", "xox[abeoprs]-", r"[\w-]{10,}", "0", "-"),
-    # A JSON Web Token, whose first part only names its algorithm. Found in linear time.
+    # A JSON Web Token, whose first part only names its algorithm. Matches in linear time.
     _Kind("eyJ", r"(?<![_-])eyJ[\w-]{10,}\.eyJ", r"[\w-]{10,}\.[\w-]{5,}", "x", r"\."),
 )
 _SHORTEST = 15
-# Not within a word; but escapes in JSON and URLs end in letters.
+# Not within a word, but maybe after an escape in JSON or a URL, which ends in a letter.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
 _FOUND = tuple(
     (each.mark, re.compile(f"{_START}({each.public}){each.rest}", re.ASCII)) for each in _KINDS
 )
 _PREFIXES = tuple((re.compile(each.public), each) for each in _KINDS)
-# A word has neither a digit nor 20 letters.
+# At least a digit or 20 letters, so that ordinary words do not match.
 _BEARER = re.compile(r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/-]{19,}[\w+/-]={0,2})")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)*")
 _UNKNOWN = _Kind("", "", "", "x", "(?!)")
 _HASH_OR_UUID = _Kind("", "", "", "0", "-")
-# A character of keys, as it may be written in JSON or a URL.
+# An ASCII character as it may be escaped in JSON or a URL.
 _CODED = re.compile(r"\\{1,8}u00([2-7][0-9A-Fa-f])|%([2-7][0-9A-Fa-f])")
 _IN_KEYS = re.compile(r"[\w-]", re.ASCII)
 _ESCAPED = re.compile(r"\\.")  # in a pattern
@@ -70,11 +70,11 @@ _LETTER = re.compile("[A-Za-z]")
 
 
 class PublicTexts:
-    """Texts that hold no secrets, such as a suite: a key that they name stays as it is.
+    """Texts without secrets, such as a suite; keys that they name are not replaced.
 
-    They name a key by at least six characters of what follows its public prefix. `read` gives JSON with
-    the texts; it is called when something first looks like a key. `also` says of a key and its prefix
-    whether it is public all the same.
+    They name a key by at least six characters of what follows its public prefix. `read` returns JSON
+    with the texts, and is called when something first looks like a key. `also` gets a key and its prefix
+    and returns True for further public keys.
     """
 
     def __init__(
@@ -85,17 +85,17 @@ class PublicTexts:
         self._added: set[str] = set()
 
     def with_keys(self, also: Callable[[str], bool]) -> PublicTexts:
-        """These texts; the keys that `also` accepts are public too."""
+        """Return these texts, with the keys that `also` accepts added as public."""
         return PublicTexts(list, lambda key, prefix: also(key) or self.names(key, prefix))
 
     def add(self, text: str) -> None:
-        """Take the keys in a further text for public."""
+        """Treat the keys in another text as public."""
         for mark, pattern in _FOUND:
             if mark in text:
                 self._added.update(found[0] for found in pattern.finditer(text))
 
     def names(self, key: str, prefix: str) -> bool:
-        """Whether a key is public; `prefix` is its public prefix."""
+        """True if a key is public; `prefix` is its public prefix."""
         if key in self._added or self._also(key, prefix):
             return True
         folded, known = key.casefold(), f"{prefix} T3BlbkFJ".casefold()
@@ -111,7 +111,7 @@ class PublicTexts:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts in a JSON value, names of members among them."""
+    """Yield the texts in a JSON value, including keys of objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -124,7 +124,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def stand_in(key: str) -> str:
-    """What takes the place of a key: of the same length, and the same whenever the key is."""
+    """Return the replacement for a key: of the same length, and always the same for the same key."""
     for pattern, kind in _PREFIXES:
         if found := pattern.match(key):
             return found[0] + _filled(key[found.end() :], kind)
@@ -136,7 +136,7 @@ def _filled(rest: str, kind: _Kind) -> str:
 
 
 def without_keys(text: str, public: PublicTexts | None = None) -> str:
-    """The text with stand-ins for what looks like a key, unless that is public."""
+    """Replace everything that looks like a key, unless it is public."""
     if len(text) < _SHORTEST:
         return text
     text = _replaced(text, public)

@@ -1,7 +1,7 @@
-"""Keeps keys out of every text that is scored, sent, stored or shown.
+"""Keep keys out of every text that is scored, sent, stored or shown.
 
-What arrives from outside goes through `redacted` before anything else sees it, so that it is scored as
-it is stored. Logs and errors, which nothing is compared with, go through `scrub`, which hides more.
+All outside data goes through `redacted` before anything else sees it, so that it is scored as it is
+stored. Logs and errors, which are never compared, go through `scrub`, which hides more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _API_KEY_NAME = re.compile(r"API_?KEY\d*$", re.IGNORECASE)
 _KEY_NAME = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?_?\d*$|BEARER_TOKEN_", re.IGNORECASE
 )
-# Texts that are only shown are also kept free of what may be a secret.
+# Texts that are only shown are also cleared of values that may be secrets.
 _SECRET_NAME = re.compile(r"(API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _MAYBE_SECRET_NAME = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH)S?\d*(_|$)", re.IGNORECASE
@@ -46,14 +46,14 @@ _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _FIELD_NAME = re.compile(r"[a-z_]+")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") occur in ordinary text
 _SHORTEST_MAYBE = 8
-# Of the values of key variables: the shortest, and the longest words that are no key, such as `ollama`
-# and `not-needed` as an API key, or `created_at` as SORT_KEY.
+# The minimum length of a key variable's value, and the maximum length of plain words that are not taken
+# for a key, such as `ollama` and `not-needed` as an API key, or `created_at` as SORT_KEY.
 _NAMED = (_SHORTEST, 10)
 _MAYBE_KEY = (_SHORTEST_MAYBE, 16)
 _NO_KEY = (0, 0)
 PLACEHOLDER = "[secret]"
 
-# The variables that a model's table or a suite's server names.
+# The variables named by models' tables or suites.
 _named: set[str] = set()
 
 
@@ -64,10 +64,10 @@ def keep_secret(variable: str | None) -> None:
 
 
 def key_variables() -> dict[str, str]:
-    """The values of the key variables, each with the name of its variable.
+    """Return the values of the key variables, each with the name of its variable.
 
-    Fewer than `secret_values`: what is asked and answered must not change because a variable of the
-    machine holds an ordinary word, a number or a path.
+    These are fewer than `secret_values`: requests and answers must not change because some variable on
+    this machine is set to an ordinary word, a number or a path.
     """
     found = {}
     # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
@@ -81,15 +81,15 @@ def key_variables() -> dict[str, str]:
 
 
 def key_values() -> tuple[str, ...]:
-    """The values of the key variables, longest first."""
+    """Return the values of the key variables, longest first."""
     return _longest_first(key_variables())
 
 
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
-    """The values in the environment that must not be shown, longest first.
+    """Return the values in the environment that must not be shown, longest first.
 
-    These are those of the key variables, of the variables in `names`, and of all whose name suggests a
-    secret.
+    These are the values of key variables, of the variables in `names`, and of all variables whose name
+    suggests a secret.
     """
     named = {*names, *_named}
     values = set(key_variables())
@@ -102,7 +102,7 @@ def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     return _longest_first(values)
 
 
-# Cached, as every answer looks through the whole environment.
+# Cached, as the whole environment is searched for every answer.
 @functools.lru_cache(maxsize=4096)
 def _limits_of_key(name: str) -> tuple[int, int]:
     if _API_KEY_NAME.search(name):
@@ -129,7 +129,7 @@ def _value(name: str) -> str:
 
 
 def _bare(value: str) -> str:
-    """The secret in the value of a header, or in a URL with a password."""
+    """Return the secret in a header's value or in a URL with a password."""
     found = _PASSWORD.match(value)
     return found[1] if found else _SCHEME.sub("", value, count=1)
 
@@ -139,29 +139,29 @@ def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_plain(value: str, longest: int) -> bool:
-    """Whether it is a place, or words or a number of at most this length."""
+    """True if it is a path or URL, or words or a number of at most this length."""
     if len(value) <= longest and _WORDS_OR_NUMBER.fullmatch(value):
         return True
     return bool(_PLACE.match(value))
 
 
 def redacted(value: _T, public: PublicTexts | None = None) -> _T:
-    """JSON from outside with stand-ins for keys, in its texts and in the names of its members.
+    """Replace keys in outside JSON, in its texts and in the keys of its objects.
 
-    Texts that look like keys stay if they are public; the values of key variables never do.
+    Texts that look like keys stay if they are public; the values of key variables never stay.
     """
     values = key_values()
     return _mapped(value, lambda text: without_keys(_without(text, values), public))  # type: ignore[no-any-return]
 
 
 def without_key_values(value: _T) -> _T:
-    """JSON of the user's own, with stand-ins for the values of key variables alone."""
+    """Replace only the values of key variables, in the user's own JSON."""
     values = key_values()
     return scrub_json(value, values, all_names=True) if values else value
 
 
 def holds_key_value(text: str) -> bool:
-    """Whether the value of a key variable may be in a text; much faster than looking for it."""
+    """True if a text may contain a key variable's value; much faster than an exact search."""
     folded = text.casefold()
     found = map(_Forms.of, key_values())
     return any(
@@ -170,17 +170,17 @@ def holds_key_value(text: str) -> bool:
 
 
 def scrub(text: str, values: Iterable[str]) -> str:
-    """The text without these values, what looks like a key, and credentials in headers and URLs."""
+    """Remove these values, everything that looks like a key, and credentials in headers and URLs."""
     text = without_keys(_without(text, values, PLACEHOLDER))
     text = _BEARER.sub(rf"\1 {PLACEHOLDER}", text)
     return _USERINFO.sub(f"{PLACEHOLDER}@", text)
 
 
 def scrub_json(value: Any, values: tuple[str, ...], *, all_names: bool = False) -> Any:
-    """A copy of a JSON value without these values in its texts and in the names of its members.
+    """Copy a JSON value without these values in its texts and in the keys of its objects.
 
-    Unless `all_names`, names of only small letters stay, so that a value that is an ordinary word breaks
-    no structure.
+    Unless `all_names`, lower-case keys stay, so that a value that is an ordinary word does not break the
+    structure.
     """
     return _mapped(value, lambda text: _without(text, values), all_names=all_names)
 
@@ -202,7 +202,7 @@ def _mapped(value: Any, clean: Callable[[str], str], *, all_names: bool = True) 
 
 
 def shown_address(url: str) -> str:
-    """A URL, even a malformed one, without user, password, query and fragment."""
+    """Return a URL, even a malformed one, without user, password, query and fragment."""
     address, rest = re.split("[?#]", url + "?", maxsplit=1)
     before, at, host = address.rpartition("@")
     scheme = f"{url.partition('://')[0]}://" if "://" in url else ""
@@ -213,7 +213,7 @@ def shown_address(url: str) -> str:
 
 
 def _without(text: str, values: Iterable[str], instead: str | None = None) -> str:
-    """The text with stand-ins for these values, in upper or lower case, encoded or escaped."""
+    """Replace these values in a text, in upper or lower case, encoded or escaped."""
     if len(text) < _SHORTEST:
         return text
     folded = text.casefold()
@@ -228,7 +228,7 @@ def _without(text: str, values: Iterable[str], instead: str | None = None) -> st
 
 
 class _Forms(NamedTuple):
-    """How a value may be written: in Base64, in upper or lower case, or with escapes."""
+    """The forms of a value: in Base64, in upper or lower case, or with escapes."""
 
     coded: re.Pattern[str]
     plain: re.Pattern[str]
@@ -252,22 +252,22 @@ class _Forms(NamedTuple):
 
 
 def _in_base64(value: str) -> set[str]:
-    """The value in Base64, alone or within a longer text."""
+    """Return the value in Base64, alone or within a longer text."""
     data = os.fsencode(value)
     whole = base64.b64encode(data).decode()
-    # Base64 depends on the offset of the bytes modulo 3, and at the edges on their neighbours.
+    # Base64 depends on the offset of the bytes modulo 3 and, at the edges, on their neighbours.
     coded = {whole, whole.rstrip("="), *(_core(data, before) for before in range(3))}
     return coded | {form.replace("+", "-").replace("/", "_") for form in coded}
 
 
 def _core(value: bytes, before: int) -> str:
-    """The part of the Base64 that depends on this value alone, `before` bytes into a text."""
+    """Return the part of the Base64 that depends only on this value, `before` bytes into a text."""
     coded = base64.b64encode(bytes(before) + value).decode()
     return coded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
 
 
 def _character(character: str) -> str:
-    r"""A character as it may be escaped in JSON, a pattern or a URL: `\/`, `\u0073`, `\\u0073`, `%2f`"""
+    r"""Match a character as escaped in JSON, a pattern or a URL: `\/`, `\u0073`, `\\u0073`, `%2f`."""
     plain = re.escape(character)
     if not character.isalnum():
         plain = r"\\{0,8}" + plain
@@ -276,7 +276,7 @@ def _character(character: str) -> str:
     return rf"(?:{plain}|\\{{1,8}}u{ord(character):04x}|{coded}{more})"
 
 
-# They log whole requests and answers at DEBUG level, and texts of providers at any.
+# These log whole requests and answers at DEBUG level, and providers' texts at any level.
 _LIBRARIES = frozenset(
     "LiteLLM aiohttp anthropic asyncio boto3 botocore google httpcore httpx litellm mcp openai "
     "urllib3".split()
@@ -307,6 +307,6 @@ class ScrubFilter(logging.Filter):
 
 
 def harmless(text: str, values: tuple[str, ...] | None = None) -> str:
-    """Output of somebody else, without secrets and safe to show."""
+    """Make foreign output safe to show, without secrets."""
     lines = scrub(text, secret_values() if values is None else values).split("\n")
     return "\n".join(printable(line, keep_newlines=True) for line in lines)

@@ -1,4 +1,4 @@
-"""Text from models and suites made safe to show: without escape sequences or hidden characters."""
+"""Make text from models and suites safe to show, without escape sequences or hidden characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 ELLIPSIS = "…"
-# Of a value that is shown whole: what a model answers can have megabytes.
+# The limit for values shown whole, as a model's answer may have megabytes.
 MOST_SHOWN = 2000
 # In a log, GitHub's runner obeys `::command::` at the start of a line and `##[command]` anywhere, Azure
 # Pipelines `##vso[command]`, and TeamCity `##teamcity[command]`.
@@ -23,8 +23,8 @@ def printable(text: str, *, keep_newlines: bool = False) -> str:
     """Escape every character that a terminal could obey or hide.
 
     These are control characters (such as the ESC of ANSI sequences), bidirectional controls, zero-width
-    characters, unusual spaces and lone surrogates. Commands to a CI runner are escaped too: the bracket
-    of `##[` and `##vso[`, and `::` at the start of a line. `keep_newlines` keeps newlines and tabs.
+    characters, unusual spaces and lone surrogates. CI runner commands are also escaped: the bracket of
+    `##[` and `##vso[`, and `::` at the start of a line. `keep_newlines` keeps newlines and tabs.
     """
     if text.isprintable():
         return _without_commands(text) if "##" in text or "::" in text else text
@@ -38,33 +38,33 @@ def _without_commands(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """The text in Unicode's form NFC, in which `é` is always one code point."""
+    """Return the text in Unicode's form NFC, in which `é` is always one code point."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def folded(text: str) -> str:
-    """The text for comparisons that ignore case."""
+    """Return the text for comparisons that ignore case."""
     return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
 def folded_words(text: str) -> str:
-    """The text for comparisons that ignore case, white space and commas."""
+    """Return the text for comparisons that ignore case, white space and commas."""
     return " ".join(folded(text).replace(",", "").split())
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """At most `limit` characters; an ellipsis replaces the rest."""
+    """Return at most `limit` characters; an ellipsis replaces the rest."""
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
 
 
 def shown(text: str, limit: int = 80) -> str:
-    """At most `limit` characters, all of them safe."""
-    # Cut first: escaping megabytes to show a line would be slow.
+    """Return at most `limit` characters, safe to show."""
+    # Cut first, as escaping megabytes to show a line would be slow.
     return shorten(printable(shorten(text, limit + 1)), limit)
 
 
 def json_text(value: Any, limit: int = 80) -> str:
-    """A value as JSON on one line, safe to show and at most `limit` characters long."""
+    """Return a value as JSON on one line, safe to show and at most `limit` characters long."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)
     except (RecursionError, ValueError, TypeError):
@@ -73,18 +73,18 @@ def json_text(value: Any, limit: int = 80) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 case`, `2 cases`."""
+    """Return `1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def first_few(texts: Sequence[str], most: int = 8) -> str:
-    """`a, b, c and 2 more`."""
+    """Return `a, b, c and 2 more`."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 
 def near(name: str, names: Iterable[str], prefix: str = "") -> str:
-    """`, did you mean ...?` with up to three similar names, after a prefix; empty without any."""
+    """Return `, did you mean ...?` with up to three similar names, prefixed; empty if there are none."""
     from difflib import get_close_matches
 
     found = get_close_matches(name, list(names), n=3, cutoff=0.6)
@@ -92,7 +92,7 @@ def near(name: str, names: Iterable[str], prefix: str = "") -> str:
 
 
 def read_number(text: str) -> float:
-    """The number; -1 if it is not one, which no range includes."""
+    """Return the number; for anything else -1, which no range includes."""
     try:
         return float(text)
     except ValueError:
@@ -100,12 +100,12 @@ def read_number(text: str) -> float:
 
 
 def score_text(value: float | None) -> str:
-    """`0.85`; a dash for None."""
+    """Return `0.85`; a dash for None."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
-    """A difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`."""
+    """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`."""
     value, begin, end = (
         f"{100 * (each or 0.0) + 0.0:.1f}".removesuffix(".0") for each in (share, low, high)
     )
@@ -113,5 +113,5 @@ def points_text(share: float, low: float | None, high: float | None, more: str =
 
 
 def local_time(iso: str) -> str:
-    """A time in ISO 8601 as local time, to the minute."""
+    """Return a time in ISO 8601 as local time, to the minute."""
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,4 +1,4 @@
-"""Writing files atomically, and reading code alike on every system."""
+"""Write files atomically, and read code identically on every system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_whole(path: Path, parts: Iterable[bytes], check: Callable[[], object] 
 
     `check` is called just before the file is replaced; if it raises, nothing changes.
     """
-    target = path.resolve()  # keeps a link
+    target = path.resolve()  # so that a symbolic link stays
     if target.exists() and not target.is_file():  # a pipe or a device
         target.write_bytes(b"".join(parts))
         return
@@ -35,5 +35,5 @@ def write_whole(path: Path, parts: Iterable[bytes], check: Callable[[], object] 
 
 
 def code_of(file: Path) -> bytes:
-    """The code of a module, without the line endings that git uses on this system."""
+    """Return a module's code, independent of git's line endings on this system."""
     return file.read_bytes().replace(b"\r\n", b"\n")
