@@ -8,7 +8,7 @@ from ..suite.altered import AlteredAnswers
 
 
 class Alterations:
-    """The alterations of one trial. Remembers which tools have answered. None alters nothing."""
+    """One trial's alterations, none if `altered` is None. Remembers which tools have answered."""
 
     def __init__(self, altered: AlteredAnswers | None) -> None:
         self._altered = altered
@@ -16,10 +16,10 @@ class Alterations:
         self._checked: set[str] = set()
 
     def is_missing(self, tool: str, content: str, status: CallStatus | None) -> bool:
-        """Whether an answer in an agent's run lacks the alteration that it should have.
+        """Whether an answer in an agent's run should have been altered, but was not.
 
-        The toolbox marks what it answers as executed. The content alone may not show it: any text may
-        be half of another.
+        The toolbox gives its own answers the status `executed`. The content alone proves nothing,
+        because any text could be the first half of a longer one.
         """
         altered = self._altered
         if altered is None or not altered.is_about(tool) or (altered.is_fault and tool in self._checked):
@@ -35,14 +35,14 @@ class Alterations:
         return self._altered is not None and tool == self._altered.asks_for
 
     def instead(self, tool: str) -> str | None:
-        """The answer instead of running the call; None if the call runs."""
+        """The answer to give instead of running the call; None if the call runs."""
         if self._altered is None or not self._alters(tool) or self._altered.kind not in BEFORE:
             return None
         self._answered.add(tool)
         return BEFORE[self._altered.kind]
 
     def of(self, tool: str, content: str) -> str:
-        """The altered version of a source's answer, which the model gets."""
+        """A source's answer as the model gets it, altered or unchanged."""
         alters = self._alters(tool)
         self._answered.add(tool)
         return self._altered.changed(content) if self._altered and alters else content

@@ -36,9 +36,9 @@ _TWO = "What is the weather in Paris, and what is it in Rome? Call the tool for 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question to a model; `parameter` is the one that it tests, if any.
+    """One question to a model. `parameter` is the parameter under test, if any.
 
-    `calls` is the number of calls that it should give, None for at least 1.
+    `calls` is the expected number of calls; None means at least 1.
     """
 
     name: str
@@ -83,7 +83,7 @@ class ProbeResult:
 
 
 def probe(spec: ModelSpec, timeout_s: float) -> Iterator[ProbeResult]:
-    """Send each probe once, and stop when the model cannot be reached."""
+    """Send each probe once. Stop after any error except a refused request."""
     for each in PROBES:
         if each.parameter in spec.omit:
             continue

@@ -1,4 +1,4 @@
-"""Estimates how many questions a run asks and what they cost."""
+"""Estimates how many requests a run sends and what they cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .toolbox import Toolbox
 from .users import opening
 from .users import user_request
 
-# Tokens of an answer: at least a short call; at most `max_tokens`, or this if it is not set.
+# Tokens of an answer: at least a short call; at most `max_tokens`, or this if it isn't set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
 CHARACTERS_PER_TOKEN = 4
@@ -40,10 +40,10 @@ _REPLY_TOKENS = 150
 
 @dataclass
 class Estimate:
-    """Sums for one model. `least` and `most` are US dollars, None when price or tokens are unknown.
+    """Totals for one model. `least_usd` and `most_usd` are None if price or tokens are unknown.
 
-    `calls` and `prompt_tokens` are for the shortest way through chains, `most_calls` and
-    `most_reasoning_tokens` for the longest; `replayed` trials are in a cassette and cost nothing.
+    `calls` and `prompt_tokens` assume the shortest chains, `most_calls` and `most_reasoning_tokens`
+    the longest. `replayed` trials are in a cassette and cost nothing.
     """
 
     model: str
@@ -62,7 +62,7 @@ def estimate(
     asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None, ModelSpec | None]],
     judge: ModelSpec | None = None,
 ) -> list[Estimate]:
-    """One Estimate per model, in order of first appearance, then those of judges and simulated users.
+    """Return an Estimate per model in order of first appearance, then per judge and simulated user.
 
     Each case comes with its model, its cassette, and the model that plays its user.
     """
@@ -100,7 +100,7 @@ def estimate(
 def _replayed(
     case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None, player: ModelSpec | None
 ) -> int:
-    """The trials whose first question is in the cassette."""
+    """The number of trials whose first question is in the cassette."""
     if cassette is None or (case.case.user and player is None):
         return 0
     if case.case.user and player:
@@ -120,13 +120,16 @@ def _add(
     first: ChatRequest,
     quoted: tuple[int, int] = (0, 0),
 ) -> None:
-    """Add trials. `quoted`: the fewest and most replies of another model in the first request."""
+    """Add trials to a row.
+
+    `quoted` is the fewest and the most replies of another model that the first request quotes.
+    """
     fewest, longest = replies
     row.calls += trials * fewest
     row.most_calls += trials * longest
     if not trials or spec.model == LEXICAL:
         return
-    if spec.is_agent:  # the questions of an agent to its model are unknown
+    if spec.is_agent:  # an agent's own requests to its model are unknown
         row.least_usd = row.most_usd = None
         row.has_price = spec.input_price is not None and spec.output_price is not None
         return
@@ -134,7 +137,7 @@ def _add(
     shortest, longer = (prompt + replies * _REPLY_TOKENS for replies in quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
-    if sampling.get("max_tokens"):  # reasoning and answer together
+    if sampling.get("max_tokens"):  # covers both reasoning and answer
         reasoning = min(reasoning, int(sampling["max_tokens"]))
         answer = int(sampling["max_tokens"]) - reasoning
     least = _tokens(shortest, fewest, _SHORT_ANSWER)
@@ -149,7 +152,7 @@ def _add(
 
 
 def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
-    """The most tokens of reasoning before an answer."""
+    """The maximum number of reasoning tokens before an answer."""
     thinking = sampling.get("thinking")
     if isinstance(thinking, Mapping) and isinstance(thinking.get("budget_tokens"), int):
         return int(thinking["budget_tokens"])
@@ -174,15 +177,15 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
 
 
 def count_tokens(first: ChatRequest) -> int:
-    """Tokens of the first request, tools included."""
+    """The estimated tokens of the first request, including tools."""
     text = json.dumps([*first.messages, *first.tools], ensure_ascii=False)
     return len(text) // CHARACTERS_PER_TOKEN
 
 
 def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:
-    """US dollars per million tokens of input, output and reasoning; None when unknown.
+    """US dollars per million tokens of input, output and reasoning; None if unknown.
 
-    They are in the model's table, else in litellm's list.
+    They come from the model's table, or else from litellm's list.
     """
     if spec.input_price is not None and spec.output_price is not None:
         return spec.input_price, spec.output_price, spec.output_price

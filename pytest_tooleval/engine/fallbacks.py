@@ -1,9 +1,9 @@
 """Fallbacks for defaults that a provider refuses: `auto` instead of `required`, no temperature.
 
-The only reason for a fallback is a refusal, and it applies to the model for the rest of the run. What
-the user has set never changes: its refusal is an error. There are three exceptions: `max_tokens` is sent
-under its new name, `auto` replaces `none` if a provider has no `none`, and an effort for all models is
-left out for models that cannot reason.
+Only a refusal causes a fallback, which then applies to the model for the rest of the run. Parameters
+that the user has set never change, and their refusal is an error. There are three exceptions:
+`max_tokens` is sent under its new name, `auto` replaces `none` if a provider has no `none`, and
+callables without a parameter `reasoning_effort` are called without it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .models.providers import FORCED
 from .models.spec import ModelSpec
 
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
-# What replaces a refused parameter; all others are left out.
+# Replacements for refused parameters. Parameters without one are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
 
 # A thinking mode excludes forced calls (DeepSeek, Claude). Google and Amazon phrase it differently.
@@ -31,7 +31,7 @@ _NAMES_TOOL_CHOICE = re.compile(
     r"tool[ _-]?choice|thinking[ _-]?mode|forced? (tool|function)|function[ _]?calling[ _]?config",
     re.IGNORECASE,
 )
-# Groq's answer when the model did not obey, which is the model's failure and not a refusal.
+# Groq's error when the model did not obey, which is the model's failure, not a refusal.
 _NOT_OBEYED = re.compile(r"tool_use_failed|did not call a tool", re.IGNORECASE)
 _REFUSED = re.compile(
     r"n[o']t (be )?(support|allow|permit|accept|recogni|available|specified|set|both)"
@@ -65,7 +65,7 @@ class ParameterRefused(ModelError):
 
 
 def refused_parameter(status: int | None, text: str, sent: Mapping[str, object]) -> str | None:
-    """The parameter for which a request was refused; None for another reason."""
+    """The parameter that a request was refused for; None if there was another reason."""
     if status not in _STATUSES:
         return None
     choice = sent.get("tool_choice")
@@ -78,7 +78,7 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
         return None
     names = (name for name in sent if name not in ("tool_choice", "max_tokens"))
     found = next((name for name in names if _named(name).search(text)), None)
-    # Not if only the number of tokens is too large.
+    # Make sure that the parameter is refused, rather than a value that is too large.
     renamed = "max_tokens" in sent and _named("max_tokens").search(text) and _UNKNOWN.search(text)
     return found or ("max_tokens" if renamed else None)
 
@@ -100,10 +100,10 @@ def fallback_text(parameter: str, sent: str | None) -> str:
 
 
 class Fallbacks:
-    """What one model is known to refuse.
+    """The known refusals of one model.
 
-    `set_by` maps the parameters that the user has set to the place. `tried` are the refusals of one
-    question so far; they apply to other questions once an answer confirms them.
+    `set_by` maps the parameters that the user has set to where they are set. `tried` contains the
+    refusals of one request so far; they apply to other requests once an answer confirms them.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -130,7 +130,7 @@ class Fallbacks:
         return (_replaced(request, instead) if instead else request), instead
 
     def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
-        """Note a refusal in `tried`. Raises if there is no fallback."""
+        """Add a refusal to `tried`. Raises if there is no fallback."""
         key = _key(refusal.parameter, refusal.value)
         if not _is_default(refusal.parameter, refusal.value, set_by):
             raise refusal.named(set_by[refusal.parameter], self._spec)
@@ -139,12 +139,12 @@ class Fallbacks:
         tried.add(key)
 
     def confirm(self, tried: Set[str]) -> None:
-        """An answer came without these, so they were the reasons for the refusals."""
+        """Keep these refusals for later requests, because the fallbacks led to an answer."""
         self._certain |= tried
 
 
 def _key(parameter: str, value: object) -> str:
-    """What is refused: one value of `tool_choice`, else the whole parameter."""
+    """The unit of refusal: one value of `tool_choice`, or else the whole parameter."""
     return f"{parameter} {value}" if parameter == "tool_choice" else parameter
 
 
@@ -166,14 +166,14 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
 
 @functools.cache
 def _listed(model: str) -> frozenset[str]:
-    """What the model refuses according to litellm's price list."""
+    """The model's refusals according to litellm's price list."""
     entry = listed(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": FORCED}
     return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
-    """What litellm would silently leave out."""
+    """The parameters that litellm would silently drop."""
     if spec.protocol:
         return frozenset()
     thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")

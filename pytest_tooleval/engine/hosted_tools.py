@@ -1,7 +1,7 @@
-"""The tools that a provider runs itself, as a suite's `provider_tools` name them.
+"""The tools that a provider runs itself, which a suite lists under `provider_tools`.
 
-Searches, programs, and code without a network change nothing outside of the answer. Everything else
-runs only if the command line allows it, and secrets are named by their environment variables.
+Searches, programs, and code without network access affect nothing but the answer. All other tools run
+only if the command line allows them. Secrets are given as names of environment variables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HARMLESS = re.compile(
 
 
 def host_of(spec: ModelSpec) -> Literal["openai", "anthropic"] | None:
-    """The provider whose own tools a model can get; None if it is asked elsewhere, or over litellm."""
+    """The provider whose own tools a model can use; None if it runs elsewhere or through litellm."""
     name = spec.provider.name
     if spec.protocol is None or (spec.base is not None and name != "azure"):
         return None
@@ -35,13 +35,13 @@ def host_of(spec: ModelSpec) -> Literal["openai", "anthropic"] | None:
 
 
 def hosted_tools(case: ResolvedCase, spec: ModelSpec) -> Sequence[Mapping[str, Any]]:
-    """The provider's own tools that a model gets, with the names of variables in place of secrets."""
+    """The provider's own tools for a model, with variable names in place of secrets."""
     host = host_of(spec)
     return getattr(case.provider_tools, host) if host else ()
 
 
 def refusal(case: ResolvedCase, spec: ModelSpec, allowed: Sequence[str]) -> str:
-    """Why a model cannot be asked: a tool acts on the world, and the command line does not allow it."""
+    """The message about tools with outside effects that the command line must allow; empty if none."""
     missing = [
         names[0]
         for tool in hosted_tools(case, spec)
@@ -57,7 +57,7 @@ def refusal(case: ResolvedCase, spec: ModelSpec, allowed: Sequence[str]) -> str:
 
 
 def with_secrets(tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The tools with the values of variables. Raises ModelError if one is not set."""
+    """The tools with the values of their variables filled in. Raises ModelError if one is not set."""
     if not any("authorization" in tool or "headers" in tool for tool in tools):
         return tools
     return [_with_secrets(tool) for tool in tools]
@@ -84,7 +84,7 @@ def _value(variable: str) -> str:
 
 def _is_harmless(tool: Mapping[str, Any]) -> bool:
     container = tool.get("container") or {}
-    if isinstance(container, str):  # by its id, with the network that it was made with
+    if isinstance(container, str):  # the id of an existing one, which may have a network
         return False
     policy = container.get("network_policy") or {}
     offline = policy.get("type", "disabled") == "disabled"
@@ -92,5 +92,5 @@ def _is_harmless(tool: Mapping[str, Any]) -> bool:
 
 
 def _names(tool: Mapping[str, Any]) -> list[str]:
-    """What the command line may call a tool, the best name first."""
+    """The names by which the command line may allow a tool, the best one first."""
     return [tool[field] for field in ("server_label", "name", "type") if field in tool]

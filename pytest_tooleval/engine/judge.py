@@ -1,6 +1,6 @@
 """A judge: a model that decides whether a conversation meets a rubric.
 
-It must answer with one call with a reason and a verdict; anything else is an error. The
+It must answer with a single call that has a reason and a verdict; anything else is an error. The
 conversation is hostile, so it is sent as JSON between tags that it cannot close.
 """
 
@@ -133,7 +133,7 @@ def _escaped(line: dict[str, Any]) -> str:
 
 
 def read_verdict(reply: Reply) -> tuple[bool, str]:
-    """Whether the rubric is met, and why. Raises ModelError for anything but a clear verdict."""
+    """Return whether the rubric is met, and why. Raises ModelError unless the verdict is clear."""
     if reply.no_answer is not None:
         raise _unreadable(str(reply.no_answer))
     if len(reply.calls) != 1:

@@ -1,4 +1,4 @@
-"""The models of a trial: the judged one, and those that judge or play the user."""
+"""A trial's models: the one under test, and those that judge or play the user."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TITLES = {"judge": "the judge", "user": "the user, played by"}
 
 
 class Models(Protocol):
-    """Asks the models of a trial, or finds what they answered."""
+    """Queries a trial's models, or finds their recorded answers."""
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
     ) -> Replies:
-        """A model's reply, of an agent maybe all its replies. Raises ModelError.
+        """A model's reply; for an agent, possibly all its replies. Raises ModelError.
 
-        `role` is that of a model that is not judged itself. What `read` cannot read is not recorded.
+        `role` is None for the model under test. Replies that `read` rejects are not recorded.
         """
         ...
 
@@ -36,9 +36,9 @@ class Models(Protocol):
 async def ask_other(
     role: Role, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
 ) -> tuple[Reply, T]:
-    """The reply of the judge or the user, and what `read` reads in it.
+    """The reply of the judge or the simulated user, and the result of reading it with `read`.
 
-    Errors name them, as they are not those of the judged model.
+    Errors name the judge or the user, because the model under test did not cause them.
     """
     try:
         reply = last_of(await models.ask(spec, request, role, read))

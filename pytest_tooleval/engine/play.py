@@ -1,4 +1,4 @@
-"""A conversation: the user speaks, the model or agent plays its turn, until one of them has enough."""
+"""Runs a conversation: the user and the model or agent alternate until one of them ends it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ async def play(
     sources: Sequence[ToolSource] = (),
     allowed: Sequence[str] = (),
 ) -> Transcript:
-    """The conversation of one trial. Raises ModelError when there was no answer.
+    """Run the conversation of one trial. Raises ModelError if there is no answer.
 
-    Whatever the kind of case, it is a number of turns: a single question and a chain have one.
+    Cases of all kinds consist of turns; a single question or a chain has one.
     """
     messages: list[Message] = [dict(message) for message in case.messages]
     prompt: tuple[Message, ...] = tuple(messages)

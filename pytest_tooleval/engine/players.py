@@ -1,4 +1,4 @@
-"""The loop of a turn: a model is asked until its reply needs no answer; an agent runs its own loop."""
+"""Plays a turn: queries a model until its reply needs no answer, or runs an agent's own loop."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def player_request(
     toolbox: Toolbox,
     trial: int = 0,
 ) -> ChatRequest:
-    """What the model under test is asked."""
+    """The request to the model under test."""
     tools = [*(_offered(tool, case) for tool in toolbox.tools), *hosted_tools(case, spec)]
     return ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox)
 
 
 def _offered(tool: Tool, case: ResolvedCase) -> dict[str, Any]:
-    """A tool of the suite, with the description of its namespace."""
+    """A suite's tool, with the description of its namespace."""
     if tool.namespace is None:
         return tool.wire
     space = {"name": tool.namespace, "description": case.namespaces.get(tool.namespace, "")}
@@ -82,7 +82,7 @@ class Player:
         self._trial = trial
 
     async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
-        """The replies of a turn, whose messages are added to `messages`. Raises ModelError."""
+        """Return the replies of a turn, and add its messages to `messages`. Raises ModelError."""
         case, replies = self._case, list[Reply]()
         while True:
             request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
@@ -111,7 +111,10 @@ class Player:
         return not reply.to_answer or reply.no_answer is not None or ends_chain(self._case, reply.calls)
 
     async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
-        """The reply with the answers to its calls, added to `messages`; none if a call is forbidden."""
+        """The reply with the answers to its calls, which are added to `messages`.
+
+        If a call is forbidden, there are no answers.
+        """
         ids = _ids(reply, len(messages))
         carried = carried_back(reply, ids)
         found = await toolbox.answers(reply.calls, [*messages, carried])
@@ -128,12 +131,12 @@ class Player:
 
 
 def _said(reply: Reply) -> Message:
-    """The message for the next turn: providers refuse one that holds neither text nor calls."""
+    """The reply's message without null content, which providers refuse if there are no calls."""
     return {**reply.message, "content": reply.message.get("content") or ""}
 
 
 def _ids(reply: Reply, place: int) -> list[str]:
-    """An id for each call, by which it is answered: its own, unless that is missing or taken."""
+    """The id under which to answer each call: its own, unless that is missing or taken."""
     ids: list[str] = []
     own = {call.id for call in reply.calls}
     for number, call in enumerate(reply.calls):
@@ -144,19 +147,19 @@ def _ids(reply: Reply, place: int) -> list[str]:
 
 
 def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
-    """The assistant's message for the next request: unchanged, thinking blocks and signatures too.
+    """The assistant's message for the next request, unchanged, with thinking blocks and signatures.
 
-    Only calls that a provider would refuse are written anew: those recovered from text, without a
-    usable id or name, or with arguments that are not a JSON object. A model's mistake must show in
-    its score and not as an error of the next request. Then those that the provider ran are left out, as
-    nobody answers them.
+    The calls are rewritten only if a provider would refuse one: if it was recovered from text, has
+    no usable id or name, or has arguments that are not a JSON object. A model's mistake must show in
+    its score, not as an error of the next request. Rewriting leaves out calls that the provider ran,
+    because nobody answers those.
     """
     data = reply.message
     if _is_sound(data, reply.calls, ids):
         return data
     kept = {key: value for key, value in data.items() if key != "function_call"}
     if reply.format == "recovered" and not data.get("tool_calls"):
-        kept["content"] = None  # it is the calls, which must not be said twice
+        kept["content"] = None  # the text is the calls, which must not be sent twice
     raw = data.get("tool_calls")
     own = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
     made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True) if not each[1].hosted]
@@ -177,12 +180,12 @@ def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[
 
 
 def _is_of(own_name: str, name: str) -> bool:
-    """Whether a model's name for a tool means it: without its namespace, or with it before `_`."""
+    """Whether the model's name for a tool fits: without the namespace, or with it before a `_`."""
     return bool(own_name) and f".{name}".replace(".", "_").endswith(f"_{own_name}".replace(".", "_"))
 
 
 def _wire(id: str, call: ToolCall, own: object) -> dict[str, Any]:
-    """A call anew; `own` is the model's, if it made one."""
+    """A rewritten call. `own` is the model's version, if there is one."""
     own_name = ToolCall.coerce(own).name if isinstance(own, Mapping) else ""
     name = own_name if _is_of(own_name, call.name) else call.name
     arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments

@@ -19,7 +19,7 @@ from .tool_features import known_names
 
 # A reply, or all replies of an agent that has run its own loop.
 Replies = Reply | tuple[Reply, ...]
-# Reads what a judge or a simulated user said; raises ModelError where it cannot.
+# Reads a reply of a judge or a simulated user. Raises ModelError if it is unusable.
 Read = Callable[[Reply], object]
 
 
@@ -29,9 +29,9 @@ def last_of(answered: Replies) -> Reply:
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
-    """Read an answer, whose message may contain anything.
+    """Read an answer. Its message may contain anything.
 
-    Calls that the model wrote as text are recovered, unless it was told not to call.
+    Calls that the model wrote as text are recovered, unless `tool_choice` is `none`.
     """
     message = dict(answer.message)
     tool_names = known_names(request.tools)
@@ -59,7 +59,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
 
 
 def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Replies:
-    """The reply of a model, or the run of an agent."""
+    """A model's reply, or all replies of an agent's run."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
     replies = (read_reply(each, request, cached=cached) for each in answer.replies)

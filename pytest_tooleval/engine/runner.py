@@ -1,7 +1,7 @@
 """One background thread with one event loop, on which all trials of a process run.
 
-The connections of clients belong to a loop, so there is one for the life of the process'
-run, never one per item. Everything public here may be called from any thread.
+Client connections belong to an event loop, so one loop serves the whole process, never a single item.
+Everything public here may be called from any thread.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEFAULT_TIMEOUT_S = 120.0
 
 
 class Runner:
-    """Runs trials in the background, at most `concurrency` requests at a time over all models."""
+    """Runs trials in the background, with at most `concurrency` requests at a time in total."""
 
     def __init__(
         self,
@@ -76,17 +76,17 @@ class Runner:
         self._ready.wait()
 
     def submit(self, *trials: Trial) -> concurrent.futures.Future[list[Answer]]:
-        """Begin trials of a case. The future can be cancelled."""
+        """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
         return self._start(_answers(map(self._hold, trials)))
 
     def _load_for(self, trial: Trial) -> None:
-        """Import what asks the trial's models, unless all their answers may be recorded."""
+        """Import the clients of the trial's models, unless all their answers may be recorded."""
         case, cassette = trial.case, trial.cassette
         needed = (trial.model, trial.user, trial.judge if case.rubrics else None)
         specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
         if specs and cassette is not None and not trial.fresh:
-            with contextlib.suppress(ModelError):  # who asks it raises it again
+            with contextlib.suppress(ModelError):  # the request raises it again
                 if not cassette.may_ask or (case.has_tool_rounds and not cassette.is_empty):
                     return
         for spec in specs:
@@ -115,13 +115,13 @@ class Runner:
     def judge(
         self, rubric: str, transcript: Transcript, judge: ModelSpec
     ) -> concurrent.futures.Future[Judged]:
-        """Ask a judge about one rubric, for a whole conversation."""
+        """Judge a whole conversation by one rubric."""
         return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
 
     def submit_judging(
         self, case: ResolvedCase, answers: Sequence[Answer], judge: ModelSpec, cassette: Cassette | None
     ) -> concurrent.futures.Future[list[Answer]]:
-        """Ask a judge about conversations that ran elsewhere."""
+        """Judge conversations that ran elsewhere."""
         models = AskedModels(self._gateway, Context(cassette=cassette, public=case.public))
 
         async def judged(answer: Answer) -> Transcript:
@@ -138,7 +138,7 @@ class Runner:
 
     @property
     def problems(self) -> list[str]:
-        """A line for each model of which there is something to say."""
+        """A line for each model with a problem."""
         return [each.problem for each in list(self._gateways.values()) if each.problem]
 
     def _run(self) -> None:
@@ -152,7 +152,7 @@ class Runner:
             self._loop.close()
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """Cancel what is under way and end the thread. Waits at most `timeout_s` seconds."""
+        """Cancel all trials and end the thread. Waits at most `timeout_s` seconds."""
         if self._closed:
             return
         self._closed = True
@@ -160,7 +160,7 @@ class Runner:
         self._thread.join(timeout_s)
 
     async def _shut_down(self) -> None:
-        # `asyncio.wait` everywhere, as a library that swallows cancellation must not keep us.
+        # `asyncio.wait` everywhere, so that a library that swallows cancellation cannot block us.
         try:
             own = asyncio.current_task()
             tasks = [task for task in asyncio.all_tasks() if task is not own]
@@ -186,7 +186,7 @@ async def _answers(trials: Iterable[Coroutine[Any, Any, Transcript]]) -> list[An
 
 
 def settled(future: concurrent.futures.Future[_T]) -> _T | ModelError:
-    """The result of a future of `Runner`, waited for; errors and a cancelled one as a ModelError."""
+    """Wait for a future of `Runner`. Returns its result; a ModelError if it failed or was cancelled."""
     try:
         return future.result()
     except ModelError as error:

@@ -55,7 +55,7 @@ _INSTEAD: Mapping[Feature, str] = {
 
 
 class Hosted(NamedTuple):
-    """A provider's own tool that a feature needs, and how the types of such tools begin."""
+    """A provider's own tool that a feature needs, and the prefix of such tools' types."""
 
     feature: Feature
     types: str
@@ -87,7 +87,7 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     if spec.model == LEXICAL:
         return frozenset(("defer_loading", "custom"))
     if spec.is_agent:
-        return frozenset(_INSTEAD) - {"custom"}  # it gets what the suite says, and does what it will
+        return frozenset(_INSTEAD) - {"custom"}  # it gets the suite's fields, and may ignore them
     protocol = spec.protocol
     # Other hosts of OpenAI's protocol have models of their own.
     others = spec.base is not None and spec.provider.name != "azure"
@@ -170,7 +170,7 @@ def known_names(tools: Iterable[Tool]) -> dict[str, str]:
 
 
 def naming(tool: Tool) -> dict[str, Any]:
-    """A tool as a `tool_choice` names it; the namespace is not sent."""
+    """A tool in the form that `tool_choice` uses. The namespace is not sent."""
     kind, space = tool["type"], _space_of(tool)
     found = {"type": kind, kind: {"name": name_of(tool)}}
     return {**found, "namespace": {"name": space}} if space else found
@@ -195,7 +195,7 @@ def choice_text(choice: str | Mapping[str, Any]) -> str:
 
 
 def functions_of(tools: Iterable[Tool]) -> list[Tool]:
-    """The suite's tools as functions, without those of a provider."""
+    """The suite's tools as functions, without provider tools."""
     return [_as_function(tool)["function"] for tool in tools if "function" in tool or "custom" in tool]
 
 
@@ -213,7 +213,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
 
 
 def _kind_of(tool: Tool) -> str | None:
-    """Where a tool of the suite has its fields; None for one of a provider."""
+    """The key of the fields of a suite's tool; None for a provider's tool."""
     return next((kind for kind in ("function", "custom") if kind in tool), None)
 
 

@@ -19,7 +19,7 @@ from .tool_features import functions_of
 
 
 class ToolSchemas:
-    """Checks the tools in questions to one model."""
+    """Checks the tools in requests to one model."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._providers = _rules(spec)
@@ -64,5 +64,5 @@ class ToolSchemas:
 def _rules(spec: ModelSpec) -> frozenset[Rules]:
     """The providers whose rules apply to a model's tools; empty when unknown."""
     rules = {rules for word, rules in spec.provider.schemas if word in spec.model}
-    # What litellm leaves out for Vertex AI, our own client sends.
+    # Our own client sends the parts that litellm leaves out for Vertex AI.
     return frozenset(rules - {"Vertex AI"} if spec.protocol else rules)

@@ -1,4 +1,4 @@
-"""Estimates the tokens of tools, as every request contains them; without a network."""
+"""Estimates the tokens that tools add to every request. Needs no network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CountTokens = Callable[[str], int]
 
 
 class Description(NamedTuple):
-    """A description, and the path of what it describes, such as `search.parameters.properties.query`."""
+    """A description and the path of its owner, such as `search.parameters.properties.query`."""
 
     place: str
     tokens: int
@@ -63,7 +63,7 @@ def tool_tokens(tools: Sequence[Mapping[str, Any]], count: CountTokens) -> list[
 
 
 def largest_descriptions(tools: Sequence[ToolTokens], most: int) -> list[Description]:
-    """The largest descriptions of tools and parameters, at most so many."""
+    """The largest descriptions of tools and parameters, up to `most`."""
     every = [description for tool in tools for description in tool.descriptions]
     return sorted(every, key=lambda description: -description.tokens)[:most]
 
@@ -82,20 +82,20 @@ def _descriptions(function: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def counter() -> CountTokens:
-    """Counts tokens by the vocabulary that litellm brings."""
+    """Return a function that counts tokens with the vocabulary that litellm includes."""
     import tiktoken
 
     litellm = importlib.util.find_spec("litellm")
     assert litellm is not None
     assert litellm.origin is not None
-    # tiktoken would download it. Importing litellm sets the same variable, and takes seconds.
+    # Without this, tiktoken downloads the vocabulary. Importing litellm also sets it, but takes seconds.
     folder = Path(litellm.origin).with_name("litellm_core_utils") / "tokenizers"
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
     encoding = tiktoken.get_encoding(TOKENIZER)
 
     def count(text: str) -> int:
-        # A description may contain the text of a special token, such as <|endoftext|>. In pieces, as the
-        # vocabulary's pattern fails on a million spaces.
+        # A description may contain the text of a special token, such as <|endoftext|>. It is split into
+        # pieces because the vocabulary's pattern fails on a million spaces.
         pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
         return sum(len(encoding.encode(piece, disallowed_special=())) for piece in pieces)
 

@@ -1,8 +1,8 @@
 """The toolbox: the one place that answers or refuses a tool call.
 
-Every call comes through it, whoever makes it: our own loop, an agent's, a replay. It checks whether a
-call of the reply is forbidden, whether the tool is offered, and whether it may run. Then a source of
-tools answers: a mock, the world, or a live server; and a variant may alter the answer.
+Every call passes through it, whether it comes from our own loop, an agent's loop, or a replay. It
+checks whether a call of the reply is forbidden, whether the tool is offered, and whether it may run.
+Then a tool source answers: a mock, the world, or a live server. A variant may alter the answer.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from .alterations import Alterations
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50
-# A reply may be hostile, and a server slow. No provider's model makes as many calls at once.
+# A reply may be hostile, and a server slow. No provider's model makes this many calls in one reply.
 _MOST_IN_A_REPLY = 128
 _DONE = '{"status": "done"}'
 
 
 class Answer(NamedTuple):
-    """The answer to a call, and what became of the call."""
+    """The answer to a call, and the call's status."""
 
     content: str
     status: CallStatus
@@ -60,14 +60,14 @@ class ToolSource(Protocol):
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
-        """What may change the answers, for the key of the cassette."""
+        """Everything that may change the answers, for the cassette key."""
         ...
 
     @property
     def answers_all(self) -> bool:
-        """Whether it gets every call as it was made, also malformed ones and those of unknown tools.
+        """Whether it gets every call as the model made it, even malformed ones and unknown tools.
 
-        Other sources get calls of offered tools, by the names that the suite gives them.
+        Other sources get only calls of offered tools, under the names in the suite.
         """
         ...
 
@@ -81,16 +81,16 @@ class ToolSource(Protocol):
     ) -> str | None:
         """The answer to a call; None if the call is not for this source.
 
-        `messages` are those up to the call. They are None for an agent, whose whole run is recorded as
-        one answer. Raises ModelError when there is no answer.
+        `messages` are the messages up to the call. They are None for an agent, whose whole run is
+        recorded as one answer. Raises ModelError if there is no answer.
         """
         ...
 
 
 class Toolbox:
-    """The tools of a turn, counted from 0.
+    """The tools of one turn. Turns count from 0.
 
-    `sources` are those of the trial, in order, `alterations` what a variant does to their answers in it.
+    `sources` are the trial's sources, in order. `alterations` applies a variant to their answers.
     `allowed` are the tools that the command line allows.
     """
 
@@ -109,23 +109,23 @@ class Toolbox:
         self._allowed = allowed
         self._alterations = alterations or Alterations(case.answers)
         self._turn = turn
-        # If a model plays the user, one turn stands for all.
+        # If a model plays the user, the case has a single turn, which applies to all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
         self._names = names_of(case.tools)
 
     @property
     def most_calls(self) -> int:
-        """The most calls of an agent with its own loop."""
+        """The maximum number of calls by an agent with its own loop."""
         return self._case.max_rounds if self._case.has_tool_rounds else _MOST_CALLS
 
     @property
     def public(self) -> PublicTexts | None:
-        """What stands in the suite, in which nothing is a secret."""
+        """The suite's texts, which contain no secrets."""
         return self._case.public
 
     @property
     def approvals(self) -> Mapping[str, str]:
-        """`approve` or `reject` by the name of each tool whose approval the case answers."""
+        """`approve` or `reject` for each tool, by name, whose approval the case decides."""
         answers = self._case.case.approvals.items()
         found = ((find_tool(self._case, name), answer) for name, answer in answers)
         return {tool.name: answer for tool, answer in found if tool is not None}
@@ -133,7 +133,7 @@ class Toolbox:
     async def answers(
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
     ) -> list[Answer] | None:
-        """The answer to each call of a reply; None if one is forbidden, as then none of them runs."""
+        """The answer to each call of a reply; None if one is forbidden, because then none runs."""
         if await self.forbids(calls):
             return None
         run = [await self._answer(call, messages) for call in calls[:_MOST_IN_A_REPLY]]
@@ -141,9 +141,10 @@ class Toolbox:
         return run + [most] * (len(calls) - len(run))
 
     async def check_own(self, call: ToolCall) -> Answer | None:
-        """Whether an agent may run a tool of its own: executed, or refused with what to answer.
+        """Check a call of an agent's own tool. Returns an empty `executed` answer, or a refusal.
 
-        None if the call is forbidden. Raises ModelError if the command line does not allow the tool.
+        Returns None if the call is forbidden. Raises ModelError if the command line does not allow
+        the tool.
         """
         if await self.forbids([call]):
             return None
@@ -170,7 +171,7 @@ class Toolbox:
         )
 
     def require_altered(self, replies: Sequence[Reply]) -> None:
-        """Raise ModelError if an agent ran a tool itself, whose answers a variant alters."""
+        """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
         for each in replies if self._case.answers is not None else ():
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
             for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
@@ -182,7 +183,7 @@ class Toolbox:
                     raise self._cannot_alter(found.name)
 
     async def repeat(self, replies: Sequence[Reply]) -> None:
-        """Give the calls of a transcript to the sources again: the next turn builds on their state."""
+        """Repeat a transcript's calls in the sources, because the next turn builds on their state."""
         for each in replies:
             for call, became in zip(each.calls, each.status, strict=False):
                 if became == "executed":
@@ -192,7 +193,7 @@ class Toolbox:
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
-        """What may change the answers that an agent gets, for the key of the cassette."""
+        """Everything that may change the answers to an agent's calls, for the cassette key."""
         case = self._case
         fields: dict[str, Any] = {}
         of_turn = case.turns[self._turn].turn.forbidden_calls if case.case.turns else None
@@ -200,7 +201,7 @@ class Toolbox:
             fields["forbidden_calls"] = [
                 each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
             ]
-        if ANY_TOOL in forbidden:  # every tool but these
+        if ANY_TOOL in forbidden:  # all tools except these
             expected = (call.tools for call in case.case.expected_calls or ())
             fields["not_forbidden"] = sorted(
                 {*case.case.expected_tools, *case.case.valid_prerequisites, *chain(*expected)}
@@ -244,7 +245,7 @@ class Toolbox:
         return found if isinstance(found, Answer) else _refused(f"{call.name} is not available")
 
     def _offered(self, call: ToolCall) -> ToolCall | Answer:
-        """The call by the offered tool's own name, or why there is no such tool to run."""
+        """The call with the offered tool's own name, or a refusal if there is no such tool."""
         if call.arguments is None:
             return _refused(call.why_malformed)
         tool = find_tool(self._case, call.name)
@@ -254,13 +255,13 @@ class Toolbox:
 
     async def forbids(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of these calls is forbidden."""
-        # In a thread: a slow pattern must not hold up the loop.
+        # In a thread, because a slow pattern must not block the loop.
         return self._case.forbids and await asyncio.to_thread(
             _is_forbidden, self._case, list(map(self._known, calls)), self._turn
         )
 
     def _known(self, call: ToolCall) -> ToolCall:
-        """The call by the whole name of its tool, which agents may call without its namespace."""
+        """The call with its tool's full name, because agents may leave out the namespace."""
         name = known_as(call.name, "", self._names)
         return call if name == call.name else structs.replace(call, name=name)
 
@@ -275,7 +276,7 @@ def _refused(reason: str) -> Answer:
 
 
 def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
-    """Whether a call is forbidden in this turn. Then no tool runs, and no later error can hide it."""
+    """Whether a call is forbidden in this turn. If so, no tool runs, and no later error can hide it."""
     before = Reply(message={}, prompt=({"role": "user"},))
     now = structs.replace(before, calls=tuple(calls))
     try:

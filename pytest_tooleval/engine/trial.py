@@ -27,10 +27,10 @@ from .users import user_in
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer.
+    """One trial to run. A lower `priority` goes first. `fresh` ignores recorded answers.
 
-    `live` is the server of the tools that it may really run, `allowed` the tools that the command line
-    allows, `judge` applies the case's rubrics, `user` plays its user.
+    `live` has the server of the live tools, and `allowed` are the tools that the command line allows.
+    `judge` applies the case's rubrics, and `user` plays its user.
     """
 
     case: ResolvedCase

@@ -1,4 +1,4 @@
-"""Who speaks for the user: the case itself, or a model with a goal."""
+"""The user of a conversation: the case's script, or a model with a goal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class UserInConversation(Protocol):
 
 
 class ScriptedUser:
-    """Follows the case's script. The first turn's messages are part of the case's own."""
+    """Follows the case's script. The first turn's messages are already among the case's messages."""
 
     played = None
 

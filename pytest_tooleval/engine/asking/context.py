@@ -19,12 +19,13 @@ from ..reply import Read
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a request comes from: its place in the queue, and where its answer is kept.
+    """A request's place in the queue, and where its answer is recorded.
 
-    `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case; `refusal`
-    says why only recorded answers may be used, and is empty where the model may be asked. `role` is that
-    of a model that is not judged itself, whose answers are checked by `read` before they are kept.
-    `public` is what the case's suite says, in which nothing is a secret; `key` finds its answer there.
+    `fresh` sends it even if the answer is recorded, for a rerun. `set_by` maps the parameters that
+    the user has set to where they are set. `refusal` says why only recorded answers may be used; it
+    is empty if the model may be queried. `role` is None for the model under test; the answers of
+    other models must pass `read` before they are recorded. `public` has the texts of the case's
+    suite, which contain no secrets. `key` is the answer's key in the cassette.
     """
 
     priority: int = 0
@@ -39,11 +40,11 @@ class Context:
 
 
 def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:
-    """What to send beside messages and tools; without a case to a judge or a simulated user.
+    """The parameters to send besides messages and tools. A judge or a simulated user has no case.
 
-    The case (with suite and command line) wins over the model's table, the table over the default
-    temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
-    this is recorded, and the clients take them from the table.
+    The case (with suite and command line) takes precedence over the model's table, and the table
+    over the default temperature of 0. Parameters under `omit` are never sent. Headers have hashes as
+    values, because this is recorded; the clients take the values from the table.
     """
     names = ("temperature", "max_tokens")
     chosen = {} if case is None else {name: getattr(case, name) for name in names}

@@ -60,7 +60,7 @@ class Shared:
 
 
 class ModelGateway:
-    """One model: recorded, retried, limited, with fallbacks."""
+    """One model, with recording, retries, limits and fallbacks."""
 
     def __init__(self, spec: ModelSpec, shared: Shared) -> None:
         timeout_s, breaker = spec.timeout or shared.timeout_s, Breaker(spec.label)
@@ -199,7 +199,7 @@ class Limited:
     async def _of_others(self, context: Context) -> ChatAnswer | None:
         """An answer that another process records for the same question.
 
-        Wait no longer than for an answer, because that process may have been stopped.
+        Waits no longer than for an answer, because that process may have been stopped.
         """
         if context.cassette is None or context.fresh:
             return None

@@ -1,4 +1,4 @@
-"""A client's answers, with their prices, checked, and without keys."""
+"""Receives a client's answers, adds their costs, checks them, and removes keys."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Received:
         replies = [self._priced(each) for each in answer.replies]
         costs = [each.cost_usd for each in replies]
         cost = None if None in costs else sum(each or 0 for each in costs)
-        # Paid for, even if it is refused below.
+        # The answer is paid for, even if it is refused below.
         at_least = any(each.cost_at_least for each in replies)
         self._spending.add(payer(self._spec.label, context.role), cost, at_least)
         *earlier, last = (_checked(each, context.public) for each in replies)

@@ -20,9 +20,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _alone(file: FileIO) -> Iterator[None]:
-        """Windows looks up the end of a file and writes in two steps; allow no other process
-        between them.
-        """
+        """Lock the file, because Windows looks up its end and writes in two steps."""
         _lock(file, msvcrt.LK_NBLCK)
         try:
             yield
@@ -49,9 +47,7 @@ else:
 
 
 class Appender:
-    """Keeps the last file open. Its handle is reused for the next one, even if no more handles are
-    available.
-    """
+    """Keeps only the last file open. The next one can use its handle, even if no others are left."""
 
     def __init__(self) -> None:
         self._path: Path | None = None

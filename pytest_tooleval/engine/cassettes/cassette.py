@@ -143,11 +143,11 @@ _DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "con
 class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
-    Modes: `none` replays and never asks; `new` replays recorded answers and records the rest; `all` asks
-    everything again, and replays only what the run itself has recorded since it `started`.
+    Modes: `none` only replays; `new` replays recorded answers and records the rest; `all` records
+    everything again, and replays only answers that were recorded since the run `started`.
 
-    With `must_record`, nothing is asked that cannot be recorded. Otherwise, write errors are only
-    reported.
+    With `must_record`, no request is sent if its answer cannot be recorded. Otherwise, write errors
+    are only reported.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class Cassette:
         )
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
-        """The error for a missing answer, if the mode does not allow to `verb` `whom` for it."""
+        """The error for a missing answer, if the mode does not allow a request (to `verb` `whom`)."""
         return NotRecorded(
             asked,
             f"no recorded answer in {self.path}, and --tooleval-record={self.mode} does not "

@@ -1,4 +1,4 @@
-"""Where a run keeps its answers until it is over: a folder per run, so that a killed run can be resumed.
+"""Folders for the answers of runs, one for each, so that a killed run can be resumed.
 
 ROOT/.tooleval/answers/20261121T214512034-4711/weather.jsonl
 """

@@ -85,7 +85,7 @@ def _answer(contents: Sequence[str]) -> Any:
 
 
 def _value(content: str) -> Any:
-    """JSON that a mock sends as the same text, else the text."""
+    """The parsed JSON if a mock would send it as the same text, or else the text."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

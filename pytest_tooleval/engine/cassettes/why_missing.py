@@ -24,7 +24,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 @dataclass(frozen=True)
 class Nearest:
-    """The recorded question most like the one asked: its line, and the fields that differ."""
+    """The most similar recorded question: its line, and the fields that differ."""
 
     line: int
     differences: tuple[str, ...]
@@ -38,7 +38,7 @@ def canonical(value: object) -> str:
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     """A question as stored in a cassette: tools by name, with a hash of their definitions."""
     shown = {field: value for field, value in asked.items() if field != "tools"}
-    if "tools" not in asked:  # of a server that tools run on
+    if "tools" not in asked:  # a question to a server that runs tools
         return shown
     tools = asked["tools"]
     return {

@@ -1,1 +1,1 @@
-"""What asks a model: one module per protocol or library, and what they share."""
+"""The clients that query models: one module per protocol or library, and shared code."""

@@ -39,7 +39,7 @@ _VERSION = "2023-06-01"
 # The API requires a limit. This is for models whose limit is unknown, and on top of a thinking budget.
 _MAX_TOKENS = 4096
 _PROGRAM = "code_execution"
-# What a tool has here as in the suite.
+# Fields of a tool that are the same here and in the suite.
 _FIELDS = ("description", "strict", "defer_loading", "input_examples")
 _REASONS = {"tool_use": "tool_calls", PAUSED: PAUSED}
 _LEAST_BUDGET = 1024
@@ -105,7 +105,7 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
 
 
 def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The name of each tool here, where names have only letters, digits, _ and -."""
+    """The names of tools in this API, which allows only letters, digits, _ and -."""
     own = dict.fromkeys(tool["function"]["name"] for tool in tools if "function" in tool)
     names: dict[str, str] = {}
     for name in own:
@@ -122,12 +122,12 @@ def _safe(text: str) -> str:
 
 
 def _tool(tool: Mapping[str, Any], names: Mapping[str, str], program: str) -> dict[str, Any]:
-    """A function here, or a tool of Anthropic's own; `program` is the type of the one that runs code."""
+    """A tool in this API's form. `program` is the type of Anthropic's tool that runs code."""
     function = tool.get("function")
     if not isinstance(function, Mapping):
         return dict(tool)
     schema = function.get("parameters") or {}
-    # Combined schemas are refused at the top.
+    # The API refuses combined schemas at the top level.
     kept = {key: value for key, value in schema.items() if key not in COMBINED}
     made = {field: function[field] for field in _FIELDS if field in function}
     if "allowed_callers" in function:
@@ -150,7 +150,7 @@ def _choice(
 
 
 def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -> dict[str, Any]:
-    """How much to think: `budget_tokens`, or an effort for models that have no such field."""
+    """The fields for thinking: `budget_tokens`, or an effort for models without that field."""
     adaptive = not listed or listed.get("supports_adaptive_thinking") is True
     budgets = not adaptive or listed.get("supports_legacy_thinking") is True
     if effort is not None and effort != "none":
@@ -243,12 +243,12 @@ def _part(part: Mapping[str, Any]) -> Block:
 
 
 def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The answer of the chat API for one of the Messages API."""
+    """The chat API's document for one of the Messages API."""
     content = document.get("content")
     if not isinstance(content, list):
         return dict(document)
     known = map(_kept, objects_in(content))
-    # The API refuses an empty text when it is sent back.
+    # The API refuses empty texts in later requests.
     blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
     message = _message(blocks, {sent: name for name, sent in names.items()})
     if [*_rebuilt(message, names)] != blocks:
@@ -286,7 +286,7 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
 
 
 def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
-    """The chat API's figures, where tokens read from or written to the cache are prompt tokens."""
+    """The chat API's usage, which counts tokens read from or written to the cache as prompt tokens."""
     if not isinstance(usage, Mapping):
         return {}
     fresh, created, cached = (

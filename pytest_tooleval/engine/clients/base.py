@@ -32,11 +32,11 @@ MOST_BYTES = 32 * 1024 * 1024
 class ChatRequest(Struct, frozen=True):
     """One question to a model, without credentials.
 
-    `tools` are chat API objects, also with a `namespace` or of a provider's own; `tool_choice` is a
-    word or an object. Without tools no `tool_choice` is sent. `sampling` contains
-    temperature, max_tokens and other parameters of the model's table; no other parameter is sent. The
-    values of `extra_headers` are replaced by hashes, as questions are recorded. `trial` distinguishes
-    repeated questions and is not sent. `toolbox` is for agents with their own loop.
+    `tools` are chat API objects, possibly with a `namespace`, or a provider's own tools. `tool_choice`
+    is a word or an object, and is sent only with tools. `sampling` contains temperature, max_tokens and
+    other parameters of the model's table; no other parameter is sent. The values of `extra_headers` are
+    replaced by hashes, because questions are recorded. `trial` distinguishes repeated questions and is
+    not sent. `toolbox` is for agents with their own loop.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -48,7 +48,7 @@ class ChatRequest(Struct, frozen=True):
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:
-    """The parameters besides messages and tools, which may be refused, without headers."""
+    """The parameters that a provider may refuse, without messages, tools, and extra headers and body."""
     sent: dict[str, object] = {
         name: value
         for name, value in request.sampling.items()
@@ -74,9 +74,9 @@ class ChatAnswer(Usage, frozen=True):
     If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`
     its explanation.
 
-    An agent with its own loop answers with a whole run: `earlier` are the replies before this one (None:
-    it answered like a model), `answers` the answers to the calls of a reply, `status` what became of
-    each call.
+    An agent with its own loop answers with a whole run. `earlier` are the replies before this one; None
+    means that it answered like a model. `answers` are the answers to this reply's calls, and `status`
+    is the outcome of each call.
     """
 
     message: dict[str, Any]
@@ -98,7 +98,7 @@ class ChatAnswer(Usage, frozen=True):
     ) -> ChatAnswer:
         """The answer with this message, which ended normally with `reason`, or else with `ending`.
 
-        `chat` is the chat API's document, for what it took; `price` the entry of litellm's list.
+        `chat` is the chat API's document, for usage and model. `price` is the entry in litellm's list.
         """
         usage = usage_of(chat)
         return cls(
@@ -120,13 +120,13 @@ class ChatAnswer(Usage, frozen=True):
 
 
 class ChatClient(Protocol):
-    """A model that can be asked. One instance serves one model, on one event loop."""
+    """The client of one model, on one event loop."""
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        """Ask once, without retrying.
+        """Send a request once, without retrying.
 
-        Raises `ModelError` when there is no answer, and `ParameterRefused` when the provider refuses one
-        of `sent_parameters(request)`.
+        Raises `ModelError` if there is no answer, and `ParameterRefused` if the provider refuses one of
+        `sent_parameters(request)`.
         """
         ...
 

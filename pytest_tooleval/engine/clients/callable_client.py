@@ -37,22 +37,22 @@ from .shares import Share
 
 
 class CallableClient:
-    """Calls `function(messages, tools)`: in a thread, or if it is async on an event loop of its own.
+    """Calls `function(messages, tools)` in a thread, or on a separate event loop if it is async.
 
-    With its own loop, an agent that blocks does not affect other models and can time out. While one
-    call blocks the loop, the time of the others stands still.
+    With a separate loop, an agent that blocks does not affect other models, and can time out. While one
+    call blocks the loop, the clocks of its other calls stop.
 
     The function returns the assistant's message: a dict as in the chat API, a text, or an object with
     `model_dump()` (messages and whole responses of litellm and openai). If it has parameters named
     `tool_choice`, `trial` or like a sampling parameter (`temperature`, ...), it also gets those.
 
     A function with a parameter named `call_tool` or `before_tool` runs its own loop: its calls are the
-    transcript, and its result is the answer. A list of messages is also a whole run.
+    transcript, and its result is the answer. A result that is a list of messages is also a whole run.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        # An error stays one, even if a world adds its folder to the path meanwhile.
+        # Keep an import error, even if a world adds its folder to the path meanwhile.
         self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
         self._clock: LoopClock | None = None
@@ -105,7 +105,7 @@ class CallableClient:
             )
         result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
         if isinstance(error, ModelError):
-            # Its calls may have changed what the tools answer.
+            # Earlier calls may have changed the tools' answers.
             error.retryable = error.retryable and not (own and own.replies)
         answer = self._read(result, error, request, latency_s)
         answer = answer if own is None else own.run_of(answer)
@@ -116,7 +116,7 @@ class CallableClient:
     def _read(
         self, result: object, error: BaseException | None, request: ChatRequest, latency_s: float
     ) -> ChatAnswer:
-        """The answer in what the function returned, or in how it gave up. Raises ModelError."""
+        """Read the function's result, or how it gave up, as an answer. Raises ModelError."""
         if isinstance(error, ModelError):
             raise error
         if isinstance(error, AgentGaveUp):
@@ -131,7 +131,7 @@ class CallableClient:
             loop = asyncio.new_event_loop()
             loop.set_default_executor(DaemonThreads())
             self._clock = LoopClock(loop)
-            # A daemon, as an agent that hangs must not keep the process from ending.
+            # A daemon, because a hanging agent must not keep the process alive.
             name = f"tooleval-{self._spec.callable}"
             threading.Thread(target=_run, args=(loop,), name=name, daemon=True).start()
         return self._clock
@@ -148,7 +148,7 @@ class CallableClient:
 def _doors(
     function: Callable[..., Any], toolbox: Toolbox | None
 ) -> tuple[OwnLoop | None, dict[str, Any]]:
-    """What a function that runs its own loop gets to call tools with, by parameter."""
+    """The loop of a function that runs its own, and the arguments with which it can call tools."""
     if toolbox is None:
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
@@ -158,7 +158,7 @@ def _doors(
 
 
 async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable[[], float]) -> None:
-    """Wait for a call, and answer those that it makes, until it ends or has no time left."""
+    """Wait until a call ends or has no time left, and answer its tool calls."""
     if own is not None:
         await own.serve(call, left)
     # Not `wait_for`, which waits for a function that swallows cancellation.
@@ -183,10 +183,10 @@ async def _cancel_all() -> None:
 async def _outcome(
     function: Callable[..., Any], messages: Any, tools: Any, keywords: Mapping[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """What the function returned or raised.
+    """Return the function's result, or its exception.
 
-    Raises nothing of the function's: SystemExit in a task would end the event loop, a future cannot hold
-    StopIteration, and whatever it is may hold a key.
+    Does not raise the exception: SystemExit in a task would end the event loop, a future cannot contain
+    StopIteration, and any exception may contain a key.
     """
 
     def run() -> tuple[Any, BaseException | None]:
@@ -209,7 +209,7 @@ async def _outcome(
 def missing_callable(spec: ModelSpec) -> str | None:
     """The message for a model whose `callable` cannot be imported; None for others.
 
-    No class is instantiated, which may cost something: only a question does that.
+    Does not instantiate a class, which may be expensive; only a request does.
     """
     try:
         _find_callable(spec)
@@ -219,7 +219,7 @@ def missing_callable(spec: ModelSpec) -> str | None:
 
 
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
-    """Import the `callable = "module:function"` of a model; the config file's folder is searched too.
+    """Import a model's `callable = "module:function"`, also from the config file's folder.
 
     A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
@@ -246,7 +246,7 @@ def _check_parameters(spec: ModelSpec, found: Callable[..., Any]) -> None:
     try:
         signature = inspect.signature(found)
     except (TypeError, ValueError):
-        return  # of C
+        return  # written in C
     try:
         signature.bind_partial([], [])
     except TypeError:
@@ -270,7 +270,7 @@ def _unusable(spec: ModelSpec, reason: str) -> ModelError:
 
 
 def import_object(target: str, folder: Path | None) -> Any:
-    """Import `module:object`, also from this folder. LookupError says what is missing."""
+    """Import `module:object`, also from this folder. Raises LookupError that says what is missing."""
     module_name, _, path = target.partition(":")
     if folder is not None and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
@@ -288,7 +288,7 @@ def import_object(target: str, folder: Path | None) -> Any:
 
 
 def _where(module_name: str, folder: Path, error: BaseException) -> str:
-    """For a missing module: where it was searched for, and where a module of its name is."""
+    """A hint for a missing module: the places searched, and a module of its name elsewhere."""
     if not isinstance(error, ModuleNotFoundError) or error.name != module_name:
         return ""
     inside = [file for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{module_name}.py")]

@@ -21,7 +21,7 @@ def read_chat(
 ) -> ChatAnswer:
     """The answer in a chat document; `document` is the provider's original.
 
-    `price` is the entry of litellm's list. Raises ModelError when there is no message.
+    `price` is the entry in litellm's list. Raises ModelError if there is no message.
     """
     ending = ending_of(chat, document)
     try:
@@ -35,7 +35,7 @@ def read_chat(
 
 
 def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without null fields, which strict servers refuse when they are sent back."""
+    """The message without null fields, which strict servers refuse in later requests."""
     kept = {key: value for key, value in message.items() if value is not None}
     kept.setdefault("content", None)
     kept.setdefault("role", "assistant")

@@ -1,4 +1,4 @@
-"""The client of a model: what calls it. Only the one that is needed is imported."""
+"""Chooses the client of a model, and imports no other."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .base import ChatClient
 
 
 def make_client(spec: ModelSpec) -> ChatClient:
-    """The client for a model."""
+    """Create the client for a model."""
     for variable in (spec.api_key_env, *spec.headers.values()):
         keep_secret(variable)
     return client_for(spec)(spec)
 
 
 def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
-    """What makes the client for a model."""
+    """The function that creates the client for a model."""
     if spec.callable:
         from .callable_client import CallableClient
 
@@ -49,13 +49,13 @@ def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
 
 
 def load_client(spec: ModelSpec) -> None:
-    """Import what asks a model, on the thread that runs the tests.
+    """Import a model's client, on the thread that runs the tests.
 
-    Otherwise the engine's thread would import it beside what the tests do meanwhile, and the first
-    question would wait for both.
+    Otherwise the engine's thread would import it while the tests run, and the first request would wait
+    for both.
     """
     client_for(spec)
-    _ = spec.modules  # read from the sources of an agent
+    _ = spec.modules  # cached; reads an agent's source files
     if not (spec.is_agent or spec.model == LEXICAL or spec.protocol):
         from .litellm_client import load_before_asking
 

@@ -1,6 +1,6 @@
 """An agent at an address, with its own loop and tools: its calls are read, and never run.
 
-A model's table has the address, the request and where in the answer text and calls stand.
+The model's table has the address, the request, and the places of text and calls in the answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Document = Mapping[str, Any]
 
 
 class _Shape(NamedTuple):
-    """How an API's events are joined, and the chat API's document for what they make."""
+    """How to join an API's events, and how to convert the result to the chat API's document."""
 
     joined: Callable[[Sequence[_Document]], _Document]
     chat: Callable[[_Document], _Document]
@@ -55,7 +55,7 @@ _SHAPES = {
 
 
 class DeployedClient(HttpClient):
-    """One agent, asked once for each turn."""
+    """One agent, queried once for each turn."""
 
     def __init__(self, spec: ModelSpec) -> None:
         super().__init__(spec)
@@ -112,7 +112,7 @@ class DeployedClient(HttpClient):
         return known[0] if len(known) == 1 else _SHAPES[answer].joined(known)
 
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
-        """The chat API's document for what stands at the pointers."""
+        """The chat API's document for the values at the pointers."""
         found = {
             part: [value for each in documents if (value := pointed(each, answer[part])) is not MISSING]
             for part in ("text", "calls")
@@ -152,13 +152,13 @@ class DeployedClient(HttpClient):
 
 
 def _run(answer: ChatAnswer) -> ChatAnswer:
-    """The answer as a whole run: its calls, which nobody answers again, and then what it says."""
+    """The answer as a whole run: its calls, which nobody answers again, and then its text."""
     message = dict(answer.message)
     if not (message.get("tool_calls") and text_of(message)):
         return structs.replace(answer, earlier=())
     calls = {"role": "assistant", "content": None, "tool_calls": message.pop("tool_calls")}
     counts = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
-    # What it took stands with the last reply.
+    # The last reply has the tokens and cost of both.
     nothing: dict[str, Any] = {name: 0 for name in counts if getattr(answer, name) is not None}
     return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **nothing),))
 
@@ -181,7 +181,7 @@ def _without_id(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """The template with these values in place of their names."""
+    """The template with these values in place of their placeholders."""
     if isinstance(template, str):
         return values.get(template, template)
     if isinstance(template, list):

@@ -1,4 +1,4 @@
-"""Server-sent events: the documents in a stream, and the one answer that their pieces make."""
+"""Reads the documents in a stream of server-sent events, and joins their pieces to one answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def events(text: str) -> Iterator[Any]:
 
 
 def joined_chat(chunks: Sequence[Document]) -> Document:
-    """The document of the chat API for its chunks."""
+    """The chat API's document, joined from its chunks."""
     message: dict[str, Any] = {"role": "assistant", "content": None}
     calls: dict[int, dict[str, Any]] = {}
     whole: dict[str, Any] = {}
@@ -65,13 +65,13 @@ def _index(part: Document, place: int = 0) -> int:
 
 
 def joined_responses(chunks: Sequence[Document]) -> Document:
-    """The document of the Responses API, which its last event has whole."""
+    """The Responses API's document, which its last event contains as a whole."""
     ends = (as_mapping(each.get("response")) for each in chunks if each.get("type") in _ENDS)
     return next(ends, chunks[-1] if chunks else {})
 
 
 def joined_messages(chunks: Sequence[Document]) -> Document:
-    """The document of the Messages API for its events."""
+    """The Messages API's document, joined from its events."""
     whole: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
@@ -97,7 +97,7 @@ def _add_delta(block: dict[str, Any], delta: Document) -> None:
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:
-    """A block whose input came as pieces of JSON; a broken one stays a text, which is no object."""
+    """A block with its input, which came as pieces of JSON; invalid JSON stays a text."""
     text = block.pop("partial_json", "")
     if text:
         try:

@@ -1,6 +1,6 @@
 """Our own client for Google's generateContent (the Gemini API); translates from and to the chat API.
 
-Tools keep their JSON Schema. A call's thought signature goes where litellm has it. If the parts of an
+Tools keep their JSON Schema. A call's thought signature goes where litellm puts it. If the parts of an
 answer cannot be restored from the message, the message keeps them under `PARTS`.
 """
 
@@ -91,7 +91,7 @@ def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
 
 
 def _calling(choice: str | Mapping[str, Any]) -> dict[str, Any]:
-    """How tools are to be called; empty for the default."""
+    """The function calling config; empty for the default."""
     if isinstance(choice, str):
         return {"mode": _MODES[choice]} if choice in _MODES else {}
     allowed = choice.get("allowed_tools") or {"mode": "required", "tools": [choice]}
@@ -108,7 +108,7 @@ def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dict[str, Any]:
-    """How much to think: older models take a number of tokens, newer ones a level."""
+    """The thinking config: a number of tokens for older models, a level for newer ones."""
     if effort is not None:
         if effort not in _BUDGETS:
             message = f"Gemini models have no reasoning_effort {effort!r}"
@@ -126,7 +126,7 @@ def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dic
 
 
 def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[str, Any]]:
-    """The messages as turns of user and model; answers of tools are their own turn."""
+    """The messages as turns of user and model. Tool answers are separate turns."""
     contents: list[dict[str, Any]] = []
     names: dict[object, str] = {}
     before = None
@@ -144,7 +144,7 @@ def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[s
 
 
 def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) -> Iterator[Part]:
-    """The parts of a message; `names` collects the tools by the id of the call."""
+    """The parts of a message. `names` collects the names of tools by call id."""
     if message["role"] == "assistant":
         for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
             names[call.id] = call.name
@@ -179,7 +179,7 @@ def _signed(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _id_of(id: object, older: bool) -> dict[str, object]:
-    """The id of a call, if the model gave it; older models refuse ids."""
+    """The id of a call, if the model chose it. Older models refuse ids."""
     return {} if older or not id or str(id).startswith(_OURS) else {"id": id}
 
 
@@ -201,7 +201,7 @@ def _part(part: Mapping[str, Any]) -> Part:
 
 
 def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
-    """The answer of the chat API for one of generateContent.
+    """The chat API's document for one of generateContent.
 
     `ours` is the prefix of ids for calls without one.
     """
@@ -245,7 +245,7 @@ def _call(part: Part, ours: str) -> dict[str, Any]:
 
 
 def _usage(usage: object) -> dict[str, Any]:
-    """The chat API's figures; tokens of Google's own tools are prompt tokens."""
+    """The chat API's usage, which counts tokens of Google's own tools as prompt tokens."""
     if not isinstance(usage, Mapping):
         return {}
     prompt, by_tools = (

@@ -1,4 +1,4 @@
-"""The base of our own clients, with aiohttp.
+"""The base class of our own clients, which use aiohttp.
 
 A protocol adds its address and headers, and translates between its documents and the chat API's.
 """
@@ -41,7 +41,7 @@ from .transport import extend
 from .transport import not_json
 from .transport import tool_arguments
 
-# Many servers close an idle connection after 5 s, and a question sent at that moment would be lost.
+# Many servers close an idle connection after 5 s, and a request sent at that moment would be lost.
 _KEEP_IDLE_S = 4.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -60,12 +60,12 @@ class HttpAnswer(NamedTuple):
 
 
 class HttpClient(ABC):
-    """One model at an address, without streaming and retries."""
+    """One model at an address, without streaming or retries."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
         self._base = spec.base or spec.provider.base
-        # The name at the provider, and the entry of litellm's list.
+        # The name at the provider, and the entry in litellm's list.
         self._model = spec.model.removeprefix(f"{spec.provider.name}/")
         self._price = listed(spec.model)
         self._proxy: str | None = None
@@ -161,7 +161,7 @@ class HttpClient(ABC):
         }
         body = self._translated(chat)
         for name, value in as_mapping(request.sampling.get("extra_body")).items():
-            # Fields are added to an object, such as Gemini's generationConfig.
+            # Merge objects, such as Gemini's generationConfig.
             own = body.get(name)
             adds = isinstance(own, dict) and isinstance(value, Mapping)
             body[name] = {**(own or {}), **value} if adds else value
@@ -192,7 +192,7 @@ class HttpClient(ABC):
         )
 
     def _refused(self, status: int, text: str, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
-        """The answer in an error response, if it has one; otherwise raises its error."""
+        """Return the answer in an error response, or raise the error if it has none."""
         detail = self._clean(text)
         answer = refused_answer(status, text, detail, answered.latency_s)
         if answer is not None:

@@ -35,7 +35,7 @@ _COMMON = frozenset(
     "would you your".split()
 )
 _NAME_WEIGHT = 3.0
-_MOST_FOUND = 5  # as many tools as Anthropic's search returns at most
+_MOST_FOUND = 5  # the most tools that Anthropic's search returns
 _NUMERIC = ("integer", "number")
 
 
@@ -94,7 +94,7 @@ def lexical_message(
 
 
 def words_of(text: str) -> list[str]:
-    """The words in lower case and the singular, without common ones."""
+    """The words of a text in lower case and singular, without common ones."""
     words = map(str.lower, _WORD.findall(text))
     return [_singular(word) for word in words if word not in _COMMON]
 
@@ -105,7 +105,7 @@ def _singular(word: str) -> str:
 
 def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The functions that overlap with the prompt, the largest weighted overlap first."""
-    asked = sorted(set(words_of(prompt)))  # in a fixed order, so that sums are rounded alike
+    asked = sorted(set(words_of(prompt)))  # in a fixed order, for reproducible rounding
     weights = list(map(_weights, functions))
 
     def score(own: Mapping[str, float]) -> float:
@@ -117,7 +117,7 @@ def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping
         )
 
     scores = list(map(score, weights))
-    places = sorted(range(len(scores)), key=lambda place: -scores[place])  # the first of equals first
+    places = sorted(range(len(scores)), key=lambda place: -scores[place])  # ties keep their order
     return [functions[place] for place in places if scores[place] > 0]
 
 
@@ -136,10 +136,10 @@ def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def fill_arguments(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments from the prompt, where each number and name is used once, in order.
+    """Fill arguments from the prompt, using each number and name once, in order.
 
-    Required parameters take any value that is left, optional ones only a mentioned enum value, or the
-    value next to a word of the parameter's name.
+    Required parameters take any value that is left. Optional ones take only a mentioned enum value, or
+    the value next to a word of the parameter's name.
     """
     return _fill(_Found(prompt), parameters)
 
@@ -153,7 +153,7 @@ def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Found:
-    """Numbers and texts of a prompt with their places, each of which is used once."""
+    """The numbers and texts of a prompt, with their places. Each is used once."""
 
     def __init__(self, prompt: str) -> None:
         self.words = [(m.start(), _singular(m.group().lower())) for m in _WORD.finditer(prompt)]
@@ -168,7 +168,7 @@ class _Found:
         return bool(words) and words <= own
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
-        """The value nearest to a word of the parameter's name; if required, else the first one left."""
+        """The value nearest to a word of the parameter's name, or else, if required, the first left."""
         words = {*words_of(name), *name.lower().split("_")}
         places = [at for at, word in self.words if word in words]
         near = min(

@@ -90,7 +90,7 @@ def _load() -> Any:
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Spare an import garbage collections: else a run with litellm takes 1.15 times as long."""
+    """Pause garbage collection during an import; otherwise a run with litellm takes 15% longer."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -107,7 +107,7 @@ def load_before_asking() -> None:
     Warning filters are global, and pytest sets them for each test on that thread, so only there can the
     import change and restore them.
     """
-    with warnings.catch_warnings(), contextlib.suppress(ModelError):  # asking raises it again
+    with warnings.catch_warnings(), contextlib.suppress(ModelError):  # the request raises it again
         warnings.simplefilter("ignore")
         litellm = load_litellm()
         # For the first answer, pydantic builds its types and warns about dozens of fields.
@@ -118,7 +118,7 @@ def load_before_asking() -> None:
 
 
 def guard_logs() -> None:
-    """Keep litellm's logs, which have unescaped texts of providers, off the terminal."""
+    """Keep litellm's logs, which contain unescaped texts of providers, off the terminal."""
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("LiteLLM")]:
         logger = logging.getLogger(name)
         for handler in logger.handlers[:]:
@@ -132,7 +132,7 @@ def guard_logs() -> None:
 
 
 class LitellmClient:
-    """One model with litellm's `acompletion`, without streaming and litellm's retries."""
+    """One model through litellm's `acompletion`, without streaming or litellm's retries."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
@@ -146,7 +146,7 @@ class LitellmClient:
 
         self._check_provider(key)
         open_session(litellm)
-        # A copy, as litellm removes from schemas what a provider does not support.
+        # A copy, because litellm removes unsupported parts from schemas.
         arguments = copy.deepcopy(self._arguments(request, key, timeout_s))
         native = arguments["logger_fn"] = _Native()
         begin = time.perf_counter()
@@ -220,9 +220,9 @@ class LitellmClient:
             )
 
     def _answer_in(self, error: Exception, native: _Native, latency_s: float) -> ChatAnswer | None:
-        """The answer of the model in an exception of litellm; None if it is really an error."""
+        """The model's answer in an exception of litellm; None if it is really an error."""
         ending = ending_of(native.document())
-        if ending is not None:  # litellm fails for a blocked prompt of Gemini without usage
+        if ending is not None:  # litellm fails if Gemini blocks a prompt and reports no usage
             message = {"role": "assistant", "content": None}
             return ChatAnswer(message, ending.reason, latency_s=latency_s, finish_message=ending.message)
         status = getattr(error, "status_code", None)
@@ -238,12 +238,12 @@ class LitellmClient:
         if not isinstance(document, dict):
             return None
         with contextlib.suppress(ModelError):
-            # The message may be valid even if litellm fails to parse a call or a figure.
+            # The message may be valid even if litellm fails to parse a call or a number.
             return read_chat(document, document, listed(self._spec.model), latency_s)
         return None
 
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
-        """The error as one line without secrets, and whether asking again may help."""
+        """The error on one line without secrets, marked as retryable if a retry may help."""
         ours = next((cause for cause in chain(error) if isinstance(cause, ModelError)), None)
         if ours is not None:
             return ours
@@ -307,7 +307,7 @@ _PACKAGES = {"mcp": _MCP, "google": "litellm[google]", "vertexai": "litellm[goog
 
 
 def _status(error: Exception) -> int | None:
-    """The status of the response; None for a failure of litellm itself, which it calls a 500."""
+    """The status of the response; None for a failure of litellm itself, which it reports as 500."""
     innermost = chain(error)[-1]
     status = getattr(getattr(innermost, "response", None), "status_code", None)
     if status is None:
@@ -319,7 +319,7 @@ def _status(error: Exception) -> int | None:
 
 
 def _text_of(error: Exception) -> str:
-    """What litellm says; with the response, where the openai library of today tells its status alone."""
+    """litellm's message, with the response's text if the openai library reports only its status."""
     text = str(error)
     if not _ONLY_STATUS.search(text):
         return text
@@ -373,7 +373,7 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     message.setdefault("content", None)
     fields = message.get("provider_specific_fields")
     if isinstance(fields, dict) and not any(fields.values()):
-        # litellm adds this empty field, and strict servers refuse it when it is sent back.
+        # litellm adds this empty field, which strict servers refuse in later requests.
         del message["provider_specific_fields"]
     names = ("usage", "model", "system_fingerprint")
     chat = {name: getattr(response, name, None) for name in names}

@@ -1,7 +1,7 @@
-"""Makes litellm's connections follow no redirects and limit the size of answers.
+"""Keeps litellm's connections from following redirects, and limits the size of answers.
 
 litellm has a cache with a client for each provider, `aclient_session` for the openai library, and
-`sync_transport` for threads. All three can be set and use httpx, which has event hooks.
+`sync_transport` for threads. All three can be replaced, and use httpx, which has event hooks.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def close_connections(litellm: Any) -> None:
 
 
 def _hook(handler: Any) -> None:
-    """Add the hooks to the client of a handler, if this is one."""
+    """Add the hooks to a handler's client. Ignores other objects."""
     client = getattr(handler, "client", None)
     if isinstance(client, httpx.AsyncClient):
         client.event_hooks = {"request": [_ask_unpacked], "response": [_read]}
@@ -71,7 +71,7 @@ def _hook(handler: Any) -> None:
 
 
 class _Transport(httpx.BaseTransport):
-    """For the providers that litellm asks without asyncio; all clients share it."""
+    """For the providers that litellm queries without asyncio. All clients share it."""
 
     def __init__(self) -> None:
         self._client = httpx.Client(event_hooks={"request": [_ask], "response": [_read_in_thread]})
@@ -94,7 +94,7 @@ async def _ask_unpacked(request: httpx.Request) -> None:
 
 
 async def _read(response: httpx.Response) -> None:
-    """Read the whole answer. Raises ModelError if it must not be read."""
+    """Read the whole answer. Raises ModelError for redirects, unrequested encodings and long answers."""
     body = bytearray()
     try:
         _check(response)
@@ -107,7 +107,7 @@ async def _read(response: httpx.Response) -> None:
 
 
 def _read_in_thread(response: httpx.Response) -> None:
-    """The same without asyncio."""
+    """Like `_read`, without asyncio."""
     body = bytearray()
     try:
         _check(response)
@@ -127,7 +127,7 @@ def _check(response: httpx.Response) -> None:
 
 
 def _kept_body(response: httpx.Response, body: bytes) -> bytes:
-    """The body; only its size for a long error text, as litellm would take long to search it."""
+    """The body, or only its size for a long error text, which litellm would search slowly."""
     is_answer = not response.is_error and _is_json(body)
     return body if is_answer or len(body) <= LONGEST_TEXT else size_of(body).encode()
 

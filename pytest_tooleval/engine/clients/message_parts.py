@@ -36,12 +36,12 @@ def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
 
 
 def input_of(call: ToolCall) -> object:
-    """A call's arguments for protocols with objects; invalid ones stay a text."""
+    """A call's arguments for protocols with objects. Invalid arguments stay a text."""
     return call.arguments if call.arguments is not None else call.raw_arguments or {}
 
 
 def call_of(id: object, name: object, input: object) -> dict[str, Any]:
-    """The chat API's call for one of a protocol with objects as arguments."""
+    """The chat API's call for one from a protocol with objects as arguments."""
     arguments = json.dumps(input, ensure_ascii=False)
     function = {"name": str(name or ""), "arguments": arguments}
     return {"id": str(id or ""), "type": "function", "function": function}

@@ -30,7 +30,7 @@ _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 class OpenAIClient(HttpClient):
     """One model behind `POST {api_base}/chat/completions`.
 
-    Models that are offered, or accept tools, only at `/responses` are asked there: known ones from the
+    Models that exist, or accept tools, only at `/responses` are queried there: known ones from the
     start, others as soon as an error says so.
     """
 
@@ -43,7 +43,7 @@ class OpenAIClient(HttpClient):
         if self._is_azure:
             self._base, self._responses = _azure(self._base), True
         else:
-            # A server with OpenAI's protocol may give its models the names of others.
+            # Another server with OpenAI's protocol may reuse the names of other providers' models.
             self._price = listed(f"{spec.provider.name}/{name}")
         if _is_openai(self._base):
             self._responses = self._responses or needs_responses(spec.model)
@@ -62,7 +62,7 @@ class OpenAIClient(HttpClient):
                 return structs.replace(answer, message=_with_reasoning(answer.message))
 
     def _changes_form(self, refusal: str, responses: bool, encrypted: bool) -> bool:
-        """Whether the form of the question was refused; later questions have another form then."""
+        """Whether the form of the request was refused. If so, change it for later requests."""
         if not responses and wants_responses(refusal):
             self._responses = True
         elif responses and encrypted and _REFUSES_ENCRYPTED.search(refusal):
@@ -109,5 +109,5 @@ def _is_openai(base: str) -> bool:
 
 
 def _azure(resource: str) -> str:
-    """The address of OpenAI's API without versions at an Azure resource."""
+    """The address of an Azure resource's OpenAI API without versions."""
     return re.sub(r"(/openai(/v1)?)?/*$", "/openai/v1", resource, count=1) if resource else ""

@@ -23,7 +23,7 @@ ITEMS = "responses_output"
 
 Item = dict[str, Any]
 
-# Parameters with another name here, and parameters that are inside of an object here.
+# Parameters that this API renames, and parameters that it puts inside an object.
 _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 _NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
 _TEXTS = ("output_text", "text")
@@ -41,8 +41,8 @@ def wants_responses(refusal: str) -> bool:
 def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any]:
     """The body of `POST /responses` for one of `POST /chat/completions`.
 
-    The provider stores nothing. With `encrypted`, the answer includes the model's encrypted reasoning; a
-    model without reasoning refuses this.
+    The provider stores nothing. With `encrypted`, the answer includes the model's encrypted reasoning;
+    models without reasoning refuse this.
     """
     body: dict[str, Any] = {"store": False}
     if encrypted:
@@ -65,7 +65,7 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
 
 
 def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
-    """The tools, with those of a namespace where its first one stands."""
+    """The tools, with each namespace at the position of its first tool."""
     made: list[Item] = []
     spaces: dict[str, Item] = {}
     for tool in tools:
@@ -115,7 +115,7 @@ def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
 def _input_items(
     message: Mapping[str, Any], calls: Mapping[object, Mapping[str, Any]]
 ) -> Iterator[Item]:
-    """The items of a message; `calls` are those so far by their ids."""
+    """The items of a message. `calls` are the calls so far, by id."""
     role, content = message.get("role"), message.get("content")
     if role == "tool":
         id = message.get("tool_call_id")
@@ -147,7 +147,7 @@ def _is_lost(item: Item) -> bool:
 
 
 def _without_nulls(item: Item) -> Item:
-    """The item without null fields, which the API refuses when they are sent back."""
+    """The item without null fields, which the API refuses in later requests."""
     return {name: value for name, value in item.items() if value is not None}
 
 
@@ -190,7 +190,7 @@ def _part(part: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of the chat API for one of the Responses API."""
+    """The chat API's document for one of the Responses API."""
     error = document.get("error")
     if isinstance(error, Mapping):
         error = {**error, "code": _STATUS.get(str(error.get("code")), error.get("code"))}

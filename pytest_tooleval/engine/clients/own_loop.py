@@ -1,4 +1,4 @@
-"""`call_tool` and `before_tool`, for agents with their own loop: both ask the toolbox.
+"""`call_tool` and `before_tool`, for agents with their own loop. Both use the toolbox.
 
 `call_tool` answers a call; `before_tool` says whether the agent may run a tool of its own.
 """
@@ -31,14 +31,14 @@ from .base import MOST_BYTES
 from .base import ChatAnswer
 from .returned import in_order
 
-# The answer of `call_tool`; of `before_tool` the refusal, or None.
+# The answer of `call_tool`; for `before_tool`, the refusal or None.
 _Waiting = concurrent.futures.Future["str | None"]
-# How long a call of another thread may take to come that was made at the same time.
+# How long to wait for a call that another thread made at the same time.
 _AT_ONCE_S = 0.05
 
 
 class _Call(NamedTuple):
-    """A call that an agent wants to make; `own`: of a tool of its own, which it runs itself."""
+    """A call that an agent wants to make. `own` means that it runs the tool itself."""
 
     name: str
     arguments: str
@@ -47,7 +47,7 @@ class _Call(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """A call that the toolbox has let through or refused, with its answer if the toolbox gave one."""
+    """A call that the toolbox allowed or refused, with the toolbox's answer, if any."""
 
     key: tuple[object, object]
     function: Mapping[str, Any]
@@ -63,7 +63,7 @@ class RunIsOver(asyncio.CancelledError):
 class OwnLoop:
     """The calls of one run of an agent, from any thread or event loop, answered one by one.
 
-    The task that awaits `serve` answers them, as a session of a tool server belongs to one task.
+    The task that awaits `serve` answers them, because a tool server's session belongs to one task.
     """
 
     def __init__(self, toolbox: Toolbox) -> None:
@@ -87,9 +87,9 @@ class OwnLoop:
         return self._ask("call_tool", name, arguments, others)
 
     def before_tool(self, name: str | None = None, arguments: object = None, **others: object) -> Any:
-        """Ask whether the agent may run a tool of its own. In async code, an awaitable.
+        """Ask whether the agent may run its own tool. In async code, returns an awaitable.
 
-        Returns None if so, else what to answer the model in place of the tool.
+        Returns None if so, or else the text to give the model in place of the tool's answer.
         """
         return self._ask("before_tool", name, arguments, others)
 
@@ -144,7 +144,7 @@ class OwnLoop:
         while self._waiting or not agent.done():
             if self._waiting:
                 asked = self._waiting.popleft()
-                # What the agent has withdrawn meanwhile does not run.
+                # Calls that the agent has cancelled meanwhile do not run.
                 if asked.future.set_running_or_notify_cancel():
                     await self._answer(asked)
                 if self.stopped:
@@ -179,7 +179,7 @@ class OwnLoop:
         function = {"name": name, "arguments": text}
         wire = {"id": id, "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
-        # The replies keep a key until they are compared with those of the agent.
+        # The replies keep any keys until they are compared with the agent's replies.
         call = self._read(asked, id)
         try:
             if own:
@@ -199,7 +199,7 @@ class OwnLoop:
             return
         made = ChatAnswer(message, latency_s=latency_s)
         runs_itself = own and found.status == "executed"
-        if not runs_itself:  # else only the agent knows what becomes of it
+        if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": found.content}
             made = structs.replace(made, answers=(answer,), status=(found.status,))
         self.replies.append(made)
@@ -207,12 +207,12 @@ class OwnLoop:
         future.set_result(None if runs_itself else found.content)
 
     def _read(self, asked: _Call, id: str) -> ToolCall:
-        """The call as tools get it: without keys."""
+        """The call as tools get it, without keys."""
         public = self._toolbox.public
         return ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
 
     async def _stop_at_forbidden(self) -> None:
-        """Judge a forbidden call that was made at the same time as one that is an error."""
+        """Let a forbidden call take precedence over the error of a call made at the same time."""
         await asyncio.sleep(_AT_ONCE_S)  # it may come from another thread
         for asked in list(self._waiting):
             if await self._toolbox.forbids([self._read(asked, "")]):
@@ -228,10 +228,10 @@ class OwnLoop:
             _stop(self._waiting.popleft())
 
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
-        """The whole run of an agent that returned this answer: its replies, and no call lost.
+        """The whole run of an agent that returned this answer, including calls that it left out.
 
         Only the agent knows the texts and tokens of its replies, and the calls that its library refused.
-        Calls that it made and did not return are replies before them.
+        Calls that it made but did not return become replies before the returned ones.
         """
         made = list(map(_made, self.replies))
         matched = _matched(answer.replies, made)
@@ -248,13 +248,13 @@ class OwnLoop:
         return structs.replace(last, earlier=tuple(earlier))
 
     def unfinished(self) -> ChatAnswer:
-        """The run of an agent that was stopped, by too many calls or by one that ends the run."""
+        """The run of an agent that was stopped after too many calls, or by a call that ends the run."""
         *earlier, last = self.replies
         return structs.replace(last, earlier=tuple(earlier))
 
 
 def _made(reply: ChatAnswer) -> _Made:
-    """The only call of a reply that the toolbox saw."""
+    """The single call of a reply that `OwnLoop` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.status), None)
     return _Made(_key(function), function, next(iter(reply.answers), None), status, reply)
@@ -267,10 +267,10 @@ def _key(function: Mapping[str, Any]) -> tuple[object, object]:
 
 
 def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int, int], _Made]:
-    """The calls of returned replies, by their places, that are in `made`, from which they are taken.
+    """Find the calls of returned replies, by place, in `made`, and remove them from it.
 
-    They are those with equal arguments, else of the same name: a library may add default arguments.
-    A call that was held back is not the one that was answered here, unless no other is left.
+    Calls match by name and arguments, or else by name, because a library may add default arguments.
+    A returned call that did not run matches one that ran only if no other call does.
     """
     places = [
         (number, index, call["function"], each.status[index] if each.status else None)
@@ -280,7 +280,7 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
     found: dict[tuple[int, int], _Made] = {}
     for parts, also_held_back in ((2, False), (1, False), (2, True)):
         for number, index, function, status in places:
-            # The library runs some tools itself, so that they have no answer here.
+            # Tools that the library runs itself have no status here.
             any_fits = also_held_back or status not in NOT_RUN
             fitting = (each for each in made if any_fits or each.status in (None, *NOT_RUN))
             key = _key(function)[:parts]
@@ -292,7 +292,7 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
 
 
 def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
-    """A returned reply with what the toolbox answered to its calls, by their index."""
+    """A returned reply with the toolbox's answers. `known` are the toolbox's calls by index."""
     answers = {str(message.get("tool_call_id")): message for message in reply.answers}
     calls = list(reply.message.get("tool_calls") or ())
     status = list(reply.status or (None,) * len(calls))
@@ -309,13 +309,13 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
 
 
 def _stop(call: _Call) -> None:
-    """End the run for who made this call, unless it was withdrawn."""
+    """Raise RunIsOver for the caller, unless the call was cancelled."""
     if call.future.set_running_or_notify_cancel():
         call.future.set_exception(RunIsOver())
 
 
 class _Later:
-    """An awaitable answer, which notes when it is awaited."""
+    """An awaitable answer that records whether it was awaited."""
 
     def __init__(self, future: _Waiting, unawaited: dict[_Later, str]) -> None:
         self._future = future

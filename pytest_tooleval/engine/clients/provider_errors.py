@@ -54,7 +54,7 @@ _DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
 _PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
 _QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
 _RETRY_IN = re.compile(r"(?:retryDelay\W{1,10}|retry in |try again in )(\d{1,9}(?:\.\d{1,20})?)(ms|s)\b")
-# The longest quotas that providers announce are those of a day.
+# The longest quotas that providers announce are daily.
 _LONGEST_WAIT_S = 24 * 60 * 60.0
 # The rules read only this much of a text.
 _READ = 8_000
@@ -74,7 +74,7 @@ def size_of(text: str | bytes) -> str:
 
 
 def redirected(url: str, location: str) -> ModelError:
-    """The error for a redirect, which is not followed with keys and prompts."""
+    """The error for a redirect, which must not be followed with keys and prompts."""
     try:
         target = urljoin(url, location)
     except ValueError:
@@ -100,7 +100,7 @@ def provider_error(
     sent: Mapping[str, object] = {},
     retry_after: float | None = None,
 ) -> ModelError:
-    """The error for a response with `status`, None when the request was not sent.
+    """The error for a response with `status`, which is None if the request was not sent.
 
     `text` is the provider's text, on one line and without secrets; `sent` are the parameters.
     """
@@ -151,10 +151,10 @@ def spoken(text: str) -> str:
 
 
 def refused_answer(status: object, text: str, detail: str, latency_s: float) -> ChatAnswer | None:
-    """The answer of the model in a response with an error status; None if it is really an error.
+    """The model's answer in a response with an error status; None if it is really an error.
 
-    Groq refuses invalid calls, and filters block prompts and answers: both are results of the model.
-    `said` is the text on one line, without secrets.
+    Groq refuses invalid calls, and filters block prompts and answers. Both count as the model's answers.
+    `detail` is the text on one line, without secrets.
     """
     detail = spoken(detail)
     error = as_mapping(_object_in(text).get("error"))
@@ -204,7 +204,7 @@ def _credentials_help(spec: ModelSpec) -> str:
 
 
 def _wait_in(text: str) -> float | None:
-    """The seconds to wait in a text of Google or OpenAI ("retry in 34.1s")."""
+    """The wait in seconds that a text of Google or OpenAI asks for ("retry in 34.1s")."""
     found = _RETRY_IN.search(text)
     if found is None:
         return None
@@ -214,7 +214,7 @@ def _wait_in(text: str) -> float | None:
 def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:
     """The seconds in a `Retry-After` header, which has seconds or an HTTP date (RFC 9110, 10.2.3).
 
-    None without a wait that a provider can mean.
+    None if there is no plausible wait.
     """
     value = headers.get("retry-after") if headers is not None else None
     if value is None:
@@ -232,5 +232,5 @@ def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -
 
 
 def _believable(seconds: float) -> float | None:
-    """A wait of up to a day; None for junk, which must not end the run of a model as a quota does."""
+    """A wait of up to a day; None for junk, which must not end a model's run like a quota does."""
     return seconds if 0.0 <= seconds <= _LONGEST_WAIT_S else None

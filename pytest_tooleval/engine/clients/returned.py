@@ -1,4 +1,4 @@
-"""Reads what a Python function that is used as a model returns."""
+"""Reads the results of a Python function that is used as a model."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def read_result(
 
 
 def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
-    """The replies with what became of their calls, in place of the field that says it.
+    """The replies with the status of their calls, moved out of the messages.
 
-    The messages are part of later requests, in which providers know no such field.
+    The messages are part of later requests, and providers do not know the `status` field.
     """
     statuses = statuses_of((each.message, each.answers) for each in replies)
     return [
@@ -88,14 +88,14 @@ def read_giving_up(
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The messages after the prompt, if the agent returned that too, or the end of it.
+    """The messages after the prompt, if the agent also returned that, or the end of it.
 
-    In its copy either the assistant or the user may have other texts, but no call is cut off that is
-    not in the prompt. System prompts, which may be the agent's own, and empty messages do not count.
+    In its copy, the texts of either the assistant or the user may differ, but not the calls, so that no
+    new call is cut off. System prompts, which may be the agent's own, and empty messages do not count.
     """
     spoken = [index for index, message in enumerate(messages) if _speaks(message)]
     asked = [dict(message) for message in prompt if _speaks(message)]
-    # The answers of tools are often cut or written anew.
+    # Tool answers are often shortened or rewritten.
     for inexact in ((), ("assistant", "tool"), ("user", "tool")):
         returned = [_compared(messages[index], inexact) for index in spoken]
         given = [_compared(message, inexact) for message in asked]
@@ -116,7 +116,7 @@ def _speaks(message: Any) -> bool:
 
 
 def _compared(message: Any, inexact: Sequence[str]) -> object:
-    """What must be equal in a copy of a message; of these roles only the calls."""
+    """The parts of a message that its copy must repeat; for `inexact` roles, only the calls."""
     if not isinstance(message, dict):
         return None
     role, text, calls = gist_of(message)
@@ -135,7 +135,7 @@ def in_order(answer: ChatAnswer) -> ChatAnswer:
 
 
 def _plain(spec: ModelSpec, result: Any) -> Any:
-    """The result as JSON types, as it is recorded and reported."""
+    """The result as JSON types, because it is recorded and reported."""
     try:
         plain = result
         if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
@@ -186,7 +186,7 @@ _EXPECTED = (
 def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
     """The calls in the chat API's form; the short `{"name", "arguments"}` is also accepted.
 
-    Another framework's form is an error, as it must not be scored as a call without a name.
+    Another framework's form is an error, because it must not be scored as a call without a name.
     """
     if not isinstance(calls, list):
         raise _unexpected(spec, {"tool_calls": calls})

@@ -20,7 +20,7 @@ _share: ContextVar[Share | None] = ContextVar("_share", default=None)
 
 
 class LoopClock:
-    """How long the tasks of each call run on an event loop."""
+    """Measures how long the tasks of each call run on an event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -62,7 +62,7 @@ class LoopClock:
 
 
 class _Timed(Coroutine[Any, Any, Any]):
-    """A coroutine whose steps a clock runs. It looks like the coroutine itself."""
+    """Wraps a coroutine to measure its steps. It looks like the coroutine itself."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], clock: LoopClock) -> None:
         self._coroutine = coroutine
@@ -85,7 +85,7 @@ class _Timed(Coroutine[Any, Any, Any]):
 
 
 class Share:
-    """The time of one call. Only the one who waits for the call uses it."""
+    """The time that one call takes. Entered by the code that waits for the call."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.taken_s = 0.0
@@ -108,7 +108,7 @@ class Share:
 
     @property
     def seconds(self) -> float:
-        """How long the call has taken, without the time that others had the loop."""
+        """How long the call has taken, without the time that other calls used the loop."""
         if self._begin is None:
             return 0.0
         now, step = time.perf_counter(), self._clock.step
@@ -118,7 +118,7 @@ class Share:
         return now - self._begin - others
 
     def left(self, timeout_s: float) -> float:
-        """How much of its time is left. Time stands still while others block, so it could be tiny."""
+        """The seconds left. A tiny rest counts as 0, because time stands still while others block."""
         seconds = timeout_s - self.seconds
         return 0.0 if self.stuck(timeout_s) or seconds < _LEAST_S else seconds
 

@@ -1,4 +1,4 @@
-"""What all clients share: keys, parts of the request, connection errors."""
+"""Code that all clients share: keys, parts of the request, connection errors."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ BLOCKS, PARTS = "anthropic_content", "gemini_parts"
 CONTAINER = "container"
 _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 
-# Names of classes of aiohttp, httpx and the openai library, which need not be imported then.
+# Class names of aiohttp, httpx and the openai library, to avoid importing them.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
 
 
 def key_from(spec: ModelSpec) -> str | None:
-    """The API key of a model, if its variable is known. Raises ModelError when that is empty."""
+    """The API key of a model, if its variable is known. Raises ModelError if that is empty."""
     variable = spec.key_variable
     return None if variable is None else _value_of(variable, "the API key", spec)
 
 
 def headers_from(spec: ModelSpec) -> dict[str, str]:
-    """The headers of an agent at an address. Raises ModelError when a variable is empty."""
+    """The headers of an agent at an address. Raises ModelError if a variable is empty."""
     return {
         name: _value_of(value, f"the value of the header {name}", spec)
         for name, value in spec.headers.items()
@@ -57,7 +57,7 @@ def _value_of(variable: str, what: str, spec: ModelSpec) -> str:
 
 
 def missing_key(spec: ModelSpec) -> str | None:
-    """The message for a model whose key is missing; None if it is not known to be."""
+    """The message about a model's missing key; None if no key is known to be missing."""
     try:
         key_from(spec)
         headers_from(spec)
@@ -67,7 +67,7 @@ def missing_key(spec: ModelSpec) -> str | None:
 
 
 def tool_arguments(request: ChatRequest) -> dict[str, Any]:
-    """`tools` and `tool_choice`, unless they are left out."""
+    """The request's `tools` and `tool_choice`, if they must be sent."""
     if not request.tools:
         return {}
     arguments: dict[str, Any] = {"tools": [dict(tool) for tool in request.tools]}
@@ -99,10 +99,10 @@ def connection_error(
     *,
     refused: bool = False,
 ) -> ModelError | None:
-    """The error of a connection to `where`; None when the provider itself refused.
+    """The error for a failed connection to `where`; None if something else failed.
 
-    The classes of the error and its causes are known by name. `clean` makes one line without secrets;
-    `refused`: there was a 4xx status, which then is the reason.
+    The classes of the error and its causes are recognised by name. `clean` makes one line without
+    secrets. `refused` means that there was a 4xx status, which is then the reason.
     """
     causes = chain(error)
     classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
@@ -153,7 +153,7 @@ def not_json(text: str) -> ModelError:
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """The error and what caused it, outermost first."""
+    """The error and its causes, outermost first."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:

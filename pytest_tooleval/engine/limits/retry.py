@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Limits on retrying one request; times in seconds.
+    """Limits on retrying one request. Times are in seconds.
 
     The wait before attempt n+1 is random, from 0 to `min(longest, base * 2**(n-1))`: the "full jitter"
     of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. A `Retry-After` is
@@ -81,6 +81,6 @@ def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
         f"{error.message} ({tried}{asked})",
         kind=error.kind,
         retry_after=error.retry_after,
-        # A wait of many minutes is a quota, which all other cases of the model would meet too.
+        # A wait of minutes means a quota, which would also stop all other cases of the model.
         fatal=error.fatal or (error.retry_after or 0.0) > 300,
     )

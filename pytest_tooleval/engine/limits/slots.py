@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 class Slots:
     """A semaphore that serves the lowest priority number first. Belongs to one event loop.
 
-    So later requests of an early case come before the first one of a late one, and items can report in
-    order.
+    Later requests of an early case come before the first request of a later case, so that items can
+    report in order.
     """
 
     def __init__(self, count: int) -> None:
@@ -65,7 +65,7 @@ class Slots:
 
 
 class Pace:
-    """Limits requests and tokens in any 60 seconds; None is no limit.
+    """Limits requests and tokens in any 60 seconds; None means no limit.
 
     Tokens are known only after an answer, so requests wait while the answers of the last minute use up
     the limit, and concurrent requests may exceed it.
@@ -108,7 +108,7 @@ class Pace:
             self._tokens.popleft()
         ready = [now]
         if self._requests_per_minute is not None and self._starts:
-            # Spread evenly as well, because of limits per second.
+            # Also spread requests evenly, because of limits per second.
             ready.append(self._starts[-1] + self.WINDOW_S / self._requests_per_minute)
             if len(self._starts) >= self._requests_per_minute:
                 ready.append(self._starts[0] + self.WINDOW_S)

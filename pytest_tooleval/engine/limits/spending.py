@@ -18,22 +18,22 @@ _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 
 class Spending:
     """The cost of the answers of a run, including discarded ones. Belongs to one event loop.
 
-    `most_usd` is the limit in dollars, None for none. A price is known only after the answer, so
-    requests that are running when the limit is reached are still paid for. The processes of a run share
-    a ledger, a file with a line for each answer.
+    `most_usd` is the limit in dollars, or None. A price is known only after the answer, so requests
+    that are running when the limit is reached are still paid for. The processes of a run share a
+    ledger, a file with a line for each answer.
     """
 
     def __init__(self, most_usd: float | None = None, ledger: Path | None = None) -> None:
         self._most_usd = most_usd
         self._ledger = ledger
         self._read = 0
-        # By label of the model: spending outside of the ledger, and in it.
+        # By model label: spending outside the ledger, and in it.
         self.apart: dict[str, Spent] = {}
         self._shared: dict[str, Spent] = {}
 
     @property
     def by_model(self) -> Mapping[str, Spent]:
-        """Spending by label of the model, over all processes that share the ledger."""
+        """Spending by model label, over all processes that share the ledger."""
         self._read_ledger()
         return add_up(self._shared, self.apart)
 
@@ -45,7 +45,7 @@ class Spending:
             whole, end, _ = file.read().rpartition(b"\n")
         self._read += len(whole + end)
         for line in whole.splitlines():
-            with contextlib.suppress(ValueError):  # a line that a full disk cut
+            with contextlib.suppress(ValueError):  # a line cut short by a full disk
                 _count(self._shared, *json.loads(line))
 
     def check(self) -> None:
@@ -79,7 +79,7 @@ def price(
     input_price: float | None,
     output_price: float | None,
 ) -> float | None:
-    """US dollars for these tokens at prices per million tokens; None when anything is unknown."""
+    """US dollars for these tokens at prices per million tokens; None if anything is unknown."""
     if prompt_tokens is None or completion_tokens is None or input_price is None or output_price is None:
         return None
     return (prompt_tokens * input_price + completion_tokens * output_price) / 1_000_000

@@ -1,4 +1,4 @@
-"""The names that litellm knows, from its data files, as importing it takes seconds."""
+"""The names that litellm knows, from its data files, because importing it takes seconds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .providers import PROVIDERS
 def unserved(name: str) -> str | None:
     """Why litellm does not know a provider for this name; None if it does.
 
-    As litellm takes seconds to import, its data files come first, and litellm itself is only asked about
-    other providers and names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    Reads litellm's data files first. Imports litellm, which takes seconds, only for other providers
+    and for names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
     """
     if name in price_list():
         return None

@@ -1,8 +1,8 @@
-"""The modules of an agent: its own, which is in the key of its answers, and those that it imports.
+"""An agent's modules: its own, which is part of its answers' keys, and those that it imports.
 
-These are noted beside the answers, and not in the key. When one has changed, the replay goes on, and the
-run names it. The imports are read from the source, as a strict replay must not import the agent, and as
-which modules are loaded varies with the tests that run.
+Imported modules are recorded next to the answers, and not in the key. If one has changed, the answers
+are still replayed, and the run names the module. Imports are read from the source, because a strict
+replay must not import the agent, and because the loaded modules depend on which tests run.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _STANDARD = Path(os.__file__).parent
 
 
 def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
-    """The file of `module:object`, and where it was found: in this folder, or in one of Python's."""
+    """The file of `module:object`, and the folder it was found in: this one, or one of Python's."""
     name = target.partition(":")[0]
     found = ((_file(name, place), place) for place in _places(folder))
     return next(((file, place) for file, place in found if file is not None), None)
 
 
 def imported_modules(target: str, folder: Path) -> dict[str, str]:
-    """A digest of each module of the project that an agent imports, directly or not, but for its own.
+    """Digests of the project's modules that an agent imports, directly or not, except its own.
 
-    They are known by their paths from the folder. Of the project are modules in the folder, and those
-    found where the agent is, unless they are installed.
+    The keys are paths relative to the folder. The project's modules are those in the folder, and
+    those found where the agent is, unless they are installed.
     """
     own = own_module(target, folder)
     if own is None:
@@ -50,14 +50,14 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
 
 
 def changed(recorded: Iterable[tuple[str, str]], folder: Path) -> list[str]:
-    """The paths of the modules that no longer have their digest."""
+    """The paths of the modules whose digests have changed."""
     recorded = set(recorded)
     now = {path: digest_of(folder / path) for path, _ in recorded}
     return sorted({path for path, digest in recorded if now[path] != digest})
 
 
 def digest_of(file: Path) -> str:
-    """The start of the SHA-256 of a module's code; empty where it cannot be read."""
+    """The start of the SHA-256 of a module's code; empty if it cannot be read."""
     try:
         return hashlib.sha256(code_of(file)).hexdigest()[:12]
     except OSError:
@@ -65,7 +65,7 @@ def digest_of(file: Path) -> str:
 
 
 def name_of(modules: Mapping[str, str]) -> str:
-    """A short name for these modules as they are."""
+    """A short name for these modules with these digests."""
     return hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:12]
 
 
@@ -86,7 +86,7 @@ def _path_from(folder: Path, file: Path) -> str:
 
 
 def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
-    """The file of a module, and of all that it and the packages around it import from these places."""
+    """The files of a module and of everything that it and its packages import from these places."""
     waiting, seen = [first], set[str]()
     while waiting:
         parts = waiting.pop().split(".")

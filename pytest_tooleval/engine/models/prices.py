@@ -16,7 +16,7 @@ from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 
-# What OpenAI runs itself, and does not charge by tokens alone.
+# Items that OpenAI runs itself, and does not charge by tokens alone.
 _RUN = (
     *("code_interpreter_call", "file_search_call", "image_generation_call", "program", "shell_call"),
     "web_search_call",
@@ -25,7 +25,7 @@ _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
 def data_file(name: str) -> Mapping[str, Any]:
-    """A JSON file of litellm's; empty when it cannot be read."""
+    """One of litellm's JSON files; empty if it cannot be read."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
         return {}
@@ -73,7 +73,7 @@ def token_count(value: object) -> int | None:
 def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """The `usage` of a chat answer, with reasoning included in the completion tokens, as OpenAI counts.
 
-    Others (xAI, Google) count it separately, which shows in the total.
+    Other providers (xAI, Google) count it separately, as the total reveals.
     """
     usage = dict(as_mapping(document.get("usage")))
     prompt, completion, total = (
@@ -102,7 +102,7 @@ def reported_cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
-    """The cost of an answer in US dollars, None when unknown.
+    """The cost of an answer in US dollars, None if unknown.
 
     Prompt tokens that the provider read from its cache or wrote into it, reasoning tokens, and long
     prompts may have their own prices. `usage` is the chat API's object.
@@ -129,9 +129,9 @@ def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float
 
 
 def ran_unpriced(document: Mapping[str, Any]) -> bool:
-    """Whether the provider ran tools or programs for this answer whose price `usage` does not name.
+    """Whether the provider ran tools or programs for this answer whose price is not in `usage`.
 
-    OpenAI's items or Anthropic's blocks. Both charge a search for tools by its tokens.
+    Looks at OpenAI's items and Anthropic's blocks. Both providers charge tool searches by tokens.
     """
     return (
         bool(document.get("container"))
@@ -150,7 +150,7 @@ def _rate(price: Mapping[str, Any], name: str, otherwise: float) -> float:
 
 
 def _tier(price: Mapping[str, Any], prompt_tokens: int) -> str:
-    """The suffix of the price's keys for a prompt of this length."""
+    """The suffix of the price keys for a prompt of this length."""
     limits = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
     reached = [limit for limit in limits if prompt_tokens > limit * 1000]
     return f"_above_{max(reached)}k_tokens" if reached else ""

@@ -1,6 +1,6 @@
-"""The providers of models: who asks them, where, with which key, and what they do not take.
+"""The model providers: their protocols, addresses, keys and limitations.
 
-A provider is a row of the table. litellm asks those without a row, too, and those without a protocol.
+Each provider is a row of the table. litellm handles providers without a row or without a protocol.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ FORCED, FORBIDDEN = "tool_choice required", "tool_choice none"
 
 
 class Provider(NamedTuple):
-    """A provider, whose models are called `name/...`; litellm has more names for it, `also`.
+    """A provider, whose models are called `name/...`. `also` are litellm's other names for it.
 
-    `keys` are the variables for its key, of which any will do, the usual one first; with one of `logins`
-    set, litellm logs in instead, and always where it `logs_in`.
+    `keys` are the variables that may hold its key, the usual one first. Without a key, litellm logs in
+    if `logs_in` is set, or any variable of `logins`.
 
-    Our client speaks the `protocol`, with models whose names begin with `own`, at the address `base`, or
+    Our client uses the `protocol` for models whose names begin with `own`, at the address `base`, or
     the one in a variable of `bases`.
 
-    `schemas`: whose rules for tools hold for models with a word in their names. `ignores`: what is left
-    out in silence; `ignores_thinking` the same for models with a word in their names while they think.
+    `schemas` pairs a word in model names with the rules for their tools. `ignores` are parameters that
+    are silently dropped. `ignores_thinking` pairs a word in model names with a parameter that is
+    dropped while they think.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Provider(NamedTuple):
 
 
 def _plain(name: str, base: str, *keys: str) -> Provider:
-    """A provider with OpenAI's protocol and no words of its own."""
+    """A provider with OpenAI's protocol and the usual names of variables."""
     usual = name.upper()
     return Provider(name, keys or (f"{usual}_API_KEY",), "openai", base, (f"{usual}_API_BASE",))
 
@@ -87,7 +88,7 @@ _ROWS = (
     _plain("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OR_API_KEY"),
     _plain("sambanova", "https://api.sambanova.ai/v1"),
     _plain("together_ai", "https://api.together.ai/v1", "TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
-    # litellm asks the rest.
+    # litellm handles the rest.
     Provider(
         "bedrock",
         also=("bedrock_converse",),

@@ -1,4 +1,4 @@
-"""What a model's label stands for."""
+"""The model behind a label, and its settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 # litellm's budgets of reasoning tokens for efforts.
 EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), strict=True))
-# Parameters of litellm itself, which select litellm.
+# Parameters of litellm itself. Using one selects litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
@@ -48,12 +48,14 @@ _TRANSLATED: Mapping[Protocol | None, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and how to ask it. It has the name of the key's variable, never the key.
+    """A model and how to query it. It has the name of the key's variable, never the key.
 
-    `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits, None for none; `timeout`
-    is in seconds per call. The parameters in `omit` are never sent. `url` is the address of an agent,
-    `headers` the variables of its headers, `request` what is sent, `answer` the API whose documents it
-    answers with, or the JSON Pointers of text and calls, `conversation` that of the conversation's id.
+    `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits; None means no limit.
+    `timeout` is in seconds per request. The parameters in `omit` are never sent.
+
+    For an agent at an address, `url` is the address, `headers` are the variables of its headers, and
+    `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
+    JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id.
     """
 
     label: str
@@ -81,17 +83,17 @@ class ModelSpec:
 
     @property
     def is_agent(self) -> bool:
-        """Whether it is an agent, whose own questions to its model are unknown."""
+        """Whether it is an agent, whose own requests to its model are unknown."""
         return bool(self.callable or self.url)
 
     @property
     def target(self) -> str:
-        """What is asked."""
+        """The callable, the address, or the model's name."""
         return self.callable or self.url or self.model
 
     @property
     def provider(self) -> Provider:
-        """Who is asked; a row without a name where nothing is known of it."""
+        """The model's provider; a row without a name if it is unknown."""
         if self.is_agent:
             return UNKNOWN
         asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
@@ -99,7 +101,7 @@ class ModelSpec:
 
     @property
     def protocol(self) -> Protocol | None:
-        """The protocol of our own client; None if litellm asks the model."""
+        """The protocol of our own client; None for models that need another client."""
         row = self.provider
         if self.api is not None or not row.protocol:
             return "openai" if self.api == "openai" else None
@@ -120,9 +122,9 @@ class ModelSpec:
 
     @property
     def key_variable(self) -> str | None:
-        """The variable for the key; None when unknown, or when litellm may log in without one.
+        """The variable for the key; None if unknown, or if litellm may log in without one.
 
-        If there are several, it is the first that is set, else the usual one.
+        If there are several, it is the first that is set, or else the usual one.
         """
         if self.api_key_env or self.api_base:
             return self.api_key_env
@@ -132,7 +134,7 @@ class ModelSpec:
 
     @property
     def _is_translated(self) -> bool:
-        """Whether our client can ask for it, and knows all parameters under `extra`."""
+        """Whether our client can query the model, and knows all parameters under `extra`."""
         row, extra = self.provider, set(self.extra)
         if row.name == "azure":  # its Responses API has no versions
             wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
@@ -151,9 +153,10 @@ class ModelSpec:
 
     @functools.cached_property
     def identity(self) -> str:
-        """The model in the key of a cassette.
+        """The model as part of cassette keys.
 
-        For an agent it includes a hash of its module, so that changed code is asked again.
+        An agent's identity includes a hash of its module or settings, so that a changed agent is
+        queried again.
         """
         if self.url:
             form = json.dumps([self.request, self.answer, self.conversation], sort_keys=True)
@@ -165,7 +168,7 @@ class ModelSpec:
 
     @functools.cached_property
     def modules(self) -> Mapping[str, str]:
-        """The modules of its project that an agent imports, with their digests."""
+        """The project's modules that an agent imports, with their digests."""
         return imported_modules(self.callable, self.folder) if self.callable and self.folder else {}
 
     def part(self, count: int, number: int) -> ModelSpec:

@@ -1,4 +1,4 @@
-"""Finds models by name: in the config table, the built-in model, or litellm's names."""
+"""Finds models by name: in the config tables, the built-in model, or litellm's models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .spec import ModelSpec
 
 @dataclass(frozen=True)
 class ModelTables:
-    """The `models` tables of a config file, with its text for naming lines."""
+    """The `models` tables of a config file, with its text for reporting lines."""
 
     path: Path | None = None
     text: str = ""
@@ -63,13 +63,13 @@ class ModelTables:
         return _place(self.path, self.text, position)
 
     def error(self, name: str, message: str, key: str | None = None) -> ConfigError:
-        """What is wrong with a model's table, or with a key in it."""
+        """The error for a model's table, or for a key in it."""
         table = f"[{self.prefix}models.{_toml_key(name)}]"
         return ConfigError(f"{self.place(name, key)}: {table}: {message}")
 
 
 def key_place(path: Path, text: str, *keys: str) -> str:
-    """`file:line:column` of the first of these keys, or headers of tables; else the file alone."""
+    """`file:line:column` of the first of these keys or table headers, or else only the file."""
     for key in keys:
         start = rf"^[ \t]*(?=\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]:])"
         if (found := re.search(start, text, re.MULTILINE)) is not None:
@@ -86,7 +86,7 @@ def _place(path: Path, text: str, position: int) -> str:
 def read_tables(folder: Path) -> ModelTables:
     """Read `tooleval.toml` in `folder`, or else `[tool.tooleval]` of its pyproject.toml.
 
-    Both at once are an error.
+    Having both is an error.
     """
     own, project = folder / "tooleval.toml", folder / "pyproject.toml"
     in_project = _tables(project, "tool.tooleval.") if project.is_file() else ModelTables()
@@ -140,7 +140,7 @@ def _tables(path: Path, prefix: str) -> ModelTables:
 
 
 def _variables(table: object) -> Iterator[str]:
-    """The variables that a table names, which may still be wrong."""
+    """The variables that a table names. The table has not been checked yet."""
     if isinstance(table, dict):
         headers = table.get("headers")
         named = (table.get("api_key_env"), *(headers.values() if isinstance(headers, dict) else ()))
@@ -156,7 +156,7 @@ _Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?$")]
 
 
 class _Pointers(msgspec.Struct, forbid_unknown_fields=True):
-    """Where in an agent's answer its text and its calls stand, and in a call its name and arguments."""
+    """The places of text and calls in an agent's answer, and of name and arguments in a call."""
 
     text: _Pointer | None = None
     calls: _Pointer | None = None
@@ -193,7 +193,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     output_price: float | None = None
 
 
-# Replaces msgspec's messages where those are not clear. The value is never shown, as it may be the key.
+# Replacements for unclear messages of msgspec. They never show the value, which may be the key.
 _EXPECTED = {
     "api": 'expected "openai" or "litellm"',
     "reasoning_effort": f"expected one of {', '.join(EFFORTS)}",
@@ -212,10 +212,10 @@ _OF_AGENTS = ("headers", "request", "answer", "conversation")
 _FOR_AGENTS = frozenset(
     (*_OF_AGENTS, "url", "timeout", "max_concurrency", "requests_per_minute", "tokens_per_minute")
 )
-# What the request of an agent may name.
+# The placeholders that an agent's request may contain.
 PLACEHOLDERS = ("$prompt", "$messages", "$system", "$tools", "$conversation")
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
-_ADDRESSES = ("base_url", "endpoint", "host")  # of other libraries, for api_base
+_ADDRESSES = ("base_url", "endpoint", "host")  # other libraries' names for api_base
 # These belong to the case or the engine, or would make models incomparable.
 _NOT_EXTRA = frozenset(
     "messages tools tool_choice functions function_call model stream n api_base base_url timeout "
@@ -224,13 +224,13 @@ _NOT_EXTRA = frozenset(
 
 
 def check_tables(tables: ModelTables) -> None:
-    """Raise ConfigError for the first wrong table, also of a model that nobody asks."""
+    """Raise ConfigError for the first invalid table, even of a model that is not used."""
     for name in tables.tables:
         spec_from_table(name, tables)
 
 
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
-    """The model defined by `[models.NAME]`. Raises ConfigError with the wrong key."""
+    """The model defined by `[models.NAME]`. Raises ConfigError that names the invalid key."""
     table = tables.tables[name]
     fail = partial(tables.error, name)
     if not isinstance(table, dict):
@@ -272,7 +272,7 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
 
 
 def _wrong_agent(table: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with the keys of an agent at an address, and with which; None if nothing is."""
+    """The error in the keys of an agent at an address, and its key; None if all keys are valid."""
     if "url" not in table:
         wrong = next((key for key in _OF_AGENTS if key in table), None)
         return None if wrong is None else (f"{wrong}: only for an agent with a url", wrong)
@@ -297,7 +297,7 @@ def _wrong_agent(table: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _texts_within(value: Any) -> Iterator[str]:
-    """The texts in a value and in all values inside it."""
+    """The texts in a value, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):
@@ -306,7 +306,7 @@ def _texts_within(value: Any) -> Iterator[str]:
 
 
 def _wrong_extra(extra: Mapping[str, Any]) -> str:
-    """What is wrong with the first wrong key; empty if none is."""
+    """The error for the first invalid key; empty if all keys are valid."""
     for key in _keys_within(extra):
         if _SECRETS.search(key):
             return f"{key}: do not put secrets in a file; use api_key_env"
@@ -366,8 +366,8 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
 
 
 def _served(spec: ModelSpec, tables: ModelTables) -> ModelSpec:
-    """The model, whose provider must be known, which may take seconds to find out."""
-    # A server that is asked directly may give its models any name.
+    """The model. Raises ConfigError for an unknown provider. The check may take seconds."""
+    # A server that we query directly may give its models any names.
     asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
     if asks and (reason := unserved(spec.model)):
         raise tables.error(spec.label, f"model: {reason}", "model")
@@ -401,7 +401,7 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
 
 
 def _keys_within(value: Any) -> Iterator[str]:
-    """The keys of a table and of all tables inside it."""
+    """The keys in a value, at any depth."""
     if isinstance(value, dict):
         for key, member in value.items():
             yield key

@@ -1,4 +1,4 @@
-"""What is known about a model before it is asked."""
+"""A model's known abilities, before any request."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI (or Azure) offers this model of its own, or its tools, only at `/responses`.
+    """Whether OpenAI (or Azure) offers its own model, or tools with it, only at `/responses`.
 
-    From gpt-5.4 on, this is true for reasoning together with tools.
+    From gpt-5.4 on, reasoning together with tools works only there.
     """
     entry = listed(model) or {}
     chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
@@ -25,9 +25,9 @@ def needs_responses(model: str) -> bool:
 
 
 def searches_tools(model: str) -> bool:
-    """Whether OpenAI's or Anthropic's model can search for tools that are deferred.
+    """Whether an OpenAI or Anthropic model can search for deferred tools.
 
-    By litellm's list, and for others by their version: from gpt-5.4 and Claude 4.5 on.
+    True if litellm's list says so, or else from gpt-5.4 and Claude 4.5 on.
     """
     if (listed(model) or {}).get("supports_tool_search") is True:
         return True
@@ -39,7 +39,7 @@ def searches_tools(model: str) -> bool:
 
 
 def reasons(model: str) -> bool | None:
-    """Whether a model can reason before it answers, by litellm's list; None when unknown."""
+    """Whether a model can reason before it answers, according to litellm's list; None if unknown."""
     entry = listed(model)
     return None if entry is None else entry.get("supports_reasoning") is True
 

@@ -1,5 +1,6 @@
-"""What providers' APIs have in place of chat messages, as chat messages.
+"""Converts the message formats of providers' APIs to chat messages.
 
-`responses` reads items of OpenAI's Responses API, `blocks` those of Anthropic's Messages API, `parts`
-those of Gemini's generateContent. All of them write to a `ChatBuilder`. `read_messages` takes a mixture.
+`responses` reads items of OpenAI's Responses API, `blocks` reads blocks of Anthropic's Messages API, and
+`parts` reads parts of Gemini's generateContent. All write to a `ChatBuilder`. `read_messages` accepts a
+mixture.
 """

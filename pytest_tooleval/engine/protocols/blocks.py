@@ -17,7 +17,7 @@ Block = Mapping[str, Any]
 _RESULT = "_tool_result"
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _THOUGHTS = ("thinking", "redacted_thinking")
-# Blocks that hold neither a call nor an answer.
+# Blocks with neither a call nor an answer.
 _SILENT = (*_THOUGHTS, "compaction", "container_upload", "fallback")
 _SEARCH = "tool_search"
 _PROGRAM = "code_execution"  # also for bash and a text editor: `bash_code_execution`
@@ -30,7 +30,7 @@ def has_blocks(message: Mapping[str, Any]) -> bool:
 
 
 def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
-    """Read a message of the Messages API: its tools' answers, and what the model or the user says."""
+    """Read a message of the Messages API: first its tool answers, then the rest."""
     rest = []
     for part in as_list(message.get("content")):
         block = as_mapping(part)
@@ -46,7 +46,8 @@ def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     chat.add({"role": "assistant"})
     for block in objects_in(rest):
         _read(chat, block)
-    # Its fields say how it ended, also before the answer of a tool that the provider runs.
+    # The other fields, such as how the message ended, belong to the model's last message, even if the
+    # answer of a tool that the provider runs comes after it.
     last = next(each for each in reversed(chat.messages) if each.get("role") == "assistant")
     last |= {key: value for key, value in message.items() if key not in ("role", "content")}
 
@@ -95,7 +96,7 @@ def _references(blocks: object) -> Sequence[str]:
 
 
 def _content(content: object) -> object:
-    """The content of an answer, with the names of the tools that it loads as text."""
+    """The content of an answer, with references to loaded tools replaced by their names as text."""
     if not isinstance(content, list):
         return content
     names = _references([part for part in objects_in(content) if part.get("type") == "tool_reference"])

@@ -4,10 +4,10 @@ A reply may have three fields that the chat API lacks:
 
 - `tool_searches`: `[{"id", "arguments", "tools"}]`, with the names of the tools found, null if unknown;
 - `programs`: `[{"id", "code", "result"}]`, code that the provider ran, and that may have made calls;
-- `unread`: items of types that are not known here, as they came.
+- `unread`: items of unknown types, unchanged.
 
 A call keeps the `caller` that made it and the `namespace` of its tool, as the provider wrote them. It is
-`hosted` if the provider runs its tool itself.
+`hosted` if the provider itself runs the tool.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class ChatBuilder:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
-        # By their ids as text, which may come as anything.
+        # By ids as text, because ids may be of any type.
         self._searches: dict[str, dict[str, Any]] = {}
         self._programs: dict[str, dict[str, Any]] = {}
 
     def add(self, message: Any) -> None:
-        """Add a chat message. The text of a reply joins the searches and programs before it."""
+        """Add a chat message. A reply is merged with the searches and programs before it."""
         last = self.reply()
         if last is not None and _role(message) == "assistant" and _only_runs(last):
             last |= {key: value for key, value in message.items() if value is not None}
@@ -60,7 +60,7 @@ class ChatBuilder:
         custom: bool = False,
         hosted: bool = False,
     ) -> None:
-        """Add a call to the current reply; `arguments` of a custom tool are its text."""
+        """Add a call to the current reply. For a custom tool, `arguments` is its text."""
         if isinstance(arguments, Mapping):
             arguments = json.dumps(arguments, ensure_ascii=False)
         kind, field = ("custom", "input") if custom else ("function", "arguments")
@@ -74,14 +74,14 @@ class ChatBuilder:
         _append(self._current(), "tool_calls", call)
 
     def answer(self, id: object, content: object, **fields: object) -> Message:
-        """Add a tool's answer to a call, with the `fields` that say what became of it."""
+        """Add a tool's answer to a call. The `fields` describe the call's outcome."""
         known = {name: value for name, value in fields.items() if value is not None}
         message = {"role": "tool", "tool_call_id": id, "content": as_content(content), **known}
         self.messages.append(message)
         return message
 
     def search(self, id: object, arguments: object, *, names_shown: bool = False) -> None:
-        """Add a search for tools; `names_shown` where the model knows their names without it."""
+        """Add a search for tools. `names_shown`: the model knows their names without searching."""
         search = {"id": id, "arguments": arguments, "tools": None}
         if names_shown:
             search["names_shown"] = True
@@ -89,7 +89,7 @@ class ChatBuilder:
         _append(self._current(), SEARCHES, search)
 
     def found(self, id: object, names: Sequence[str]) -> None:
-        """Say which tools a search found; without its id, the last search."""
+        """Set the tools that a search found; the last search if the id is unknown."""
         search = self._searches.get(str(id)) or next(reversed(self._searches.values()), None)
         if search is None:
             self.search(id, None)
@@ -103,7 +103,7 @@ class ChatBuilder:
         _append(self._current(), PROGRAMS, program)
 
     def result(self, id: object, result: object) -> None:
-        """Say what a program returned."""
+        """Set the result of a program; of the last program if the id is unknown."""
         program = self._programs.get(str(id)) or next(reversed(self._programs.values()), None)
         if program is not None:
             program["result"] = result
@@ -128,12 +128,12 @@ class ChatBuilder:
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
-    """The type of an item; of a part of Gemini's, which has none, its field."""
+    """The type of an item, or the first field of a Gemini part, which has no type."""
     return str(item.get("type") or next(iter(item), ""))
 
 
 def _copied(message: Any) -> Any:
-    """The message, whose lists may grow without changing those of whoever gave it."""
+    """A copy of the message whose lists can grow without changing the caller's lists."""
     if not isinstance(message, Mapping):
         return message
     grow = ("tool_calls", *EXTENSIONS)

@@ -17,7 +17,7 @@ _FILES = ("inline_data", "file_data")
 
 
 def has_parts(message: Mapping[str, Any]) -> bool:
-    """Whether a message is one of generateContent: its parts have no type."""
+    """Whether a message is from generateContent, whose parts have no type."""
     parts = objects_in(message.get("parts"))
     return bool(parts) and not any("type" in part for part in parts)
 

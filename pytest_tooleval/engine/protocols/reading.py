@@ -1,4 +1,4 @@
-"""Conversations that mix chat messages with what other APIs have in their place."""
+"""Reads conversations that mix chat messages with the formats of other APIs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .responses import ItemReader
 
 
 def replied(values: Iterable[Any]) -> dict[str, Any]:
-    """What a single answer holds besides text: its calls and the fields of `EXTENSIONS`, if any."""
+    """A single answer's contents besides text: its calls and the fields of `EXTENSIONS`, if any."""
     found: dict[str, Any] = {}
     for message in read_messages(values).messages:
         for field in ("tool_calls", *EXTENSIONS):
@@ -26,7 +26,7 @@ def replied(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def read_messages(values: Iterable[Any]) -> ChatBuilder:
-    """The chat messages of a conversation; a value that is no object stays as it is."""
+    """The chat messages of a conversation. Values that are not objects stay unchanged."""
     chat = ChatBuilder()
     items = ItemReader(chat)
     for value in values:

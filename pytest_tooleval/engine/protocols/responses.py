@@ -15,7 +15,7 @@ from .builder import as_content
 Item = Mapping[str, Any]
 
 _CALL, _OUTPUT = "_call", "_call_output"
-# Items that hold neither a call nor an answer.
+# Items with neither a call nor an answer.
 _SILENT = frozenset(
     "reasoning compaction compaction_trigger item_reference mcp_list_tools additional_tools".split()
 )
@@ -28,13 +28,13 @@ _ABOUT = frozenset(
     "id call_id type status caller created_by environment async container_id server_label output "
     "outputs approval_request_id pending_safety_checks result results error".split()
 )
-# Where a call has its arguments as one object.
+# Fields that contain a call's arguments as one object.
 _ARGUMENTS = ("action", "operation")
 _RESULTS = ("output", "outputs", "results", "result")
 
 
 class ItemReader:
-    """Reads items in order; an approval is about an earlier call."""
+    """Reads items in order, because an approval refers to an earlier call."""
 
     def __init__(self, chat: ChatBuilder) -> None:
         self._chat = chat
@@ -70,7 +70,7 @@ class ItemReader:
         elif kind == "custom_tool_call":
             self._chat.call(id, item.get("name"), item.get("input"), custom=True, **about)
         else:
-            # A tool of the provider, also one that is not known here: its type names it.
+            # A provider's tool, maybe an unknown one, named after its type.
             place = as_mapping(item.get("environment")).get("type")
             hosted = kind in _HOSTED or (kind == "shell_call" and place == "container_reference")
             name = kind.removesuffix(_CALL)
@@ -81,7 +81,7 @@ class ItemReader:
                 self._chat.answer(id, text, status=item.get("status"))
 
     def _of_mcp(self, item: Item, *, asks: bool) -> None:
-        """A call on an MCP server by OpenAI, or the question whether it may be made."""
+        """Read OpenAI's call on an MCP server, or its request to approve the call."""
         answer = self._asked.get(str(item.get("approval_request_id")))
         if answer is None:
             self._chat.call(item.get("id"), item.get("name"), item.get("arguments"), hosted=True)
@@ -102,7 +102,7 @@ class ItemReader:
 
 
 def arguments_of(item: Item) -> Mapping[str, Any]:
-    """What a call of the provider's own tool asks for."""
+    """The arguments of a call of the provider's own tool."""
     for name in _ARGUMENTS:
         if isinstance(item.get(name), Mapping):
             return item[name]  # type: ignore[no-any-return]
@@ -110,7 +110,7 @@ def arguments_of(item: Item) -> Mapping[str, Any]:
 
 
 def tool_names(tools: object) -> Iterator[str]:
-    """The names of tools; those in a namespace begin with its name."""
+    """The names of tools, prefixed with their namespaces."""
     for tool in objects_in(tools):
         name = as_mapping(tool.get("function")).get("name") or tool.get("name")
         if tool.get("type") == "namespace":

@@ -2,8 +2,8 @@
 
 A tool runs if the suite names it and the command line allows it. The server's answers are recorded in
 the cassette like those of a model, so a replay needs neither server nor permission. Each trial has its
-own session, opened for the first call that is not recorded. As the server may remember earlier calls,
-the trial then restarts and runs those too.
+own session, opened for the first call that is not recorded. Because the server may remember earlier
+calls, the trial then restarts and also runs those.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class ToolServer(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The server in the key of a cassette, without credentials."""
+        """The server as part of cassette keys, without credentials."""
         ...
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
-        """Whether the names include this tool of the server: by its name, or by `*` if it only reads."""
+        """Whether the names include this server tool, by name, or by `*` if it is read-only."""
         ...
 
     def session(self) -> AbstractAsyncContextManager[ToolSession]:
-        """A new session. Entering it raises ModelError when the server cannot be reached."""
+        """A new session. Entering it raises ModelError if the server cannot be reached."""
         ...
 
 
@@ -68,16 +68,16 @@ class Live:
 
 
 class BeginAnew(Exception):
-    """A call is not recorded, but earlier ones of the trial are, and the trial must run those too.
+    """Raised to restart a trial that has replayed calls and reached one that is not recorded.
 
-    The model's answers stay recorded, so it is asked again only if the server answers differently.
+    The model's answers stay recorded, so it is queried again only if the server answers differently.
     """
 
 
 class LiveTools:
     """The live tools of one trial of a model; `close` ends its session.
 
-    `refusal` says why only recorded answers of model and server may be used; it is empty when all tools
+    `refusal` says why only recorded answers of model and server may be used; it is empty if all tools
     of the case are allowed.
     """
 
@@ -109,9 +109,9 @@ class LiveTools:
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> str | None:
-        """The server's answer to a call of a tool that the case wants to run.
+        """The server's answer to a call; None if the case does not run this tool.
 
-        Raises BeginAnew, once, when earlier calls are in the cassette and this one is not.
+        Raises BeginAnew once, if earlier calls are in the cassette and this one is not.
         """
         if not self._live.server.has(call.name, self._wanted):
             return None
@@ -152,7 +152,7 @@ class LiveTools:
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
-        """What may change the answers, as far as it is known in advance."""
+        """Everything known in advance that may change the answers."""
         return {"live": {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}}
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class LiveTools:
 
 
 def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> str:
-    """Why the case cannot run: not all tools that it may call for real are allowed."""
+    """The message about the case's live tools that are not allowed; empty if there are none."""
     mocked = mocks_of(case)
     needed = [
         tool.name
@@ -189,7 +189,7 @@ def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> 
 def _not_allowed(
     server: ToolServer, tools: Sequence[str], allowed: Sequence[str], all_read_only: bool = False
 ) -> str:
-    """The message about those of the tools that the command line does not allow; empty for none."""
+    """The message about tools that the command line does not allow; empty if there are none."""
     missing = [tool for tool in tools if not server.has(tool, allowed)]
     if not missing:
         return ""

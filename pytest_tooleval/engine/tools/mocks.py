@@ -43,7 +43,7 @@ def mocks_of(case: ResolvedCase) -> dict[str, Any]:
 class Mocks:
     """The mocks of one trial. Counts calls for `$sequence`.
 
-    It also answers the calls that are scored, but not run: those that end a chain, and all outside of
+    Also answers the calls that are scored, but not run: those that end a chain, and all calls outside
     chains and conversations.
     """
 
@@ -61,7 +61,7 @@ class Mocks:
     ) -> str | None:
         """The content of the tool message: a text unchanged, anything else as JSON."""
         if call.name in self._mocks:
-            # In a thread: a slow pattern under `$when` must not hold up the loop.
+            # In a thread, because a slow pattern under `$when` must not block the loop.
             value = await asyncio.to_thread(self._value, call)
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         case = self._case

@@ -1,4 +1,4 @@
-"""Tools that are methods of a world, which a trial makes with its first call."""
+"""Tools that are methods of a world, which a trial creates at its first call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 class WorldTools:
     """The world of one trial."""
 
-    key_fields: Mapping[str, Any] = {}  # the toolbox has its identity
+    key_fields: Mapping[str, Any] = {}  # the toolbox adds the world's identity
     # The world reports a bad call itself, here as in scoring.
     answers_all = True
     is_live = False
@@ -40,7 +40,7 @@ class WorldTools:
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> str:
-        """The world's answer. Raises ModelError when the world cannot be used."""
+        """The world's answer. Raises ModelError if the world cannot be used."""
         try:
             if self._worker is None:
                 self._worker = Worker()
