@@ -11,9 +11,12 @@ import concurrent.futures
 import contextlib
 import random
 import threading
+from collections.abc import Awaitable
+from collections.abc import Callable
 from collections.abc import Coroutine
 from collections.abc import Iterable
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from typing import TypeVar
 
@@ -78,7 +81,7 @@ class Runner:
     def submit(self, *trials: Trial) -> concurrent.futures.Future[list[Answer]]:
         """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
-        return self._start(_answers(map(self._hold, trials)))
+        return self._start(_answers(partial(self._hold, trial) for trial in trials))
 
     def _load_for(self, trial: Trial) -> None:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
@@ -129,7 +132,7 @@ class Runner:
                 raise answer
             return await with_verdicts(case, answer, judge, models)
 
-        return self._start(_answers(map(judged, answers)))
+        return self._start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
         if spec.label not in self._gateways:
@@ -175,10 +178,11 @@ class Runner:
             self._loop.stop()
 
 
-async def _answers(trials: Iterable[Coroutine[Any, Any, Transcript]]) -> list[Answer]:
-    async def answer(trial: Coroutine[Any, Any, Transcript]) -> Answer:
+async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> list[Answer]:
+    # No coroutines: of one that is cancelled before it begins, Python warns.
+    async def answer(trial: Callable[[], Awaitable[Transcript]]) -> Answer:
         try:
-            return await trial
+            return await trial()
         except ModelError as error:
             return error
 

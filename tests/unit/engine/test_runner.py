@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,18 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
     assert client.closed
     assert engine_threads() == before
     runner.close()  # again is fine
+
+
+def test_what_ends_before_it_begins_warns_of_nothing(client: FakeClient) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(10):
+            runner = Runner()
+            futures = [runner.submit(Trial(CASE, SPEC)) for _ in range(20)]
+            runner.close()
+            assert all(future.done() for future in futures)
+        gc.collect()
+    assert [str(each.message) for each in caught] == []
 
 
 def test_nothing_is_taken_after_the_end(client: FakeClient) -> None:
