@@ -1,4 +1,4 @@
-"""Agents of other libraries as models. Each function makes the callable for a model's table:
+"""Agents of other libraries as models. Each function returns the callable for a model's table:
 
     # my_agent.py
     from pytest_tooleval.agents import openai_agents
@@ -6,9 +6,9 @@
 
     answer = openai_agents(agent)
 
-The tools of the suite replace the agent's own, which do not run. With `run_tools=True`, the agent's own
-tools run instead: those that the case offers and `--tooleval-allow-tools` names, and none after a
-forbidden call. The guards of the agent stay, and `approvals` of the case answer them.
+The suite's tools replace the agent's own, which do not run. With `run_tools=True`, the agent's own tools
+run instead: those that the case offers and `--tooleval-allow-tools` names, and none after a forbidden
+call. The agent's guards stay active, and the case's `approvals` answer them.
 """
 
 from .adk_sdk import google_adk

@@ -23,7 +23,7 @@ from .messages import usage_of
 from .messages import without_system
 
 _APP, _USER = "tooleval", "user"
-# Agents whose tools run elsewhere, and tools of ADK that only steer the run.
+# Agents whose tools run elsewhere, and ADK's tools that only steer the run.
 _ELSEWHERE = {"RemoteA2aAgent", "ManagedAgent", "LangGraphAgent"}
 _STEERING = {"TransferToAgentTool", "SetModelResponseTool", "FinishTaskTool"}
 
@@ -31,9 +31,8 @@ _STEERING = {"TransferToAgentTool", "SetModelResponseTool", "FinishTaskTool"}
 def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
     """Make a model from an `LlmAgent` of google-adk. With `run_tools`, its own tools run.
 
-    Otherwise it must not have sub-agents, which have their own tools. Further arguments, such as
-    `run_config`, and `state_delta` for the state that instructions name, are passed to
-    `Runner.run_async()`.
+    Otherwise it must not have sub-agents, which have their own tools. Further arguments are passed to
+    `Runner.run_async()`, such as `run_config`, or `state_delta` for the state that instructions name.
     """
     if run_tools:
         _check(agent)
@@ -79,7 +78,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
 
 
 def _changes(agent: Any, system: str, suite: Suite) -> dict[str, Any]:
-    """What the agent has for a case instead of its own."""
+    """The agent's fields to replace for a case."""
     change: dict[str, Any] = {}
     if suite.tools is not None:
         change["tools"] = _replaced(agent, suite.tools, suite)
@@ -90,7 +89,7 @@ def _changes(agent: Any, system: str, suite: Suite) -> dict[str, Any]:
 
 
 def _check(agent: Any) -> None:
-    """Raise ValueError for an agent with what cannot be stopped before it runs."""
+    """Raise ValueError for an agent with tools or code that cannot be stopped before they run."""
     kinds = {kind.__name__ for kind in type(agent).__mro__}
     what = "runs in another process or library" if kinds & _ELSEWHERE else ""
     if getattr(agent, "code_executor", None) is not None:
@@ -109,7 +108,7 @@ def _unstoppable(what: str) -> ValueError:
 
 
 def _plugin(suite: Suite) -> Any:
-    """Answers requests for confirmation, and asks the suite before a tool of the agent runs.
+    """A plugin that answers confirmation requests, and asks the suite before an agent's tool runs.
 
     A plugin also sees the tools of sub-agents and of agents that are tools.
     """
@@ -129,14 +128,14 @@ def _plugin(suite: Suite) -> Any:
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
             if type(tool).__name__ in _STEERING:
                 suite.allow(tool_context.function_call_id)
-            # ADK would end the run, to continue it with the answer of a person.
+            # Without this, ADK would end the run and wait for a person's answer.
             tool_context.tool_confirmation = ToolConfirmation(confirmed=suite.approves(tool.name))
 
     return Asks(name=_APP)
 
 
 def _guarded(tool: Any, suite: Suite) -> Any:
-    """The tool, which asks the suite before it runs, after all guards of the agent."""
+    """The tool, which asks the suite before it runs and after all the agent's guards."""
     from google.adk.tools.agent_tool import AgentTool
 
     if type(tool).__name__ in _STEERING:
@@ -178,7 +177,7 @@ async def tools_of(agent: Any) -> list[Message]:
 
 
 def _replaced(agent: Any, tools: Sequence[Tool], suite: Suite) -> list[Any]:
-    """The tools of the suite, each confirmed as the agent's tool of that name is."""
+    """The suite's tools. Each is confirmed like the agent's tool of the same name."""
     from google.adk.tools import BaseTool
     from google.genai import types
 

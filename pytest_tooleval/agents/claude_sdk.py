@@ -30,20 +30,20 @@ from .messages import with_output
 from .messages import without_system
 
 _SERVER = "suite"
-# Tools of Claude Code that do nothing but steer the run.
+# Claude Code's tools that only steer the run.
 _STEERING = {"StructuredOutput", "ToolSearch"}
 _LIMITS = {"error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"}
-# A case limits the time of a run.
+# The engine limits the time of a run.
 _LONG_S = 24 * 3600.0
-# Characters that Claude Code replaces in the names of tools.
+# Characters that Claude Code replaces in tool names.
 _UNUSUAL = re.compile("[^a-zA-Z0-9_-]")
 
 
 def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
     """Make a model from `ClaudeAgentOptions`. With `run_tools`, its own tools run.
 
-    Otherwise neither its MCP servers nor the tools of Claude Code are available. Claude sees a tool
-    `mcp__SERVER__NAME` under that name, and any other as `mcp__suite__NAME`.
+    Otherwise neither its MCP servers nor Claude Code's tools are available. Claude sees a tool named
+    `mcp__SERVER__NAME` under that name, and any other tool as `mcp__suite__NAME`.
     """
 
     async def run(messages: list[Message], suite: Suite) -> list[Message]:
@@ -56,14 +56,14 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
         change |= {"hooks": _hooks(options.hooks or {}, suite)}
         if suite.tools is not None:
             servers = _servers(suite)
-            # Those of an imported agent are allowed as the agent allows them.
+            # For tools of an imported agent, the agent's own settings decide.
             allowed = [shown for shown, name in names.items() if shown != name]
             change |= {"mcp_servers": servers, "strict_mcp_config": True, "tools": []}
             change |= {"allowed_tools": [*options.allowed_tools, *allowed]}
-            change |= {"permission_prompt_tool_name": None}  # a tool of the servers replaced here
+            change |= {"permission_prompt_tool_name": None}  # on a server that is replaced here
         asks = suite.tools is None and options.permission_prompt_tool_name is not None
         if options.can_use_tool is None and not asks:
-            # What the options allow needs no answer.
+            # Tools that the options allow need no answer, so the warning does not apply.
             warnings.simplefilter("ignore", sdk.CanUseToolShadowedWarning)
             change["can_use_tool"] = _permission(suite, names)
         # Only the messages carry over between runs, and nothing is stored.
@@ -78,14 +78,14 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
             async for event in sdk.query(prompt=prompt, options=replace(options, **change)):
                 events.append(event)
         except sdk.ResultError:
-            pass  # the last event says so
+            pass  # the last event has the error
         return _finished(events, names, suite)
 
     return as_model(run, run_tools)
 
 
 def _permission(suite: Suite, names: dict[str, str]) -> Any:
-    """Answers where Claude Code would ask a person."""
+    """Return a function that answers when Claude Code would ask a person."""
     import claude_agent_sdk as sdk
 
     async def answer(name: str, arguments: Message, context: Any) -> Any:
@@ -97,7 +97,7 @@ def _permission(suite: Suite, names: dict[str, str]) -> Any:
 
 
 def _hooks(own: Message, suite: Suite) -> Message:
-    """The hooks of the options, and ours: one asks the suite, the others note which tools have run."""
+    """The options' hooks and ours: one asks the suite, the others record which tools have run."""
     import claude_agent_sdk as sdk
 
     async def before(call: Any, id: str | None, context: Any) -> Message:
@@ -105,7 +105,7 @@ def _hooks(own: Message, suite: Suite) -> Message:
             return {}
         try:
             refusal = await suite.ask(call["tool_name"], call["tool_input"])
-        except asyncio.CancelledError:  # the run ends here
+        except asyncio.CancelledError:  # the run is over
             return {"continue_": False, **_denied("The run is over.")}
         return {} if refusal is None else _denied(refusal)
 
@@ -127,7 +127,7 @@ def _denied(reason: str) -> Message:
 
 
 async def tools_of(options: Any) -> list[Message]:
-    """The functions of the agent's MCP servers. Connects them for this, as Claude Code would."""
+    """The functions of the agent's MCP servers. Connects to them, as Claude Code would."""
     from mcp import Client
 
     offered = []
@@ -144,7 +144,7 @@ async def tools_of(options: Any) -> list[Message]:
 
 
 def _own_servers(given: Any) -> Message:
-    """The servers of the options, which may be in a file or in JSON."""
+    """The options' servers, which may be given as a file or as JSON."""
     if isinstance(given, dict):
         return given
     text = str(given)
@@ -154,7 +154,7 @@ def _own_servers(given: Any) -> Message:
 
 @asynccontextmanager
 async def _transport(server: Message) -> AsyncIterator[Any]:
-    """What the MCP SDK connects to a server with."""
+    """The transport with which the MCP SDK connects to a server."""
     kind = server.get("type", "stdio")
     if kind == "sdk":
         yield server["instance"]
@@ -204,7 +204,7 @@ def _servers(suite: Suite) -> Message:
 
 
 def _prompt_with(prompt: Any, more: str) -> Any:
-    """The system prompt of the options, followed by that of the case."""
+    """The options' system prompt, followed by the case's."""
     if not more:
         return prompt
     if not isinstance(prompt, dict):
@@ -216,7 +216,7 @@ def _prompt_with(prompt: Any, more: str) -> Any:
 
 
 class _Session:
-    """The earlier messages as a session that Claude Code resumes. It stores nothing new."""
+    """The earlier messages as a session for Claude Code to resume. Stores nothing new."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.id = str(uuid.uuid4())
@@ -255,8 +255,7 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
 
     replies: list[Message] = []
     spoken: object = None
-    # An answer comes in parts, and a tool may finish before the last part. Events of subagents have a
-    # parent.
+    # A reply comes in parts, and a tool may finish before the last part arrives.
     for event in events:
         is_reply = isinstance(event, sdk.AssistantMessage)
         if is_reply and (event.message_id != spoken or not replies):
@@ -280,9 +279,10 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
 
 
 def _finished(events: Sequence[Any], names: dict[str, str], suite: Suite) -> list[Message]:
-    """The run, with the tokens and cost of all of it. Raises an error if it did not end well."""
+    """The run, with its total tokens and cost. Raises an error if it failed."""
     import claude_agent_sdk as sdk
 
+    # Events of subagents have a parent.
     own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
     messages = suite.marked(_transcript(own, names))
     result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
@@ -301,7 +301,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], suite: Suite) -> lis
 
 
 def _is_stopped_by_hook(result: Any) -> bool:
-    """Whether a hook ended the run or refused its prompt, which Claude Code calls a success."""
+    """Whether a hook ended the run or refused its prompt, which Claude Code reports as success."""
     refused = result.num_turns == 0 and "operation blocked by hook" in (result.result or "")
     return refused or result.terminal_reason == "hook_stopped"
 

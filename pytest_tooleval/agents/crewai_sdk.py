@@ -37,8 +37,8 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         from crewai.events import crewai_event_bus as bus
 
         calls = _Calls(suite)
-        # Only the messages carry over between runs. The copy's own id identifies its requests, as CrewAI
-        # itself adds up the tokens of concurrent runs.
+        # Only the messages carry over between runs. The copy's own id identifies its requests, because
+        # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
         if suite.tools is not None:
             change |= {
@@ -55,7 +55,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
 
         bus.on(LLMCallCompletedEvent)(note)
         try:
-            # In a thread: `kickoff_async` fails where a guardrail makes the agent try again.
+            # In a thread, because `kickoff_async` fails if a guardrail makes the agent retry.
             result = await asyncio.to_thread(_kickoff, own, messages, calls)
             await asyncio.to_thread(bus.flush)
         finally:
@@ -99,7 +99,7 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
 
 
 def _answer_people() -> None:
-    """Let the case answer where a hook of the agent would read a person's answer from the terminal."""
+    """Let the case answer when an agent's hook would read a person's answer from the terminal."""
     from crewai.hooks import HookAborted
     from crewai.hooks import ToolCallHookContext
 
@@ -110,7 +110,7 @@ def _answer_people() -> None:
         if suite is None:
             return str(own(self, prompt, *more))
         if not suite.approves(self.tool_name):
-            # No answer would be a no to every hook.
+            # No single answer means "no" to every hook.
             raise HookAborted(f"the call of {self.tool_name} was rejected")
         return "approve"
 
@@ -119,7 +119,7 @@ def _answer_people() -> None:
 
 
 class _Calls:
-    """The calls that reached a tool. CrewAI's hooks tell no ids, so they are known by what they say."""
+    """The calls that reached a tool. CrewAI's hooks have no ids, so name and arguments identify them."""
 
     def __init__(self, suite: Suite) -> None:
         self.suite = suite
@@ -133,7 +133,7 @@ class _Calls:
         return content
 
     def before(self, context: Any) -> bool | None:
-        """A hook that asks the suite before a tool of the agent runs, after all other hooks."""
+        """A hook that asks the suite before an agent's tool runs, after all other hooks."""
         tool: Any = getattr(context.tool, "_original_tool", None)
         limit = getattr(tool, "max_usage_count", None)
         if limit is not None and tool.current_usage_count >= limit:
@@ -151,7 +151,7 @@ class _Calls:
         return next(found, None)
 
     def marked(self, transcript: list[Message]) -> list[Message]:
-        """The run, in which calls that reached no tool are refused."""
+        """The run, with calls that reached no tool marked as refused."""
         refused = set()
         for message in transcript:
             for id, name, arguments in calls_of(message):
@@ -167,7 +167,7 @@ class _Calls:
 
 
 def _key(name: str, arguments: object) -> str:
-    """A call, known by its name and its arguments: an object or its JSON."""
+    """The key of a call: its name and its arguments, which are an object or its JSON."""
     try:
         read = json.loads(arguments) if isinstance(arguments, str) else arguments
     except ValueError:
@@ -176,7 +176,7 @@ def _key(name: str, arguments: object) -> str:
 
 
 def _set_in_order(agent: Any) -> None:
-    """Give all tools a limit: then CrewAI runs calls in order, and none after a forbidden one."""
+    """Give all tools a limit, so that CrewAI runs calls in order, and none after a forbidden one."""
     tools = list(agent.tools or ())
     tools += agent.get_platform_tools(agent.apps) if agent.apps else ()
     tools += agent.get_mcp_tools(agent.mcps) if agent.mcps else ()
@@ -209,10 +209,10 @@ def _with_usage(transcript: list[Message], answers: list[Any]) -> list[Message]:
 
 
 async def tools_of(agent: Any) -> list[Message]:
-    """The functions that the agent offers to its model. Connects its MCP servers for this."""
+    """The functions that the agent offers to its model. Connects to its MCP servers."""
     from crewai.utilities.agent_utils import convert_tools_to_openai_schema
 
-    # It starts an event loop of its own.
+    # In a thread, because `get_mcp_tools` starts its own event loop.
     of_servers = await asyncio.to_thread(agent.get_mcp_tools, agent.mcps) if agent.mcps else ()
     tools, *_ = convert_tools_to_openai_schema([*(agent.tools or ()), *of_servers])
     return [tool["function"] for tool in tools]

@@ -1,4 +1,4 @@
-"""Graphs of LangGraph (`langgraph`), such as `langchain.agents.create_agent` makes."""
+"""Graphs of LangGraph (`langgraph`), such as those made by `langchain.agents.create_agent`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .messages import without_calls
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
     """Make a model from a graph that keeps `messages`. With `run_tools`, its own tools run.
 
-    Calls are answered in each `ToolNode`, also in those of subgraphs, or in place of `tools_node`. The
-    suite must offer the tools that are built into the graph.
+    Calls are answered in each `ToolNode`, including those of subgraphs, or in place of `tools_node`. The
+    suite must offer exactly the tools that are built into the graph.
     """
     _check_nodes(graph, tools_node, run_tools)
 
@@ -63,14 +63,14 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
 
 
 class _Asking:
-    """A graph whose calls are answered by the suite, or run after it was asked.
+    """Makes a graph whose calls the suite answers, or allows before they run.
 
-    The nodes are replaced, and not the tools, so that middleware and `wrap_tool_call` stay.
+    It replaces the nodes, not the tools, so that middleware and `wrap_tool_call` stay active.
     """
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
-        self._paused: dict[str, str] = {}  # the tool that waits, by the id of its interrupt
+        self._paused: dict[str, str] = {}  # waiting tools by the ids of their interrupts
 
     def graph(self, graph: Any, tools_node: str | None = None) -> Any:
         from langgraph.prebuilt import ToolNode
@@ -90,7 +90,7 @@ class _Asking:
         return graph.copy(update={"nodes": nodes, "interrupt_before_nodes": stops})
 
     def _node(self, own: Any, *, approves: bool) -> Any:
-        """The node, inside of whose own wrappers the suite is asked."""
+        """A copy of the node that asks the suite inside the node's own wrappers."""
         node = copy.copy(own)
         node.func, node.afunc = node._func, node._afunc  # those of the copy
         wrap, wrap_sync = own._awrap_tool_call, own._wrap_tool_call
@@ -155,7 +155,7 @@ class _Asking:
 
 
 def _endings() -> tuple[type[Exception], ...]:
-    """How a graph ends because of what the agent did."""
+    """The exceptions with which a graph ends because of something the agent did."""
     from langgraph.errors import GraphRecursionError
 
     try:
@@ -177,7 +177,7 @@ async def tools_of(graph: Any) -> list[Message]:
 
 
 def _tools(graph: Any) -> list[Any]:
-    """The tools of each `ToolNode`, also in subgraphs."""
+    """The tools of each `ToolNode`, including those in subgraphs."""
     from langgraph.prebuilt import ToolNode
     from langgraph.pregel import Pregel
 
@@ -191,7 +191,7 @@ def _tools(graph: Any) -> list[Any]:
 
 
 def _check_nodes(graph: Any, tools_node: str | None, run_tools: bool) -> None:
-    """Raise ValueError for calls that would be answered where the suite is not asked."""
+    """Raise ValueError if calls would be answered without asking the suite."""
     from langgraph.prebuilt import ToolNode
     from langgraph.pregel import Pregel
 
@@ -230,7 +230,7 @@ def _check_tools(own: set[str], suite: set[str]) -> None:
 
 
 def _wire(message: Message, names: dict[str, str]) -> Message:
-    """A chat message for LangChain, which needs the name of the tool in an answer."""
+    """A chat message for LangChain, which needs the tool's name in an answer."""
     if message["role"] == "tool":
         return {**message, "name": names.get(message["tool_call_id"], "")}
     return message

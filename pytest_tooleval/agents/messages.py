@@ -1,4 +1,4 @@
-"""What the adapters share: making the callable, and reading and writing chat messages."""
+"""Code that the adapters share: making the callable, and reading and writing chat messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 Message = dict[str, Any]
-# A case limits the calls of a run; what a library does by default must not do so earlier.
+# The case limits the calls of a run. A library's default limit must not end it earlier.
 MOST_REPLIES = 1000
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -30,16 +30,16 @@ class Tool:
     strict: bool
 
 
-# `call_tool` or `before_tool`: gets a name and arguments, and returns an awaitable text or None.
+# `call_tool` or `before_tool`: takes a name and arguments, and returns an awaitable text or None.
 Ask = Callable[[str, object], Any]
 Model = Callable[..., Awaitable[list[Message]]]
 
 
 class Suite:
-    """What the suite says during a run.
+    """The suite's answers during a run.
 
-    `tools` are its tools, which it answers itself; None for an agent that runs its own, and asks before
-    each call.
+    `tools` are the suite's tools, whose calls it answers. None means that the agent runs its own tools,
+    and asks before each call.
     """
 
     def __init__(self, tools: list[Tool] | None, ask: Ask, approvals: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class Suite:
         return name.casefold() in self._approved
 
     def allow(self, id: object) -> None:
-        """Note that a call runs about which the suite need not be asked."""
+        """Record a call that runs without asking the suite."""
         self._reached.add(id)
 
     async def answer(self, id: object, name: str, arguments: object) -> str:
@@ -65,7 +65,7 @@ class Suite:
         return content
 
     async def refusal(self, id: object, name: str, arguments: object) -> str | None:
-        """None if a tool of the agent may run, else what to answer in its place."""
+        """None if the agent's own tool may run, or else the answer to give instead."""
         key = (id, name, str(arguments))
         if key in self._paused:
             self._paused.discard(key)
@@ -77,14 +77,14 @@ class Suite:
         return content
 
     def pause(self, id: object, name: str, arguments: object) -> None:
-        """Note that a tool waits for an approval: a call that was allowed will start again.
+        """Record that a tool waits for an approval, so that an allowed call will start again.
 
-        The id alone does not tell which, as a model may give one id to two calls.
+        The id alone does not identify the call, because a model may give two calls the same id.
         """
         self._paused |= {(id, name, str(arguments))} & self._allowed
 
     def marked(self, transcript: list[Message]) -> list[Message]:
-        """The run, in which calls that the library or a guard of the agent stopped are refused."""
+        """The run, with calls that the library or an agent's guard stopped marked as refused."""
         return [
             {**message, "status": "refused"}
             if message["role"] == "tool" and message["tool_call_id"] not in self._reached
@@ -97,7 +97,7 @@ Run = Callable[[list[Message], Suite], Awaitable[list[Message]]]
 
 
 def as_model(run: Run, run_tools: bool) -> Model:
-    """A model's callable. It returns the messages of the assistant and the tools."""
+    """Make a model's callable. It returns the messages of the assistant and the tools."""
 
     async def with_suite_tools(
         messages: list[Message], tools: list[Message], call_tool: Ask, approvals: Mapping[str, str]
@@ -121,7 +121,7 @@ def _tool(tool: Message) -> Tool:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message. Raises ValueError for other contents, such as a picture."""
+    """The text of a message. Raises ValueError for other contents, such as an image."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -159,7 +159,7 @@ def without_system(messages: list[Message]) -> tuple[str, list[Message]]:
 def assistant(
     text: str, calls: Sequence[tuple[str | None, str, object]] = (), *, usage: Message | None = None
 ) -> Message:
-    """A message of the assistant; `calls` are ids, names and arguments."""
+    """An assistant's message. `calls` are ids, names and arguments."""
     message: Message = {"role": "assistant", "content": text or None}
     if calls:
         message["tool_calls"] = [
@@ -185,14 +185,14 @@ def usage_of(prompt: int | None, completion: int | None, reasoning: int | None =
 
 
 def with_output(messages: list[Message], output: object) -> list[Message]:
-    """The run, with the library's final output as the last text of the assistant."""
+    """The run, with the library's final output as the assistant's last text."""
     if not messages or messages[-1]["role"] == "tool" or messages[-1].get("tool_calls"):
         messages = [*messages, assistant("")]
     return [*messages[:-1], {**messages[-1], "content": _json(output)}]
 
 
 def without_calls(messages: list[Message], names: Collection[str]) -> list[Message]:
-    """The run without calls of these names, which are not tools, such as an output schema."""
+    """The run without calls with these names, which are not tools, such as an output schema."""
     gone = {id for id, name in names_of_calls(messages).items() if name in names}
     kept = []
     for message in messages:

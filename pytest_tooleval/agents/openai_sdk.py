@@ -71,13 +71,13 @@ def _config(own: Any) -> Any:
         tracing_disabled=True,
         # Calling an unknown tool is the model's mistake and must not raise.
         tool_not_found_behavior="return_error_to_model",
-        # In the order of the calls, so that none runs after a forbidden one.
+        # Run calls in order, so that none runs after a forbidden one.
         tool_execution=replace(execution, max_function_tool_concurrency=1),
     )
 
 
 def _endings() -> tuple[type[Exception], ...]:
-    """How the SDK ends a run because of what the agent did."""
+    """The exceptions with which the SDK ends a run because of something the agent did."""
     import agents
 
     return (
@@ -92,10 +92,10 @@ def _endings() -> tuple[type[Exception], ...]:
 
 
 def _guarded(agent: Any, suite: Suite | None, known: dict[int, Any]) -> Any:
-    """The agent, and those that it hands off to, with tools that ask the suite before they run.
+    """The agent, and the agents it hands off to, with tools that ask the suite before they run.
 
-    `known` are the agents guarded so far, by the id of the original. Raises ValueError for a tool that
-    cannot be stopped; with no suite, that is all it does.
+    `known` are the agents guarded so far, by the original's `id()`. Raises ValueError for a tool that
+    cannot be stopped. Without a suite, this only checks the tools.
     """
     from agents import Agent
     from agents import Handoff
@@ -161,7 +161,7 @@ def _unstoppable(agent: Any, what: str) -> ValueError:
 
 
 async def tools_of(agent: Any) -> list[Message]:
-    """The functions that the agent offers to its model. Connects its MCP servers for this."""
+    """The functions that the agent offers to its model. Connects to its MCP servers."""
     from agents import FunctionTool
     from agents import RunContextWrapper
 
@@ -183,7 +183,7 @@ async def tools_of(agent: Any) -> list[Message]:
 
 
 def _replaced(agent: Any, tools: Iterable[Tool], suite: Suite) -> list[Any]:
-    """The tools of the suite, each with the guards of the agent's tool of that name."""
+    """The suite's tools, each with the guards of the agent's tool of the same name."""
     from agents import FunctionTool
 
     own = {tool.name: tool for tool in agent.tools if isinstance(tool, FunctionTool)}
@@ -221,7 +221,7 @@ def _items(message: Message) -> Iterable[Message]:
 
 
 def _transcript(run: Any) -> list[Message]:
-    """The responses of the model, each followed by the answers to its calls."""
+    """The model's responses, each followed by the answers to its calls."""
     outputs = {
         item.raw_item["call_id"]: item.output
         for item in run.new_items

@@ -23,7 +23,7 @@ from .messages import with_output
 from .messages import without_calls
 
 _OUTPUT = "(the output of the run)"
-# What became of calls that did not succeed.
+# The status of calls that did not succeed.
 _STATUS = {"failed": "failed", "retried": "failed", "denied": "refused"}
 
 
@@ -45,7 +45,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
         if suite.tools is not None:
             toolsets = [*agent.toolsets, *(run_arguments.get("toolsets") or ())]
             replaced = {"tools": [], "toolsets": [_toolset(toolsets, suite)], "native_tools": []}
-        # In the order of the calls, so that none runs after a forbidden one.
+        # Run calls in order, so that none runs after a forbidden one.
         in_order = agent.parallel_tool_call_execution_mode("sequential")
         with capture_run_messages() as made, agent.override(**replaced), in_order:
             try:
@@ -53,7 +53,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
                 transcript = suite.marked(_transcript(made[len(before) :]))
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
-                    raise  # the answer of the provider cannot be read
+                    raise  # the provider's answer cannot be read
                 raise AgentGaveUp(f"Pydantic AI: {error}", transcript) from error
         transcript = without_calls(_transcript(result.new_messages()), _forms(result))
         return with_output(suite.marked(transcript), result.output)
@@ -83,7 +83,7 @@ class _Seen(Exception):
 
 
 def _capability(suite: Suite) -> Any:
-    """Asks the suite about approvals, and after all guards of the agent before one of its tools runs."""
+    """Asks the suite for approvals, and before the agent's own tools run, after all its guards."""
     from pydantic_ai import ApprovalRequired
     from pydantic_ai import SkipToolExecution
     from pydantic_ai.capabilities import AbstractCapability
@@ -127,7 +127,7 @@ def _capability(suite: Suite) -> Any:
 
 
 def _toolset(own: Sequence[Any], suite: Suite) -> Any:
-    """The tools of the suite. Those that the agent also has keep what wraps them, such as approvals."""
+    """The suite's tools. Those that the agent also has keep their wrappers, such as approvals."""
     from pydantic_ai import CombinedToolset
     from pydantic_ai import FunctionToolset
     from pydantic_ai import Tool
@@ -160,14 +160,14 @@ def _toolset(own: Sequence[Any], suite: Suite) -> Any:
             return await toolset.call_tool(name, tool_args, ctx, tool)
 
     def answered(toolset: Any) -> Any:
-        # To know the tools of others, such as a server, they would have to be started.
+        # Other toolsets, such as servers, would have to be started to list their tools.
         return Answers(toolset if isinstance(toolset, FunctionToolset) else FunctionToolset())
 
     return Offers(CombinedToolset([toolset.visit_and_replace(answered) for toolset in own]))
 
 
 def _described(own: Any, tool: Any) -> Any:
-    """The agent's tool as the suite describes it."""
+    """The agent's tool with the suite's description."""
     definition = replace(
         own.tool_def,
         description=tool.tool_def.description,
@@ -224,7 +224,7 @@ def _transcript(messages: Sequence[Any]) -> list[Message]:
 
 
 def _forms(result: Any) -> list[str]:
-    """The tool with which the model gave its output, if any."""
+    """The names of the tools with which the model gave its output, if any."""
     try:
         messages = result.new_messages(output_tool_return_content=_OUTPUT)
     except (LookupError, ValueError):
