@@ -11,14 +11,14 @@ from ..errors import McpError
 from .watch import Watch
 from .watch import too_large
 
-_READ_TIMEOUT_S = 300.0  # an event stream may be silent for long; requests have their own limit
+_READ_TIMEOUT_S = 300.0  # an event stream may be silent for a while; requests have their own limit
 
 
 def http_client(headers: Mapping[str, str], timeout_s: float, watch: Watch) -> httpx2.AsyncClient:
-    """A client that notes statuses on the watch, and raises McpError when an answer is too large."""
+    """A client that records statuses on the watch, and raises McpError if an answer is too large."""
 
     async def look(response: httpx2.Response) -> None:
-        if response.request.method != "DELETE":  # that only ends the session
+        if response.request.method != "DELETE":  # which only ends the session
             _look(response, watch)
 
     return httpx2.AsyncClient(
@@ -45,7 +45,7 @@ class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, watch: Watch, *, is_stream: bool) -> None:
         self._stream = stream
         self._watch = watch
-        self._is_stream = is_stream  # of events, each of which the SDK limits
+        self._is_stream = is_stream  # the SDK limits each of its events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0

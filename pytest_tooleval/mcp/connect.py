@@ -36,7 +36,7 @@ from .watch import too_large
 if TYPE_CHECKING:
     from mcp import Client
 
-NEEDED = (2, 3)  # the SDK's version: older ones send headers after redirects and read events of any size
+NEEDED = (2, 3)  # older SDKs send headers to redirect targets, and read events of any size
 
 _SILENT = logging.NullHandler()
 
@@ -67,25 +67,25 @@ class Session:
         return self._client.server_capabilities.tools is not None
 
     async def tools_page(self, cursor: str | None = None) -> tuple[list[dict[str, Any]], str | None]:
-        """One page of tools as the protocol has them (`name`, `inputSchema`, `annotations`, ...).
+        """One page of tools in the protocol's form (`name`, `inputSchema`, `annotations`, ...).
 
-        The second value is the cursor of the next page, None on the last one.
+        The second value is the next page's cursor, None on the last page.
         """
         page = await self._asked(self._client.list_tools(cursor=cursor))
         tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
         return tools, page.next_cursor
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The answer of a tool as text, also when the tool reports an error."""
+        """A tool's answer as text, even if the tool reports an error."""
         result = await self._asked(self._client.call_tool(tool, dict(arguments)))
         data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         text = content_text(data.get("content") or (), data.get("structuredContent"))
-        if len(text) > self._watch.limits.message:  # over stdio the SDK reads any length
+        if len(text) > self._watch.limits.message:  # over stdio, the SDK reads any length
             raise about(self._server, str(too_large("one message", self._watch.limits.message)))
         return text
 
     async def _asked(self, answer: Awaitable[T]) -> T:
-        """The answer to a request. Raises McpError when there is no usable answer."""
+        """The answer to a request. Raises McpError if there is no usable answer."""
         import anyio.lowlevel
         from mcp import MCPError
         from pydantic import ValidationError
@@ -93,13 +93,13 @@ class Session:
         try:
             return await answer
         except (MCPError, ValidationError) as error:
-            # If the connection broke, this is cancelled, and the cause is the better error.
+            # If the connection broke, this task is cancelled, and the cause is the better error.
             await anyio.lowlevel.checkpoint()
             raise explained(error, self._server, self._watch) from None
 
 
 def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
-    """A tool's answer as text: one line per text, other contents as JSON without their bytes."""
+    """A tool's answer as text: texts on separate lines, other contents as JSON without their bytes."""
     texts = [
         str(block["text"])
         if block.get("type") == "text"
@@ -115,11 +115,11 @@ def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None)
 async def connect(
     server: McpServer, limits: Limits = LISTING, within_s: float = math.inf
 ) -> AsyncIterator[Session]:
-    """Connect, and end the connection, or the server's process, when the block ends.
+    """Connect, and end the connection or the server's process when the block ends.
 
-    `timeout_s` of the server applies to the handshake and to each request, `within_s` to the whole
-    block. Raises McpError when the server cannot be reached, breaks off or is too slow, and ConfigError
-    when the SDK or a variable is missing. Errors of the block itself stay as they are.
+    The server's `timeout_s` applies to the handshake and to each request, `within_s` to the whole block.
+    Raises McpError if the server cannot be reached, breaks off or is too slow, and ConfigError if the
+    SDK or a variable is missing. Errors of the block itself stay unchanged.
     """
     check_sdk()
     import anyio
@@ -130,7 +130,7 @@ async def connect(
         scope = anyio.CancelScope()
         watch.give_up = scope.cancel
         try:
-            made = _client(server, watch)  # imports the SDK, for which the server has no less time
+            made = _client(server, watch)  # importing the SDK must not count towards the server's time
             start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
             scope.deadline = start + limit_s
             with scope:
@@ -151,7 +151,7 @@ async def connect(
 
 
 def check_sdk() -> None:
-    """Raise ConfigError when the SDK is missing or too old."""
+    """Raise ConfigError if the SDK is missing or too old."""
     install = "pip install 'pytest-tooleval[mcp]'"
     try:
         found = version("mcp")
@@ -184,11 +184,11 @@ def _client(server: McpServer, watch: Watch) -> Client:
 
 
 def _note_junk(error: Exception, watch: Watch) -> None:
-    """Note something that is not a message, such as a log line on stdout."""
+    """Record output that is not a message, such as a log line on stdout."""
     from pydantic import ValidationError
 
     if watch.junk is None and isinstance(error, ValidationError):
-        # Not the error's text, which cuts the middle of the input, and maybe half of a secret.
+        # Not the error's text, which cuts out the middle of the input, and perhaps half of a secret.
         watch.junk = str(error.errors(include_url=False, include_context=False)[0]["input"])
     elif watch.junk is None:
         watch.junk = str(error)
@@ -205,7 +205,7 @@ def _stdio(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
     process = StdioServerParameters(
         command=command,
         args=list(server.target[1:]),
-        env=server.env_values(),  # in addition to the SDK's safe ones
+        env=server.env_values(),  # in addition to the SDK's safe variables
     )
     return stdio_client(process, errlog=watch.stderr)
 

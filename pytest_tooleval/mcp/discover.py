@@ -30,24 +30,24 @@ class Discovery:
 
 
 def discover_tools(server: McpServer) -> Discovery:
-    """Connect, list the tools and disconnect. Raises like `discover`."""
+    """Connect, list the tools and disconnect. Raises the same errors as `discover`."""
     return asyncio.run(discover(server))
 
 
 async def discover(server: McpServer) -> Discovery:
-    """The tools of a server, within its `timeout_s` in total.
+    """A server's tools, listed within its `timeout_s` in total.
 
-    Raises McpError when the server cannot be reached, breaks the protocol or a limit, or has no tools,
-    and ConfigError when the SDK or a variable is missing.
+    Raises McpError if the server cannot be reached, violates the protocol or a limit, or has no tools,
+    and ConfigError if the SDK or a variable is missing.
     """
     async with connect(server, within_s=server.timeout_s) as session:
         return await listed(session, server)
 
 
 async def listed(session: Session, server: McpServer) -> Discovery:
-    """The tools of an open session, without a time limit. Raises McpError like `discover`.
+    """An open session's tools, listed without a time limit. Raises McpError like `discover`.
 
-    Some servers echo the headers or variables they were sent, so those are removed.
+    Some servers echo the headers or variables that they were sent, so those are removed.
     """
     if not session.offers_tools:
         raise about(server, "it offers no tools")

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 _WORDS = 300
-_TOO_LONG = "byte limit"  # part of the SDK's message for an event that is too large
+_TOO_LONG = "byte limit"  # in the SDK's message for an event that is too large
 _NOT_MCP = "this may not be the address of an MCP server"
-# The SDK's messages for answers without a text.
+# The SDK's messages for answers without text.
 _STAND_INS = ("Server returned an error response", "Not Found", "Session terminated")
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors inside an exception group, as task groups raise it."""
+    """The errors inside an exception group, such as a task group raises."""
     members = getattr(error, "exceptions", None)
     if not isinstance(members, tuple):
         yield error
@@ -51,7 +51,7 @@ def about(server: McpServer, what: str) -> McpError:
 
 
 def timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
-    """The error for a server that took too long, or whose connection was ended."""
+    """The error for a server that took too long, or whose connection we ended."""
     if watch.problem is not None:
         return about(server, str(watch.problem))
     return about(

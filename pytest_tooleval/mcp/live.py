@@ -40,7 +40,7 @@ class LiveMcp:
     """A server and the tools that it listed.
 
     `tools` are OpenAI functions, under names that providers accept. `only` is the fingerprint of the
-    tools that a session may run, None for any.
+    tools that a session may run; None allows any.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LiveMcp:
         self.tools = functions.tools
         self._listed = tuple(entries)
         self._only = only
-        # The first of two tools with one name, as in the functions.
+        # Of two tools with the same name, keep the first, as in the functions.
         first = {entry["name"]: entry for entry in reversed(entries)}
         names = [tool["function"]["name"] for tool in functions.tools]
         self._entries = {n: first[functions.originals.get(n, n)] for n in names}
@@ -62,19 +62,19 @@ class LiveMcp:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits for what a suite relies on.
+        """16 hex digits for everything that a suite relies on.
 
-        That is the tools as models see them, and what decides whether they run: the server's own names
-        and the annotations.
+        That includes the tools as models see them, and the server's own names and annotations, which
+        decide whether tools run.
         """
         own = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
         return content_of_bytes(json.dumps([self.tools, own], sort_keys=True).encode())
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
-        """Whether the names include this tool of the server: by its name, or by `*` if it only reads.
+        """Whether the names include this server tool, by name, or by `*` if it is read-only.
 
-        The server must say that a tool only reads (`readOnlyHint`): in MCP, a tool without annotations
-        is destructive.
+        The server must mark a tool as read-only (`readOnlyHint`), because in MCP, a tool without
+        annotations is destructive.
         """
         known = meant(tool, self._entries)
         if known is None:
@@ -87,8 +87,8 @@ class LiveMcp:
     async def session(self) -> AsyncIterator[ToolSession]:
         """A session for one trial, with its own process if the server is a command.
 
-        The tools here may be old, or from an edited cassette, so a tool runs only if the server still
-        lists it in a compatible way.
+        The known tools may be outdated, or from an edited cassette, so a tool runs only if the server
+        still lists it in a compatible way.
         """
         try:
             async with connect(self.server, _LIMITS) as session:
@@ -117,7 +117,7 @@ class LiveMcp:
     def original(self, tool: str, known: LiveMcp) -> str:
         """The server's own name of a tool that may run according to `known`.
 
-        Raises McpError when the tool is gone, or no longer only reads.
+        Raises McpError if the tool is gone or no longer read-only.
         """
         old, new = (side._entries.get(meant(tool, side._entries) or "") for side in (known, self))
         if old is None or new is None:
@@ -148,11 +148,12 @@ class _Calls:
 
 
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:
-    """The server of a suite with its tools: from the cassette, else from the server itself.
+    """A suite's server with its tools, from the cassette or else from the server itself.
 
-    With `only`, a fingerprint, other tools are not recorded, and recorded ones are read again if asking
-    is allowed. Raises McpError when the server cannot be used, and ConfigError when the source is
-    invalid, or the tools are not recorded and asking is not allowed.
+    `only` is the expected fingerprint. Tools with another one are not recorded; if they already were,
+    the server is queried again, provided that the mode allows it. Raises McpError if the server cannot
+    be used, and ConfigError if the source is invalid, or if the tools are not recorded and the mode does
+    not allow a query.
     """
     server = dataclasses.replace(
         McpServer.of(**source.model_dump()), time_limit='"timeout" in tools_from.mcp'

@@ -1,4 +1,4 @@
-"""How to reach an MCP server, from the command line, a suite or the page."""
+"""How to reach an MCP server that the command line, a suite or the page names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEFAULT_TIMEOUT_S = 30.0
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _NAME_OF_VARIABLE = "the name of an environment variable"
-# Arguments between a launcher and the name of what it launches.
+# Arguments between a launcher and the name of the package or script that it launches.
 _LAUNCHING = ("-y", "--yes", "-m", "-u", "run", "exec", "x", "dlx", "tool")
 _LONG = 500
 _SHORT_WORD = 5
@@ -39,11 +39,11 @@ _SHORT_WORD = 5
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server and how to reach it. It holds no secrets, only the names of their variables.
+    """A server and how to reach it. Contains no secrets, only the names of their variables.
 
-    `target` is the command with its arguments for `stdio`, else a URL. `headers` maps the name of an
-    HTTP header to the environment variable with its value; `env` are the variables that a command gets
-    in addition to the safe ones (`PATH`, `HOME` and such). `timeout_s` is for connecting, and for each
+    `target` is the command with its arguments for `stdio`, or else a URL. `headers` maps names of HTTP
+    headers to the environment variables with their values. `env` are the variables that a command gets
+    in addition to safe ones like `PATH` and `HOME`. `timeout_s` applies to connecting and to each
     request; `time_limit` says how to set it.
     """
 
@@ -68,7 +68,7 @@ class McpServer:
             if not _HEADER.fullmatch(name):
                 raise ConfigError("expected a header name such as Authorization, without its value")
             if not _VARIABLE.fullmatch(variable):
-                # Not shown: it may be the secret itself.
+                # The value is not shown, because it may be the secret itself.
                 raise ConfigError(f"the header {name} needs {_NAME_OF_VARIABLE}, not the value")
         if not all(_VARIABLE.fullmatch(variable) for variable in self.env):
             raise ConfigError(f"env needs {_NAME_OF_VARIABLE}, not the value")
@@ -83,14 +83,14 @@ class McpServer:
 
     @property
     def label(self) -> str:
-        """The server in messages: without most arguments, credentials and queries."""
+        """The server's name in messages, without most arguments, credentials and queries."""
         if self.transport == "stdio":
             return printable(shorten(" ".join(_safe_words(self.target))))
         parts = urlsplit(self.url)
         return printable(shorten(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 200))
 
     def header_values(self) -> dict[str, str]:
-        """The headers with their values. Raises ConfigError when a variable is not set or not valid."""
+        """The headers with their values. Raises ConfigError if a variable is not set or not valid."""
         values = {}
         for name, variable in self.headers.items():
             value = os.environ.get(variable, "").strip()
@@ -107,15 +107,15 @@ class McpServer:
         return values
 
     def env_values(self) -> dict[str, str]:
-        """The variables for a command. Raises ConfigError when one is not set."""
+        """The variables for a command. Raises ConfigError if one is not set."""
         missing = [name for name in self.env if name not in os.environ]
         if missing:
             raise ConfigError(f"not set in the environment: {', '.join(missing)}")
         return {name: os.environ[name] for name in self.env}
 
     def shown(self, text: str, limit: int = _LONG) -> str:
-        """Text from the server, such as an error, on one line and without any secret."""
-        # Scrub before cutting: half of a secret would not be recognised.
+        """Text from the server, such as an error, on one line and without secrets."""
+        # Scrub before cutting, because half of a secret would not be recognised.
         return shorten(printable(" ".join(self.scrubbed(text)[: 20 * limit].split())), limit)
 
     def scrubbed(self, text: str) -> str:
@@ -126,11 +126,11 @@ class McpServer:
     def scrubbed_data(self, data: Any) -> Any:
         """A copy of a JSON value from the server, without the secrets that the server was sent.
 
-        Short words stay: a tool must not change because a password is an ordinary word.
+        Short words stay, so that a password that is an ordinary word does not change a tool.
         """
         values = {value for value in self._sent(self.headers.values()) if len(value) > _SHORT_WORD}
-        # Not `scrub`, which takes the word after "Basic" for credentials. All names, as `required`
-        # repeats those of `properties`.
+        # Not `scrub`, which takes the word after "Basic" for credentials. All names are scrubbed,
+        # because `required` repeats those of `properties`.
         found = tuple(_longest_first({*values, *key_values()}))
         return scrub_json(data, found, all_names=True)
 
@@ -150,7 +150,7 @@ class McpServer:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The server in the key of a cassette, with names of variables instead of secrets."""
+        """The server as part of cassette keys, with variable names instead of secrets."""
         data: dict[str, Any] = {
             self.transport: list(self.target) if self.transport == "stdio" else self.url
         }
@@ -170,7 +170,7 @@ class McpServer:
         env: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> McpServer:
-        """The server as in `tools_from` of a suite: exactly one of the first three is given."""
+        """The server as in a suite's `tools_from`. Exactly one of the first three must be given."""
         named = {"stdio": stdio, "http": http, "sse": sse}
         ways = [way for way in TRANSPORTS if named[way] is not None]
         if len(ways) != 1:
@@ -183,12 +183,12 @@ class McpServer:
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
-    """Sorted, as a short value may be part of a longer one."""
+    """Sort values by length, because a short value may be part of a longer one."""
     return sorted(values, key=len, reverse=True)
 
 
 def _safe_words(command: tuple[str, ...]) -> list[str]:
-    """`npx @scope/server` of `npx -y @scope/server --key ...`, as later arguments may be secrets."""
+    """`npx @scope/server` for `npx -y @scope/server --key ...`: later arguments may be secrets."""
     words = [os.path.basename(command[0]) or command[0]]
     for word in command[1:]:
         if word in _LAUNCHING:
@@ -200,7 +200,7 @@ def _safe_words(command: tuple[str, ...]) -> list[str]:
 
 
 def split_command(text: str, *, windows: bool = os.name == "nt") -> tuple[str, ...]:
-    """A command line split like a shell does. Raises ConfigError for an unclosed quote.
+    """Split a command line like a shell. Raises ConfigError for an unclosed quote.
 
     On Windows, backslashes are plain characters, and only double quotes group words.
     """

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class SuiteTools:
-    """Pass `fetch` to the loader; then `live` is the server of the suite, None if it has none.
+    """Pass `fetch` to the loader. After that, `live` is the suite's server, None if it has none.
 
-    `allowed` are the tools that the command line allows to run. `drift` is a warning, maybe empty, that
-    the tools are not the pinned ones.
+    `allowed` are the tools that the command line allows. `drift` is a warning that the tools are not the
+    pinned ones, or empty.
     """
 
     def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
@@ -33,8 +33,8 @@ class SuiteTools:
         self.drift = ""
 
     def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
-        """The tools as OpenAI functions. Raises McpError when the server or its tools cannot be used."""
-        # Loads the SDK.
+        """The tools as OpenAI functions. Raises McpError if the server or its tools cannot be used."""
+        # Lazy import of the SDK.
         from .live import read_tools
 
         try:
@@ -50,7 +50,7 @@ class SuiteTools:
         return server.tools
 
     def shared_state(self, suite: Suite) -> str:
-        """A warning that chains of this suite see each other's changes on the server; may be empty."""
+        """A warning that the suite's chains see each other's changes on the server, or empty."""
         source = suite.tools_from
         if self.live is None or source is None or source.mcp.stdio is not None:
             return ""

@@ -26,7 +26,7 @@ def functions_of(found: Discovery, before: Any) -> Functions:
 def suite_of(
     found: Discovery, functions: Functions, before: Any, title: str, *, drafts: bool
 ) -> tuple[dict[str, Any], Changes]:
-    """The suite, whose metadata has the server's name and the changed names of tools."""
+    """The suite, with the server's name and changed tool names in its metadata."""
     suite, changes = update_suite(before, title, functions.tools, drafts)
     metadata = {key: value for key, value in metadata_of(suite).items() if key != "mcp_names"}
     metadata["mcp_server"] = found.name

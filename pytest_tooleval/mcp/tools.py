@@ -36,9 +36,9 @@ class Functions:
 def as_functions(
     entries: Iterable[Mapping[str, Any]], known: Mapping[str, str] | None = None
 ) -> Functions:
-    """Functions for the tools of a server, with unchanged input schemas.
+    """A server's tools as functions, with unchanged input schemas.
 
-    `known` are earlier `originals`, whose names are used again. Of two tools with one name, the first
+    `known` are earlier `originals`, whose names are reused. Of two tools with the same name, the first
     counts.
     """
     left_out: list[str] = []
@@ -62,7 +62,7 @@ def as_functions(
 
 
 def function_of(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A tool of a server in OpenAI's format, under this name."""
+    """A server's tool in OpenAI's format, under this name."""
     function = {"name": name}
     if entry.get("description") is not None:
         function["description"] = entry["description"]

@@ -1,4 +1,4 @@
-"""Watches a connection, for clear errors and for limits."""
+"""Watches a connection, to report clear errors and to enforce limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import McpError
 
 @dataclass(frozen=True)
 class Limits:
-    """The most bytes of a message, and over HTTP of the whole connection; None is no limit.
+    """The maximum bytes of a message, and over HTTP, of the whole connection; None means no limit.
 
     Parsed JSON takes ten to twenty times its size in memory.
     """
@@ -24,9 +24,9 @@ LISTING = Limits(message=8 * 1024 * 1024, total=64 * 1024 * 1024)
 
 
 class Watch:
-    """What the server's process or its HTTP answers said outside of the protocol.
+    """Observations outside the protocol, from the server's process or its HTTP answers.
 
-    `stderr` is the file to which a process writes its errors.
+    `stderr` is the file that a process writes its errors to.
     """
 
     def __init__(self, limits: Limits, stderr: TextIO) -> None:
@@ -36,13 +36,13 @@ class Watch:
         self.status: int | None = None  # of the last HTTP answer
         self.content_type = ""
         self.give_up: Callable[[], None] = lambda: None  # ends the connection
-        self.problem: McpError | None = None  # known, whatever the SDK says
-        # The first output of the server that is not a message. It is not cut, as half of a secret would
-        # not be recognised; the size of a message is limited.
+        self.problem: McpError | None = None  # takes precedence over the SDK's error
+        # The server's first output that is not a message. It is not cut, because half of a secret would
+        # not be recognised. The size of a message is limited.
         self.junk: str | None = None
 
     def broken(self, problem: McpError) -> McpError:
-        """Note a problem and end the connection, as the SDK ignores some errors."""
+        """Record a problem and end the connection, because the SDK ignores some errors."""
         if self.problem is None:
             self.problem = problem
         self.give_up()
