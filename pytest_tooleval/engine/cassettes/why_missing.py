@@ -14,6 +14,7 @@ from typing import Any
 
 from ...text import json_text
 from ...text import shorten
+from ..tool_features import name_of
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.
@@ -36,14 +37,17 @@ def canonical(value: object) -> str:
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as stored in a cassette: tools by name, with a hash of their definitions."""
+    """A question as stored in a cassette: tools by name, with a hash of their definitions.
+
+    A provider's own tool may have only a type.
+    """
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "tools" not in asked:  # a question to a server that runs tools
         return shown
     tools = asked["tools"]
     return {
         **shown,
-        "tools": [tool["function"]["name"] for tool in tools],
+        "tools": [name_of(tool) or tool["type"] for tool in tools],
         "tools_sha256": hashlib.sha256(canonical(tools).encode()).hexdigest()[:16],
     }
 

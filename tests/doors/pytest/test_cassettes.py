@@ -43,6 +43,17 @@ def test_what_is_recorded_is_not_asked_again(project: Project) -> None:
     assert sorted(project.calls) == ["a", "a", "new", "new", "new"]
 
 
+def test_custom_tools_are_recorded(project: Project) -> None:
+    tools = [{"type": "custom", "custom": {"name": "sh", "description": "Run a command."}}]
+    script = {"calls": [call("sh", input="ls")]}
+    project.suite(case("ls", script, expected_tool="sh", expected_params={"input": "ls"}), tools=tools)
+    project.run(CASSETTE).assert_outcomes(passed=1)
+    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+    assert project.calls == ["ls"]
+    result = project.run(CASSETTE, "--tooleval-record=none", "--tooleval-temperature=0.9")
+    result.stdout.fnmatch_lines(["*the closest recorded question, on line 1, differs in sampling*"])
+
+
 def test_replaying_does_not_load_the_agent(project: Project) -> None:
     project.suite(right("a"))
     agent = project.path / "my_agent.py"

@@ -50,6 +50,10 @@ def read(folder: Path, *asked: dict[str, Any]) -> list[tuple[int, dict[str, Any]
         ({"tool_choice": "auto"}, 'tool_choice: recorded "required", asked "auto"'),
         ({"trial": 2}, "trial: recorded 0, asked 2"),
         (
+            {"tools": [TOOL, {"type": "custom", "custom": {"name": "sh"}}, {"type": "tool_search"}]},
+            'tools: recorded ["get_weather"], asked ["get_weather", "sh", "tool_search"]',
+        ),
+        (
             {"messages": [{"role": "user", "content": "Weather in Rome?"}]},
             'messages: message 1, content: recorded "Weather in Paris?", asked "Weather in Rome?"',
         ),
