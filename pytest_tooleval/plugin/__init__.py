@@ -66,13 +66,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version:
         return
-    config.add_cleanup(garbage.as_before)  # the first to be added is called last, after pytest's own
+    config.add_cleanup(garbage.as_before)  # added first, so called last, after pytest's own cleanups
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     settings = config.stash[_settings_key] = read_settings(config)
     if settings.estimate or settings.most_trials is not None:
-        # An estimate runs nothing. With auto trials, one process must see all answers to decide whether
-        # to ask again; it still sends requests concurrently.
+        # An estimate runs nothing. With auto trials, one process must see all answers to decide which
+        # cases to run again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.run is not None
     reports = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
@@ -106,7 +106,7 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
 
 
 class _Results:
-    """Collects results from reports, which are all that an xdist controller sees of a case."""
+    """Collects results from reports: all that an xdist controller sees of a case."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -118,12 +118,12 @@ class _Results:
         text = str(report.longrepr) if report.failed and not self._is_worker else ""
         if text.startswith(USAGE_ERROR):
             self._problem = text.removeprefix(USAGE_ERROR)
-        if self._problem:  # also at pytest's own report, which has caught this where a case is named
+        if self._problem:  # raised again at pytest's own report: it catches this where a case is named
             raise pytest.UsageError(self._problem)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        if self._is_worker:  # which sends it on as it is
+        if self._is_worker:  # it sends the report on unchanged
             return (yield)
         result: str | None = getattr(report, "tooleval", None)
         if result:
@@ -132,7 +132,7 @@ class _Results:
             return (yield)
         finally:
             if result:
-                report.tooleval = ""  # type: ignore[attr-defined]  # pytest holds reports to the end
+                report.tooleval = ""  # type: ignore[attr-defined]  # pytest keeps reports to the end
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
@@ -206,7 +206,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
             raise pytest.UsageError(problem)
         if is_first:
             session.foresee(cases)
-        if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have keys of their own
+        if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
             session.state.queue.require_some_key()
 
 
@@ -227,7 +227,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 # Gates are reported after the terminal's [100%].
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    # Not in pytest_collection_finish: that one also runs for --collect-only and after errors.
+    # Not in pytest_collection_finish, which also runs for --collect-only and after errors.
     before = session.config.stash.get(_session_key, None)
     if before is not None:
         from .output import capture_agents
@@ -235,7 +235,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         capture_agents(session.config)
     with before.running(session) if before else nullcontext():
         result = yield
-    # The controller of xdist may get its first case only now.
+    # The xdist controller may have received its first case only now.
     state = session.config.stash.get(_session_key, None)
     if state is not None:
         state.judge(session)

@@ -1,8 +1,8 @@
 """Lets Python load this package's other modules from its normal bytecode.
 
-pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode. Where
-it cannot, as with PYTHONDONTWRITEBYTECODE, it compiles all of them in each run. Without this module, a
-short run takes 1.5 times as long there, and 1.1 times elsewhere (docs/project/benchmarks.md). None of
+pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode. If it
+cannot store it, as with PYTHONDONTWRITEBYTECODE, it compiles them all in each run. Without this module,
+a short run then takes 1.5 times as long, and otherwise 1.1 times (docs/project/benchmarks.md). None of
 our assertions need rewriting.
 """
 

@@ -1,4 +1,4 @@
-"""Sends cases to their models, and waits for the answers."""
+"""Sends cases to their models and waits for the answers."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ _T = TypeVar("_T")
 class CaseRun:
     """The trials' answers: those received, and those still to come.
 
-    Recorded answers are there from the start, because thousands of futures slow down garbage
-    collection.
+    Recorded answers need no future: thousands of futures slow down garbage collection.
     """
 
     answers: list[Answer]
@@ -77,7 +76,7 @@ class CaseRun:
 
 
 class CaseQueue:
-    """The cases of one process, requested ahead and taken in order. Each xdist worker has its own."""
+    """One process's cases, sent ahead and taken in order. Each xdist worker has its own queue."""
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class CaseQueue:
             raise pytest.UsageError("\n".join(found))
 
     def require_some_key(self) -> None:
-        """The same check in the xdist controller, which knows no cases: only if nothing is recorded."""
+        """Like `require_keys`, for the xdist controller, which has no items. Skipped with a cassette."""
         settings = self.settings
         if settings.cassette is None and settings.transcripts is None and not settings.resume:
             problems = list(map(missing_key, settings.models))
@@ -153,14 +152,14 @@ class CaseQueue:
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
         if item.transcripts is not None and not item.case.rubrics:
-            return  # they exist already, and need no judge
+            return  # nothing to send: transcripts that need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._begin(item)
             if self.settings.most_trials is not None:
                 self._in_steps.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """In an xdist worker: these two items come next. Send everything that is queued so far."""
+        """In an xdist worker: send these two items, which come next, and those queued after them."""
         self._known = [item] if nextitem is None else [item, nextitem]
         self._ask_queued()
 
@@ -170,7 +169,7 @@ class CaseQueue:
             self._pending.pop(nodeid).cancel()
 
     def _ask_queued(self) -> None:
-        """In an xdist worker: send the items that are queued so far."""
+        """In an xdist worker: send the items queued so far."""
         items = self._known
         most = lookahead(self.settings.concurrency)
         if len(self._pending) <= most - most // _PART:
@@ -181,7 +180,7 @@ class CaseQueue:
     def _begin(self, item: CaseItem) -> CaseRun:
         if item.transcripts is not None:
             return self._judge(item, answers_of(item.case, item.transcripts))
-        # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
+        # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
         fresh, item.runs = item.runs > 0, item.runs + 1
         return self.begin([self._trial(item, n, fresh=fresh) for n in range(item.case.trials)])
 
@@ -247,7 +246,7 @@ class CaseQueue:
                 runs[item].coming = more.coming
 
     def _most(self, item: CaseItem) -> int:
-        """The most trials of a case. A rule K/N sets the number itself."""
+        """The most trials a case may get. A K/N rule fixes the number."""
         return item.case.trials if needed_of(item.case.pass_rule) else self.settings.most_trials or 0
 
     def take(self, item: CaseItem) -> list[Answer]:
@@ -258,7 +257,7 @@ class CaseQueue:
         try:
             return self.answers(run)
         except BaseException:
-            # Ctrl-C, or a time-out plugin: nobody will come back for these.
+            # Ctrl-C or a timeout plugin: nobody will read these answers.
             run.cancel()
             raise
 
@@ -311,7 +310,7 @@ class CaseQueue:
 
     @property
     def spent(self) -> dict[str, Spent]:
-        """What this process and all that share its ledger spent on each model."""
+        """What this process, and all that share its ledger, spent on each model."""
         return dict(self._spending.by_model)
 
     @property
@@ -320,7 +319,7 @@ class CaseQueue:
         return self._spending.apart
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
-        """The cassette of a suite, at the suite's path relative to the root folder."""
+        """A suite's cassette, which has the suite's path relative to the root folder."""
         if suite_path not in self._cassettes:
             root = self._config.rootpath
             below = suite_path.relative_to(root) if suite_path.is_relative_to(root) else suite_path.name
@@ -341,16 +340,16 @@ class CaseQueue:
 
     @property
     def _project(self) -> Path | None:
-        """The config's folder, in which agents and their modules are found."""
+        """The config file's folder, where agents and their modules are found; None without agents."""
         named = (*self.settings.models, self.settings.judge, self.settings.user)
         return next((spec.folder for spec in named if spec is not None and spec.callable), None)
 
     @cached_property
     def _kept(self) -> tuple[Path | None, RecordMode]:
-        """The folder for answers: the cassettes, or else the run's own folder below `.tooleval`."""
+        """The folder for answers, either the cassettes' or the run's own below `.tooleval`."""
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
-        # Test discovery in an editor leaves no files behind.
+        # Test discovery in an editor must leave no files behind.
         if self.settings.transcripts is not None or self._config.option.collectonly:
             return None, "new"
         if self._is_worker:
@@ -398,7 +397,7 @@ def _why_not(spec: ModelSpec) -> str | None:
 
 
 def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
-    """Whether --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
+    """True if --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
     last = answers[-1]
     spent = isinstance(last, ModelError) and last.kind == "max_cost"
     if spent and len(answers) > item.case.trials:
@@ -407,12 +406,12 @@ def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
 
 
 def _case_of(row: CaseRow) -> tuple[str, str, str]:
-    """What identifies a case on a model, whatever its variant."""
+    """The key of a case on a model, shared by all its variants."""
     return row.file, row.case, row.model
 
 
 def is_skipped(item: pytest.Item) -> bool:
-    """Whether a case will be skipped. A `skipif` is evaluated only when its case runs."""
+    """True if a case will be skipped. A `skipif` is evaluated only when its case runs."""
     return any(
         mark.name in ("skip", "skipif") or (mark.name == "xfail" and mark.kwargs.get("run") is False)
         for mark in item.iter_markers()

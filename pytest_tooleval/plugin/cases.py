@@ -58,7 +58,7 @@ class Cases:
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
         except (SuiteError, ConfigError) as error:
-            # Paths as pytest shows them elsewhere: relative to the root folder.
+            # Show paths as pytest does elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
         overrides = Overrides(**state.settings.overrides)
         content = content_of_bytes(file.path.read_bytes())
@@ -173,7 +173,7 @@ class Cases:
 
 
 def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
-    """The problem with a metric named in the options; empty if there is none."""
+    """The problem with a metric that an option names; empty if there is none."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
     asked = [
         (f"threshold={name}={'null' if value is None else f'{value:g}'}", name, [*known, *LIMITS])
@@ -219,5 +219,5 @@ def _xfail_mark(xfail: bool | str | XFail, *, is_variant: bool) -> pytest.MarkDe
     # A variant never fails the run, not even by passing.
     is_strict = False if is_variant else xfail.strict if isinstance(xfail, XFail) else None
     strict = {} if is_strict is None else {"strict": is_strict}
-    # Only the model's failure is the expected one; a missing answer stays an error.
+    # Only a model's failure is expected; a missing answer remains an error.
     return pytest.mark.xfail(reason=printable(reason), raises=CaseFailure, **strict)

@@ -1,7 +1,7 @@
 """A suite file as a pytest collector.
 
-pytest also creates collectors for neighbouring files that it does not collect, so this module loads
-nothing before `collect`.
+pytest also creates collectors for neighbouring files that it does not collect, so this module
+imports nothing heavy before `collect`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SuiteFile(pytest.File):
         from .settings import config_tables
 
         try:
-            config_tables(self.config)  # also without a model: a wrong table must not look like none
+            config_tables(self.config)  # even without a model: a bad table must not look like none
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from None
         items = list(Cases(self, self._state()).items())
@@ -42,7 +42,7 @@ class SuiteFile(pytest.File):
         return items
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
-        """A usage error during collection, which ends the run."""
+        """Mark a usage error, so that it ends the run."""
         if isinstance(excinfo.value, pytest.UsageError):
             return f"{USAGE_ERROR}{excinfo.value}"
         return super().repr_failure(excinfo)

@@ -1,4 +1,4 @@
-"""The result of a case whose worker died, read from the suite file: the controller collects nothing."""
+"""The result of a case whose worker died. Read from the suite file: the controller collects nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .nodeids import split_nodeid
 
 
 def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
-    """An error in place of the missing result."""
+    """Return an error in place of the missing result."""
     file, case, model, variant = split_nodeid(nodeid)
     try:
         # Only workers know the scorers' metrics.

@@ -39,7 +39,7 @@ _OPTION = "--tooleval-events"
 class EventStream(Observer):
     """Writes the events, except in xdist workers.
 
-    If the reader is gone or the disk is full, the stream ends, but not the run.
+    If the reader is gone or the disk is full, the stream ends but the run goes on.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -53,7 +53,7 @@ class EventStream(Observer):
         self._reason = ""
         self._problem = ""
         if sys.platform == "win32":
-            # The only signal that a program can send to its child; treat it like Ctrl-C.
+            # The only signal that a program can send to its child. Treat it like Ctrl-C.
             signal.signal(signal.SIGBREAK, signal.default_int_handler)
 
     def _tell(self, event: Event) -> None:
@@ -72,7 +72,7 @@ class EventStream(Observer):
     def _close(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            with contextlib.suppress(OSError):  # when flushing what could not be written
+            with contextlib.suppress(OSError):  # closing flushes what could not be written
                 file.close()
 
     @pytest.hookimpl(trylast=True)

@@ -40,9 +40,9 @@ class Tooleval:
     """Runs single cases for a Python test, with the run's models, options and cassette.
 
     `suite` is a `Suite` or a path relative to the test's folder; `case` is a `TestCase` or its id.
-    `model` defaults to the run's only model; without any model, the test is skipped, or ends the run
-    if a gate needs one. Nothing is asserted: check the result's `passed`, `scores`, `reason` and
-    `trials`.
+    `model` defaults to the run's only model; if the run has none, the test is skipped, or ends the
+    run if a gate needs a model. Nothing is asserted: check the result's `passed`, `scores`, `reason`
+    and `trials`.
 
     Both methods raise ModelError if there is no answer, and SuiteError or ConfigError if the suite or
     the model cannot be used.
@@ -59,7 +59,7 @@ class Tooleval:
     async def run(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
-        """Ask the model, score its answers and return the result. Works on any asyncio loop."""
+        """Query the model, score its answers and return the result. Works on any asyncio loop."""
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
         if run.coming is not None:
@@ -70,7 +70,7 @@ class Tooleval:
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
-        """The same for sync tests."""
+        """Like `run`, for sync tests."""
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
         return self._judge(resolved, spec, scorers, self._state.queue.answers(run))
@@ -126,7 +126,7 @@ class Tooleval:
         if not models:
             config = self._request.config
             problem = missing_model(config, self._state.settings)
-            if problem and hasattr(config, "workerinput"):  # where exit() would be a crash
+            if problem and hasattr(config, "workerinput"):  # exit() would look like a crash there
                 pytest.fail(problem, pytrace=False)
             if problem:
                 pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)

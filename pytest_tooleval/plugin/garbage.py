@@ -1,4 +1,4 @@
-"""Less garbage collection. The figures are those of tests/benchmarks/bench_tricks.py."""
+"""Reduces garbage collection. The figures come from tests/benchmarks/bench_tricks.py."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def leave_out_what_is_there() -> None:
     run takes 1.10 times as long.
     """
     global _frozen  # noqa: PLW0603
-    if not gc.get_freeze_count():  # otherwise somebody else froze the objects, and will unfreeze them
+    if not gc.get_freeze_count():  # otherwise other code froze the objects, and will unfreeze them
         _frozen = True
         gc.freeze()
 
 
 def as_before() -> None:
-    """Undo it at the end of the run."""
+    """Undo `leave_out_what_is_there` at the end of the run."""
     global _frozen  # noqa: PLW0603
     if _frozen:
         _frozen = False
@@ -32,7 +32,7 @@ def as_before() -> None:
 
 @functools.cache
 def leave_memory_at_exit() -> None:
-    """Let the system free the memory at exit, instead of the interpreter.
+    """At exit, let the system free the memory instead of the interpreter.
 
     Without this, a short run takes 1.18 times as long, and 1.40 times with litellm.
     """

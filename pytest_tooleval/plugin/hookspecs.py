@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None:
-    """Add scorers. Their metrics are reported, and may have thresholds, like the built-in ones.
+    """Add scorers. Their metrics are reported and may have thresholds, like the built-in ones.
 
-    Called once for each suite file. An implementation in a folder's conftest.py applies to the suites
-    of that folder::
+    Called once per suite file. An implementation in a folder's conftest.py applies to the suites in
+    that folder::
 
         from pytest_tooleval import Score
 
@@ -37,10 +37,10 @@ def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None
 
 
 def pytest_tooleval_variants(register: Register) -> None:
-    """Add variants for `--tooleval-variant`, as the built-in ones are added.
+    """Add variants for `--tooleval-variant`, next to the built-in ones.
 
-    Called once for each suite file. A variant is a function from a case to the same case under another
-    condition, or to None if it does not apply to it::
+    Called once per suite file. A variant is a function that takes a case and returns the same case
+    under another condition, or None if the variant does not apply to it::
 
         from msgspec.structs import replace
 
@@ -53,9 +53,9 @@ def pytest_tooleval_variants(register: Register) -> None:
         def pytest_tooleval_variants(register):
             register("polite", polite)
 
-    `condition.argument` is the text behind the name and a colon, `condition.random(case)` a source of
-    chance that is the same in each run.
+    `condition.argument` is the text after the name and a colon; `condition.random(case)` is a random
+    number generator that is the same in each run.
 
-    :param register: call it with a name and a function; with `control=` and another function, the cases
-        are compared with those of that one, and not with the unchanged ones.
+    :param register: call it with a name and a function. With `control=` and another function, the
+        cases are compared with that function's cases instead of the unchanged ones.
     """

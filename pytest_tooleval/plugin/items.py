@@ -62,7 +62,7 @@ class AnswerSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a file's cases share: its fingerprint (`content`) and the server of its tools (`live`)."""
+    """What a file's cases share, such as its fingerprint (`content`) and its tools' server (`live`)."""
 
     suite: Suite
     content: str
@@ -72,7 +72,7 @@ class Origin:
 
 
 class CaseItem(pytest.Item):
-    """One test case on one model: requested in the background, scored and reported here."""
+    """One test case on one model: queried in the background, scored and reported here."""
 
     # A case uses no fixtures, but other plugins' hooks read the attributes of functions and doctests.
     fixturenames: Sequence[str] = ()
@@ -131,7 +131,7 @@ class CaseItem(pytest.Item):
         self._interrupted = True
         answers = self._answers.take(self)
         self._interrupted = False
-        # Explanations are built only where somebody reads them: in failures and in the document.
+        # Explanations are built only where they are read: in failures and in the document.
         explain = self._answers.settings.explains
         result = self._evaluated(answers, explain=explain)
         if self._unchanged is not None:
@@ -170,7 +170,7 @@ class CaseItem(pytest.Item):
         return evaluate(self.case, self._model, self._place, answers, scorers, explain=explain)
 
     def runtest(self) -> None:
-        # Judges what `setup` has found. No docstring: Allure takes it for the description of each case.
+        # Judges the result of `setup`. No docstring: Allure would use it as each case's description.
         if self._result is None or self._result.outcome == "error":
             # Plugins that rerun cases may continue after a failed setup.
             reason = self._result.reason if self._result else "there is no answer"
@@ -218,21 +218,20 @@ class CaseItem(pytest.Item):
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
-            # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
-            # Without an answer, it is the model's error; otherwise the suite's, such as an error in its
-            # world or scorer.
+            # pytest renders setup errors as tracebacks and does not call `repr_failure`. Without an
+            # answer, the error is the model's; otherwise the suite's, as in its world or scorer.
             of_model = any(each.error and each.error.kind != "world" for each in result.trials)
             about = result.model if of_model else f"{result.file}:{result.line}"
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
-        # Tolerate only errors of the model or its endpoint, never those of a broken hook.
+        # Tolerate only errors from the model or its endpoint, never those from a broken hook.
         own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
         if result is not None:
             if (own or unanswered) and tolerate(report, result, self._answers.settings):
                 result = structs.replace(result, tolerated=True)
-            # Text: xdist sends it unchanged, and it takes far less memory than the decoded result.
+            # As text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
-        # JUnit reads them from the later reports; those of a rerun are new.
+        # JUnit reads the properties from the later reports; a rerun has new ones.
         passed = report.when == "setup" and report.passed
         report.user_properties = [] if passed else list(self.user_properties)
 

@@ -25,7 +25,7 @@ class CaseId(NamedTuple):
 
 
 def is_case(nodeid: str) -> bool:
-    """Whether it is the node id of a test case rather than another test."""
+    """True if the node id is a test case's rather than another test's."""
     return _CASE in nodeid
 
 
@@ -37,9 +37,9 @@ def split_nodeid(nodeid: str) -> CaseId:
 
 
 def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
-    """The problem with the model in `FILE::CASE[MODEL]` on the command line; empty if there is none.
+    """The problem if `FILE::CASE[MODEL]` on the command line names a model that is not in the run.
 
-    pytest would only report that it cannot find the case.
+    Empty if there is none. pytest would only report that it cannot find the case.
     """
     found = list(map(split_nodeid, nodeids))
     models = dict.fromkeys(each.model for each in found)

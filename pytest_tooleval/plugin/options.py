@@ -59,7 +59,7 @@ def ini_options(config: pytest.Config) -> dict[str, Any]:
 
 
 def _check_keys(config: pytest.Config) -> None:
-    """pytest itself only warns about unknown keys."""
+    """Raise UsageError for an unknown key, which pytest would only warn about."""
     known = [key for key, option in OPTIONS.items() if option.ini]
     unknown = [key for key in sorted(config._get_unknown_ini_keys()) if key.startswith(_PREFIX)]
     if unknown:

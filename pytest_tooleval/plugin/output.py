@@ -1,8 +1,8 @@
-"""Makes agents' output safe to show: without keys and escape sequences.
+"""Removes keys and escape sequences from agents' output, so that it is safe to show.
 
-Agents run on their own threads, also between tests, when pytest captures nothing. Their output is
-captured then as well. Output of the main thread, such as that of tests, stays unchanged, as does
-all output with `-s`.
+Agents run on their own threads, even between tests, when pytest captures nothing; this module
+captures their output then. The main thread's output, such as that of tests, stays unchanged, as
+does all output with `-s`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _is_main() -> bool:
 
 
 class _ByThread:
-    """A stream for the main thread. Output of other threads is captured."""
+    """A stream for the main thread. Output from other threads is captured."""
 
     def __init__(self, own: Any, captured: Any) -> None:
         self._own = own
@@ -65,7 +65,7 @@ class _ByThread:
     def fileno(self) -> int:
         """For processes that agents start, such as MCP servers."""
         if not _is_main():
-            with contextlib.suppress(OSError):  # with --capture=sys, which has no file
+            with contextlib.suppress(OSError):  # --capture=sys has no file
                 return int(self._captured.fileno())
         return int(self._own.fileno())
 
@@ -74,12 +74,12 @@ class _ByThread:
 
 
 def clean_sections(report: pytest.TestReport) -> None:
-    """Clean a case's captured output. No test wrote any of it."""
+    """Clean a case's captured output, none of which comes from a test."""
     report.sections = [(title, harmless(text)) for title, text in report.sections]
 
 
 def clean_warning(warning: warnings.WarningMessage) -> None:
-    """Clean a warning's text before pytest shows it. Its category is separate and stays."""
+    """Clean a warning's text before pytest shows it. Its category is stored apart and stays."""
     text = str(warning.message)
     clean = harmless(text)
     if clean != text:

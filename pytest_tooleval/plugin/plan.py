@@ -1,4 +1,4 @@
-"""The rows of cases before any request is sent."""
+"""Case rows before any request is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .nodeids import split_nodeid
 
 
 def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any]) -> list[CaseRow]:
-    """Rows without results. `scored` is the number of trials, as if all were answered.
+    """Return rows without results. `scored` is the number of trials, as if all were answered.
 
     They are built from node ids, which are all that the xdist controller knows. Empty if a suite
     can no longer be read.

@@ -12,7 +12,7 @@ from .state import RunState
 
 
 class ReportFiles(Observer):
-    """The files of --tooleval-report. The HTML report also shows earlier runs from the history."""
+    """Writes the files of --tooleval-report. The HTML report also shows earlier runs."""
 
     def __init__(self, state: RunState, history: Keeper | None) -> None:
         self._state = state

@@ -1,4 +1,4 @@
-"""pytest's hooks in a process with cases: send requests ahead, save results, judge and end the run."""
+"""Hooks for a process with cases: send requests ahead, collect results, judge and end the run."""
 
 from __future__ import annotations
 
@@ -81,12 +81,11 @@ class EvalSession:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
         cases = [item for item in items if isinstance(item, CaseItem)]
-        # Other tests may evaluate cases of suites that nobody collects.
+        # Other tests may evaluate cases from suites that are not collected.
         problem = unknown_scope(self._settings, cases) if 0 < len(cases) == len(items) else ""
         if problem:
             items.clear()
-            # A report, because that is what an xdist worker sends on. Without xdist, it ends the run
-            # here.
+            # A report, because xdist workers send reports on. Without xdist, it ends the run here.
             text = f"{USAGE_ERROR}{printable(problem)}"
             config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
         result = yield
@@ -114,7 +113,7 @@ class EvalSession:
         if problem and state.selected and will_run(session):
             raise pytest.UsageError(problem)
         try:
-            # An xdist worker has everybody's items, and learns only one by one which it will run.
+            # An xdist worker has all workers' items, and learns one by one which it will run.
             if not self._is_worker and will_run(session):
                 self.foresee([item.nodeid for item in cases if not is_skipped(item)])
                 self._ask_ahead(session.items)
@@ -165,7 +164,7 @@ class EvalSession:
         # Only now, after the requests were sent.
         self._warnings.before(item.path, item.origin.suite, item.case.id)
 
-    # Wraps plugins that rerun a case here, and print its end with the first report.
+    # Wraps plugins that rerun a case in this hook and print its end with the first report.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -197,8 +196,8 @@ class EvalSession:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.state.collection_errors += report.failed
 
-    # Inside the terminal's wrapper, whose summary shows what is found here, whatever the order of
-    # registration.
+    # Runs inside the terminal's wrapper, whatever the order of registration: its summary shows what is
+    # found here.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         state = self.state
@@ -213,7 +212,7 @@ class EvalSession:
             state.queue.close()
             state.exitstatus, state.tests_failed = int(session.exitstatus), session.testsfailed
             if not state.exitstatus and not state.is_complete:
-                # A second Ctrl-C, before pytest had noted the first.
+                # A second Ctrl-C came before pytest had handled the first.
                 state.exitstatus = int(pytest.ExitCode.INTERRUPTED)
             self._finish()
             if state.unwritten:
@@ -273,10 +272,11 @@ class EvalSession:
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
-    """Reports come before the history, which saves the exit code that a failed report changes.
+    """The run's observers, in order.
 
-    Events come last: a program that reads about a case may end the run immediately, and must find
-    the case in the history.
+    Reports come before the history, because a report that cannot be written changes the exit code
+    that the history saves. Events come last: a program that reads about a case may end the run
+    immediately, and must find the case in the history.
     """
     settings, keeper = state.settings, None
     yield Terminal(state)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 # A duplicate of pytest's standard input, if the run must end with it.
 STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
-# Prefix of a suite file's report about a problem that concerns the whole run.
+# Prefix of a collection report whose problem concerns the whole run.
 USAGE_ERROR = "usage error: "
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
 
@@ -51,9 +51,9 @@ class Settings:
 
     `options` are those of the command line and its preset, for the record. `overrides` are the arguments
     of `suite.model.Overrides`, which is imported only with a suite. `transcripts` are those to judge
-    instead of asking `models`, which are then theirs. `most_trials` is the maximum of
-    `--tooleval-trials=auto`, None without it. With --tooleval-shard (`shard`), limits except `max_cost`
-    are those of the shard, and `judging` are the gates of the ini file, by option, for `tooleval merge`.
+    instead of querying `models`, which are then the transcripts' models. `most_trials` is the maximum
+    for `--tooleval-trials=auto`, None without it. With --tooleval-shard (`shard`), limits other than
+    `max_cost` are the shard's, and `judging` has the ini file's gates, by option, for `tooleval merge`.
     """
 
     options: Mapping[str, Any]
@@ -94,7 +94,7 @@ class Settings:
         return any(report.format == format for report in self.reports)
 
     def part(self, of: int, number: int) -> Settings:
-        """With one share of the limits, counted from 0."""
+        """These settings with share `number`, from 0, of the limits, which are split into `of`."""
         from ..engine.models.spec import share
 
         return dataclasses.replace(
@@ -107,7 +107,7 @@ class Settings:
 
     @property
     def explains(self) -> bool:
-        """Whether to explain the scores of cases that passed."""
+        """True if the scores of passed cases need explanations."""
         return self.writes("json") or self.events is not None
 
 
@@ -131,14 +131,14 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of the ini file and its preset, without those of a merge; and those, by name."""
+    """The ini file's and preset's options without those left to a merge, and the latter by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
     kept = {key: value for key, value in {**given.sets, **ini}.items() if key not in left}
     return kept, {left[key]: value for key, value in ini.items() if key in left}
 
 
 def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
-    """Settings for a shard: its share of limits, and no history or GitHub, which get the merged run."""
+    """A shard's settings: its share of the limits. The history and GitHub get only the merged run."""
     github = "never" if settings.github == "auto" else settings.github
     part = settings.part(shard.of, shard.number - 1)
     return dataclasses.replace(part, history="", github=github)
@@ -188,7 +188,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
 
 
 def _properties(config: pytest.Config) -> bool:
-    """Whether cases have properties, which --junitxml's xunit2 schema does not allow."""
+    """True if cases get properties, which --junitxml's xunit2 schema does not allow."""
     writes = config.pluginmanager.hasplugin("junitxml") and config.getoption("xmlpath")
     return not writes or config.getini("junit_family") != "xunit2"
 
@@ -258,7 +258,7 @@ def config_tables(config: pytest.Config) -> ModelTables:
 
 
 def _read_tables(config: pytest.Config) -> ModelTables:
-    """The tables in the root folder, or else beside the ini file, or else in the current folder."""
+    """The tables in the root folder, else beside the ini file, else in the current folder."""
     from ..engine.models.tables import ModelTables
     from ..engine.models.tables import read_tables
 
@@ -275,7 +275,7 @@ def _read_tables(config: pytest.Config) -> ModelTables:
 
 
 def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
-    """Tools can be allowed only on the command line itself, never by the project."""
+    """The allowed tools. Only the command line itself can allow them, never the project."""
     option, entries = "--tooleval-allow-tools", given.typed.get("allow_tools", [])
     if entries and not hasattr(config, "workerinput"):
         typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -289,14 +289,14 @@ def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
 
 
 def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int | None]:
-    """The number of trials, and the maximum of `auto`; one of them is None.
+    """The number of trials, and the maximum for `auto`; one of them is None.
 
     In the ini file, which applies to all runs, auto is ignored if nothing determines when to stop.
     """
     trials, most = given["trials"] or (None, None)
     typed, rule = "trials" in given.typed, given["pass"] or ""
     of_rule = int(rule.partition("/")[2] or 0)
-    if of_rule and not typed:  # presets and the ini file apply to other runs, too
+    if of_rule and not typed:  # presets and the ini file are not about this run alone
         return None, None
     if most is None:
         if trials and of_rule not in (0, trials):
@@ -329,7 +329,7 @@ def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int 
 
 
 def _history(config: pytest.Config, given: Given) -> str:
-    """Where the run is saved, as an absolute path or a usable URL; empty: nowhere."""
+    """Where the run is saved, as an absolute path or a usable URL; empty if nowhere."""
     name: str = given["history"]
     if "://" in name:
         from ..history import place_of
@@ -351,7 +351,7 @@ def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
         return load_side(name, folder, holding, place_of(place, folder) if place else None)
 
     if hasattr(config, "workerinput"):
-        return None  # the controller compares
+        return None  # the controller does the comparison
     return read_baseline(given, load)
 
 

@@ -34,7 +34,7 @@ def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settin
 
 
 def shard_of(nodeid: str, of: int) -> int:
-    """The shard, from 1, of a case with all its models. By a hash, so new cases move no others."""
+    """The shard, from 1, of a case on all its models. It is a hash, so new cases move no others."""
     file, case, *_ = split_nodeid(nodeid)
     digest = hashlib.sha256(f"{file}::{case}".encode(errors="replace")).digest()
     return int.from_bytes(digest[:8], "big") % of + 1

@@ -1,7 +1,7 @@
-"""What ends a run like Ctrl-C, with its results: SIGTERM, SIGHUP, and the end of standard input.
+"""Ends a run like Ctrl-C, keeping its results, on SIGTERM, SIGHUP, or the end of standard input.
 
-CI jobs and containers send SIGTERM, a closed terminal SIGHUP. TOOLEVAL_STOP_ON_EOF is for programs
-that start pytest: however they end, the system closes their pipe.
+CI jobs and containers send SIGTERM; a closed terminal sends SIGHUP. TOOLEVAL_STOP_ON_EOF is for
+programs that start pytest: however they end, the system closes their pipe.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SIGNALS = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
 
 class OrderlyEnd:
-    """Registered with the session, in every process. Replaces no other handler, nor `nohup`.
+    """Registered with the session, in every process. Replaces no other handler, not even `nohup`'s.
 
     While the results are written, the first Ctrl-C is ignored, like the other signals.
 
-    The controller of xdist passes the end on to its workers, which would otherwise go on for seconds.
+    The xdist controller passes the signal on to its workers, which would otherwise run on for seconds.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -51,7 +51,7 @@ class OrderlyEnd:
 
     def _watch(self) -> None:
         descriptor = self._config.stash[STANDARD_INPUT]
-        with contextlib.suppress(OSError):  # of a terminal that is gone
+        with contextlib.suppress(OSError):  # the terminal may be gone
             while os.read(descriptor, 4096):
                 pass
         if self._ending:
@@ -67,7 +67,7 @@ class OrderlyEnd:
         try:
             return (yield)
         finally:
-            self._ending = True  # only writing is left
+            self._ending = True  # results are all that is left to write
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
@@ -81,7 +81,7 @@ class OrderlyEnd:
     def pytest_keyboard_interrupt(self) -> None:
         self._ending = True
         for worker in self._workers if self._set else ():
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # it may have just ended
                 os.kill(worker, signal.SIGTERM)
 
     @property

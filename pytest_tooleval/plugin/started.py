@@ -11,7 +11,7 @@ _STARTED: pytest.StashKey[datetime] = pytest.StashKey()
 
 
 def run_started(config: pytest.Config) -> datetime:
-    """The time of the first call in the run's first process, which passes it to its workers."""
+    """The time of the first call in the run's first process, which passes it on to its workers."""
     if hasattr(config, "workerinput"):
         return datetime.fromisoformat(config.workerinput["tooleval_started"])
     return config.stash.setdefault(_STARTED, datetime.now(timezone.utc))

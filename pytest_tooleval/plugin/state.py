@@ -46,32 +46,32 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """What follows a run: it overrides what it wants to be told."""
+    """Follows a run. Subclasses override the methods for events that they need."""
 
     def planned(self, lines: Sequence[str]) -> None:
-        """Nothing has been asked yet; these lines say what the gates can decide."""
+        """Called before any request, with lines that report what the gates can decide."""
 
     def waited(self, seconds: float) -> None:
-        """An answer has not come for so long."""
+        """Called repeatedly with the seconds spent waiting for one answer."""
 
     def stepped(self, undecided: int) -> None:
-        """A step of --tooleval-trials=auto left so many cases without a verdict."""
+        """Called after each step of --tooleval-trials=auto, with the number of undecided cases."""
 
     def case_done(self, case: KeptCase) -> None:
-        """A case has its result, or another one after it was run again."""
+        """Called when a case has its result, and again after each rerun."""
 
     def judged(self) -> None:
-        """All cases are done, and the verdict on the run is there."""
+        """Called when all cases are done and the run has its verdict."""
 
     def finished(self) -> None:
-        """The run is over, whether or not it came to its end."""
+        """Called when the run is over, even if it was cut short."""
 
 
 class WorkerSummary(Struct, frozen=True):
-    """What a worker of xdist sends to the controller at its end.
+    """Sent to the controller when an xdist worker ends.
 
-    Each is of the whole run, except `problems`, `recorded` and the part of `spent` that it could not
-    note in the ledger.
+    The fields describe the whole run, except `problems` and `recorded`, which are the worker's own,
+    and `spent`, which is only what it could not record in the ledger.
     """
 
     unclaimed: list[str]
@@ -84,35 +84,36 @@ class WorkerSummary(Struct, frozen=True):
 
 
 class RunState:
-    """What is known of a run. The controller of xdist learns it from its workers."""
+    """The state of a run. The xdist controller gets it from its workers."""
 
     def __init__(self, config: pytest.Config, settings: Settings, queue: CaseQueue) -> None:
         self.config = config
-        # The settings of the whole run; `queue.settings` are this process' part of them.
+        # The whole run's settings; `queue.settings` have this process's share of the limits.
         self.settings = settings
         self.queue = queue
         self.cases: dict[str, KeptCase] = {}
-        # Each by its file, as in the results. The controller of xdist collects none.
+        # By file, as in the results. The xdist controller collects none.
         self.suites: dict[str, Suite] = {}
         self.selected = 0
-        # Each variant with the file and id of the cases that it applies to, of all that were collected,
-        # and those variants that apply to no selected case; workers of xdist all know all.
+        # For each variant, the file and id of every collected case that it applies to; and the variants
+        # that apply to no selected case. Every xdist worker has them all.
         self.applied: dict[str, set[tuple[str, str]]] = {}
         self.unapplied: list[str] = []
         self.shard: Shard | None = None
         self.verdict = RunVerdict()
         runs = settings.transcripts
         self.transcripts = None if runs is None else GivenTranscripts(runs)
-        # Transcripts without a case, and those of them that name one; workers of xdist all have met all.
+        # Lines about transcripts without a case, and about those that name an unknown one. Every xdist
+        # worker has them all.
         self.unclaimed: list[str] = []
         self.misnamed: list[str] = []
         self.workers: list[WorkerSummary] = []
         self.collection_errors = 0
         self.tests_failed: int | None = None
-        # Whether all tests were run; without, whatever ends the run is no verdict on it.
+        # True once all tests have run. Until then, no end of the run is a verdict.
         self.is_complete = False
         self.exitstatus: int | None = None
-        # What observers left behind, and could not.
+        # What the observers wrote, and what they could not.
         self.reports: Sequence[Report] = ()
         self.unwritten: list[str] = []
         self.annotations: list[str] = []
@@ -120,29 +121,29 @@ class RunState:
         self.is_saved = False
         self._started = run_started(config)
         self._begin = time.monotonic()
-        # The name of this run in the history and in its document.
+        # The run's id in the history and in its document.
         self.id = new_run_id(self._started)
 
     def add(self, case: KeptCase) -> None:
-        """Keep the result of a case. Only reports and failure output read the whole result again."""
+        """Keep a case's result. Only reports and failure output reuse its JSON."""
         is_read = self.is_reported or case.row.outcome != "passed"
         self.cases[case.row.nodeid] = case if is_read else KeptCase(case.row)
 
     @cached_property
     def collected(self) -> list[Suite]:
-        """The suites that the command line names; variants take tools of them."""
+        """The suites that the command line names; variants borrow their tools."""
         from .suites import collected
 
         return collected(self.config)
 
     @cached_property
     def is_reported(self) -> bool:
-        """Whether files, or GitHub, get the results."""
+        """True if report files or GitHub get the results."""
         return bool(self.settings.reports) or on_github(self.settings.github)
 
     @property
     def summary(self) -> object:
-        """What the controller of xdist needs of this worker."""
+        """What the xdist controller needs from this worker."""
         summary = WorkerSummary(
             self.unclaimed,
             self.misnamed,
@@ -155,7 +156,7 @@ class RunState:
         return msgspec.to_builtins(summary)
 
     def take_over(self, summary: Mapping[str, Any]) -> None:
-        """Keep what a worker of xdist sent."""
+        """Keep an xdist worker's summary."""
         worker = msgspec.convert(summary, WorkerSummary)
         self.workers.append(worker)
         self.unclaimed, self.misnamed = worker.unclaimed, worker.misnamed
@@ -164,28 +165,28 @@ class RunState:
 
     @property
     def problems(self) -> list[str]:
-        """A line for each thing that was wrong in any process, and ended no run."""
+        """A line for each problem in any process that did not end the run."""
         elsewhere = (line for worker in self.workers for line in worker.problems)
         return list(dict.fromkeys([*elsewhere, *self.queue.problems]))
 
     @property
     def answers_recorded(self) -> int:
-        """How many answers the run has added to its cassette."""
+        """The number of answers that the run has added to its cassettes."""
         return self.queue.recorded + sum(worker.recorded for worker in self.workers)
 
     @property
     def spent(self) -> dict[str, Spent]:
-        """What was spent on each model, by all processes."""
+        """What all processes spent, by model."""
         return add_up(self.queue.spent, *(worker.spent for worker in self.workers))
 
     def row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
-        """The row that a report brought, if it did. A worker of xdist hands it on."""
+        """The row that a report carried, if any. An xdist worker passes it on instead."""
         kept = self.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
         return kept.row if kept else None
 
     @property
     def rows(self) -> list[CaseRow]:
-        """In the order of the files, however the workers of xdist came to report."""
+        """The rows in file order, whatever the order in which xdist workers reported them."""
         return [kept.row for kept in self._in_order(self.cases.values())]
 
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
@@ -194,13 +195,13 @@ class RunState:
 
     @property
     def tolerated(self) -> list[KeptCase]:
-        """What did not pass and does not fail the run, other than by xfail or under a variant."""
+        """Cases that did not pass and do not fail the run, without xfails and variants."""
         chosen = (kept for kept in self.cases.values() if kept.row.tolerated and not kept.row.variant)
         return self._in_order(kept for kept in chosen if not kept.row.was_expected)
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether there is something to judge, and the run ended before that."""
+        """True if there is something to judge, but the run ended before that."""
         asked = bool(self.settings.gates or self.settings.baseline)
         return asked and bool(self.cases) and not self.is_complete
 
@@ -214,8 +215,8 @@ class RunState:
         return kept_document(self.about(), kept, self.verdict.gates, self.verdict.comparison)
 
     def about(self) -> Run:
-        """What the result document and the history say of the run itself."""
-        # A copy: the thread that keeps the history asks, too.
+        """The run itself, for the result document and the history."""
+        # A copy: the history's thread also calls this.
         rows = [kept.row for kept in list(self.cases.values())]
         return Run(
             id=self.id,
@@ -248,18 +249,18 @@ class RunState:
 
     @property
     def _answers(self) -> Literal["replayed", "resumed", "shared"]:
-        """Where answers that were not asked for now came from: shown beside their number."""
+        """Where answers that this run did not request came from; shown beside their number."""
         if self.settings.cassette is not None:
             return "replayed"
         return "resumed" if self.settings.resume else "shared"
 
 
 def evaluates(config: pytest.Config) -> bool:
-    """False with --collect-only and --setup-only, which evaluate and keep nothing."""
+    """False with --collect-only and --setup-only, which evaluate and save nothing."""
     return not config.option.collectonly and not config.getoption("setuponly", False)
 
 
 def will_run(session: pytest.Session) -> bool:
-    """Whether the tests of a session will be run, as pytest does without errors of the collection."""
+    """True if pytest will run the session's tests: with collection errors, it usually does not."""
     failed = session.testsfailed and not session.config.option.continue_on_collection_errors
     return evaluates(session.config) and not failed

@@ -1,4 +1,4 @@
-"""Loads a suite file, with the tools of its MCP server, and warns of its problems."""
+"""Loads a suite file with the tools of its MCP server, and warns about its problems."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> Mo
 
 
 class SuiteWarnings:
-    """Warns of what `tooleval validate` warns of: once for each file, at a case that it is about."""
+    """Warns about the same problems as `tooleval validate`: once per file, at a case concerned."""
 
     def __init__(self) -> None:
         self._problems: dict[Path, list[Problem]] = {}
 
     def before(self, path: Path, suite: Suite, id: str) -> None:
-        """Warn before the case with this id runs, if the warning is about it or the suite."""
+        """Called before the case with this id runs. Warn if a problem concerns it or the suite."""
         problems = self._problems.get(path)
         if problems is None:
             problems = self._problems[path] = _problems(path, suite)
@@ -65,7 +65,7 @@ _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
 
 
 def _case_of(problem: Problem, suite: Suite) -> str | None:
-    """The id of the case that a problem is about; None if it is about the suite."""
+    """The id of the case that a problem concerns; None if it concerns the suite."""
     found = _CASE.match(problem.field)
     return suite.test_cases[int(found[1])].id if found else None
 
@@ -79,7 +79,7 @@ def _problems(path: Path, suite: Suite) -> list[Problem]:
 
 
 def _warn(path: Path, text: str, line: int = 1) -> None:
-    # Python would show the line, which may hold a key.
+    # Otherwise Python shows the source line, which may contain a key.
     linecache.cache[str(path)] = (0, None, [], str(path))
     warnings.warn_explicit(pytest.PytestWarning(printable(text)), None, str(path), line)
 
@@ -87,7 +87,7 @@ def _warn(path: Path, text: str, line: int = 1) -> None:
 def load(
     path: Path, metrics: Collection[str], cassette: Cassette | None, allowed: Sequence[str]
 ) -> tuple[Suite, Live | None]:
-    """The suite, and the server where its chains may call the allowed tools.
+    """Load the suite, and the server if its chains may call the allowed tools there.
 
     Raises SuiteError if the file cannot be used, McpError if the server cannot.
     """
@@ -95,7 +95,7 @@ def load(
     try:
         suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
     finally:
-        # Also with an error, which it may explain; without `live` it is the error.
+        # Warn even after an error, which drift may explain. Without `live`, drift is the error.
         if tools.drift and tools.live is not None:
             _warn(path, tools.drift)
     shared = tools.shared_state(suite)
@@ -105,7 +105,7 @@ def load(
 
 
 def collected(config: pytest.Config) -> list[Suite]:
-    """The suites that the command line names, by their files; those that cannot be read are left out."""
+    """The suites that the command line names. Those that cannot be read are left out."""
     found: dict[Path, Suite] = {}
     for argument in config.args:
         place = Path(config.invocation_params.dir, argument.partition("::")[0])

@@ -41,12 +41,12 @@ _HEARTBEAT_S = 15.0
 _MANY, _FEW = 20, 5
 _FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
-# The categories of gates by the outcomes of their reports.
+# The category of a gate, by the outcome of its report.
 _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 
 
 class Terminal(Observer):
-    """Registered in every process; workers of xdist have no terminal."""
+    """Registered in every process, although xdist workers have no terminal."""
 
     def __init__(self, state: RunState) -> None:
         self._config = state.config
@@ -63,10 +63,10 @@ class Terminal(Observer):
     ) -> Generator[None, Any, Any]:
         status = yield
         if report.nodeid.startswith(f"{GATE_FILE}::") and getattr(report, "when", "") == "call":
-            # Counted apart from cases, and shown in the summary alone.
+            # Counted apart from cases, and shown only in the summary.
             return _GATES[report.outcome], "", ""
         row = self._state.row_of(report)
-        # The short summary calls this, too, and people search for the plain word there.
+        # The short summary also calls this, and people search it for the plain word.
         if row is None or self._summarising:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
@@ -94,7 +94,7 @@ class Terminal(Observer):
         return VARIED if row.variant else self._tolerated
 
     def waited(self, seconds: float) -> None:
-        """A line after a long wait, so that a slow model does not look like a hang."""
+        """Print a line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
             more = f"{self._state.queue.waiting} more cases are being asked"
             self._say(f"waiting for an answer for {seconds:.0f} s; {more}")
@@ -115,7 +115,7 @@ class Terminal(Observer):
         self._last_sign = time.monotonic()
         capture: Any = self._config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            if reporter._tw.width_of_current_line:  # after the dots, too
+            if reporter._tw.width_of_current_line:  # such as after the dots
                 reporter.write_line("")
             reporter.write_line(f"tooleval: {text}")
 
@@ -136,13 +136,13 @@ class Terminal(Observer):
             _write_tolerated(terminalreporter, title, self._state.tolerated)
         result = yield
         spent = self._state.spent
-        # The fixture asks, too: its answers are worth a word if they have cost something.
+        # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (self._state.selected or any(each.usd for each in spent.values()))
         judged = bool(self._state.verdict.findings)
         if (self._state.cases or paid or judged) and not self._silent:
             write_summary(terminalreporter, self._state)
         elif judged and not self._config.option.no_summary:
-            # With -qq pytest says what failed, and nothing more.
+            # With -qq, pytest reports only what failed.
             _write_verdicts(terminalreporter, self._state)
         shard = self._state.shard
         if shard is not None:
@@ -164,13 +164,13 @@ class Terminal(Observer):
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
         if lacks and not self._is_worker and not self._silent and self._state.cases:
-            # Another plugin has replaced pytest's reporter by one without summaries.
+            # Another plugin has replaced pytest's reporter with one that prints no summaries.
             write_summary(pytest.TerminalReporter(self._config), self._state)
         return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
-        """Move our categories to one that other plugins know, which count them now."""
+        """Move our categories to those that other plugins know, because they count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         words = (self._tolerated, COUNTED, VARIED)
         own = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
@@ -180,7 +180,7 @@ class Terminal(Observer):
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
     def _count_tolerated(self, reporter: Any) -> None:
-        """Count what a failed gate judges apart in pytest's last line, still before the gates."""
+        """In pytest's last line, count cases judged by a failed gate apart, and before the gates."""
         document = self._state.document()
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._tolerated})", [])
@@ -199,18 +199,18 @@ class Terminal(Observer):
 
 
 def _count_gates(reporter: Any) -> None:
-    """Count gates apart from cases in pytest's last line, which is red if one failed."""
+    """Count gates apart from cases in pytest's last line. Make it red if one failed."""
     for category in _GATES.values():
         reports = reporter.stats.get(category, ())
         if reports and category == "gate failed":
             reporter.stats.setdefault("failed", [])
         if len(reports) > 1:
             reporter.stats[category.replace("gate", "gates")] = reporter.stats.pop(category)
-    reporter._main_color = None  # else kept from before
+    reporter._main_color = None  # pytest caches it
 
 
 def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
-    """The table of models and suites, the verdict on each model, and what the reader must not miss."""
+    """Write the table of models and suites, each model's verdict, and what readers must not miss."""
     document = state.document()
     whole = reporter.config.option.verbose > 0
     reporter.write_sep("=", "tool calling")
@@ -256,22 +256,22 @@ def _write(reporter: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
 
 
 def _is_tolerated(case: CaseRow) -> bool:
-    """Whether pytest's own summary says nothing of a case that failed or has no answer."""
+    """True for a failed or unanswered case that pytest's own summary does not list."""
     return case.tolerated and not case.was_expected
 
 
 def _near(config: pytest.Config, path: Path) -> str:
-    """The path from where pytest was started, if it is below."""
+    """The path, relative to where pytest was started if it is below that folder."""
     here = config.invocation_params.dir
     return printable(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _folder_option(config: pytest.Config) -> str:
-    """What tells `tooleval` where the history is: it looks in the current folder and those above."""
+    """The option that `tooleval` needs to find the history. It searches the current folder and up."""
     here, root = config.invocation_params.dir, config.rootpath
     if here.is_relative_to(root):
         return ""
-    # On Windows, there is no path from one drive to another.
+    # On Windows, a relative path cannot lead to another drive.
     folder = root.relative_to(here) if root.is_relative_to(here) else root
     return printable(f" -C {shlex.quote(folder.as_posix())}")
 
@@ -311,7 +311,7 @@ class _Coloured:
 
 
 def _write_body(writer: Any, text: str) -> None:
-    """The reason in red; in the diff, expected lines in green and actual ones in red."""
+    """Write the reason in red, and the diff's expected lines in green and actual ones in red."""
     for number, line in enumerate(text.splitlines()):
         start = line.lstrip(" ")[:2]
         if number == 0:

@@ -18,7 +18,7 @@ _SHOWN = 20
 
 
 class GivenTranscripts:
-    """The transcripts, and those without a matching case so far."""
+    """The given transcripts, and which of them match no case so far."""
 
     def __init__(self, given: Sequence[Conversation]) -> None:
         self._given = given
@@ -26,7 +26,7 @@ class GivenTranscripts:
         self._misnamed = {id(each): f"{each.place}: {_named(each)}" for each in given if each.case}
 
     def of_suite(self, suite: Suite) -> dict[str, list[Conversation]]:
-        """The transcripts of each case of a suite that has any."""
+        """The transcripts of a suite's cases, by case id; cases with none are left out."""
         found = find_transcripts(suite, self._given)
         for given in found.of_case.values():
             for each in given:
@@ -39,11 +39,11 @@ class GivenTranscripts:
         return found.of_case
 
     def misnamed(self) -> list[str]:
-        """Transcripts that name an unknown case, without which a gate may lack results."""
+        """A line for each transcript that names an unknown case: a gate may lack its result."""
         return [printable(line) for line in self._misnamed.values()]
 
     def unread(self) -> list[str]:
-        """A line for each file with items of unknown types, which were kept, and not scored."""
+        """A line for each file with items of unknown types, which were kept but not scored."""
         of_file: dict[str, list[str]] = {}
         for each in self._given:
             of_file.setdefault(each.path, []).extend(each.unread)
@@ -51,7 +51,7 @@ class GivenTranscripts:
         return [f"{printable(path)}: {text}; kept, not scored" for path, text in texts.items() if text]
 
     def left(self) -> list[str]:
-        """Lines about those without a matching case; empty if there are none."""
+        """Lines about transcripts without a matching case; empty if there are none."""
         if not self._left:
             return []
         lines = [f"no case: {printable(line)}" for line in self._left.values()]

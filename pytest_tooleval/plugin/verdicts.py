@@ -28,10 +28,10 @@ from .settings import Settings
 def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
-    That of a variant is one always.
+    A variant's failure always becomes one.
 
-    pytest does the same with expected failures. The text of the failure is a section of the report.
-    Returns whether it did.
+    pytest does the same with expected failures. The failure's text becomes a section of the report.
+    Return True if the report was changed.
     """
     is_judged_later = settings.shard is not None and not result.variant
     by_gate = bool(result.trials) if is_judged_later else tolerates(settings.gates, result)
@@ -48,7 +48,7 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
 def undecided(
     cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
 ) -> set[str]:
-    """The node ids of the cases of verdicts that more trials could decide."""
+    """The node ids of cases whose verdicts more trials could decide."""
     found = {
         case.nodeid
         for gate in gates
@@ -72,7 +72,7 @@ def undecided(
 
 
 def remember_tolerated(session: pytest.Session, nodeids: Sequence[str]) -> None:
-    """Let --lf rerun what made a gate fail."""
+    """Let --lf rerun the cases that made a gate fail."""
     remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
     if remembered is not None:
         remembered.update(dict.fromkeys(nodeids, True))
@@ -81,7 +81,7 @@ def remember_tolerated(session: pytest.Session, nodeids: Sequence[str]) -> None:
 class VerdictItem(pytest.Item):
     """A verdict over many cases, as an item without a file that runs after all others.
 
-    As an item it is in every report, even in those of plugins that look at items.
+    As an item, it appears in every report, including those of plugins that read items.
     """
 
     def __init__(self, *, message: str, failed: bool, **kwargs: Any) -> None:
@@ -90,7 +90,7 @@ class VerdictItem(pytest.Item):
         self._failed = failed
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        # Not the end of the id, which pytest would take for the path of a class, with dots as `::`.
+        # Not the last part of the id: pytest would take it for a class path, with `::` for its dots.
         return self.config.rootpath / GATE_FILE, None, f"{GATE_FILE} {self.name}"
 
     def runtest(self) -> None:
@@ -102,12 +102,12 @@ class VerdictItem(pytest.Item):
         return self._message
 
     def run_protocol(self) -> None:
-        """Like pytest's protocol, but plugins can neither stop the run nor change the result."""
+        """Run pytest's protocol, but let no plugin stop the run or change the result."""
         hook, manager = self.config.hook, self.config.pluginmanager
-        # They would stop the run, or wait for this item to pass in a later run.
+        # These plugins would stop the run, or wait for this item to pass in a later run.
         stopping = map(manager.getplugin, ("session", "lfplugin", "stepwiseplugin"))
         log = manager.subset_hook_caller("pytest_runtest_logreport", stopping)
-        # The terminal would start a line, and GitHub needs annotations at the start of a line.
+        # The terminal would begin a line here, and GitHub needs annotations at the start of a line.
         terminal = [manager.getplugin("terminalreporter")]
         start = manager.subset_hook_caller("pytest_runtest_logstart", terminal)
         steps: dict[Any, partial[object]] = {
@@ -130,7 +130,7 @@ class VerdictItem(pytest.Item):
 
 
 def report_finding(session: pytest.Session, finding: Finding) -> None:
-    """Report a failure without a test, so that all reports and the exit status have it.
+    """Report a failure without a test, so that all reports and the exit status include it.
 
     An inconclusive verdict that does not fail the run is reported as skipped, with the reason.
     """
@@ -142,7 +142,7 @@ def report_finding(session: pytest.Session, finding: Finding) -> None:
     if terminal is not None:
         terminal.ensure_newline()  # the line of dots ends with [100%]
         if terminal._tw.width_of_current_line:
-            # An annotation by another plugin must start a line.
+            # An annotation from another plugin must start a line.
             terminal.write_line("")
     session.testscollected += 1
     session.testsfailed += failed

@@ -1,4 +1,4 @@
-"""What a worker of pytest-xdist needs to know: its queue, and its part of the limits of the run."""
+"""What a pytest-xdist worker needs to know: its queue, and its share of the run's limits."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .settings import Settings
 
 
 def lookahead(concurrency: int) -> int:
-    """How many cases a process asks ahead: enough to keep all its requests busy, and no more.
+    """How many cases a process sends ahead: enough to use all its concurrency, and no more.
 
-    What a worker has not asked yet can still be given to another one without paying twice.
+    A case that a worker has not sent yet can still move to another worker without paying twice.
     """
     return max(16, 2 * concurrency)
 
 
 def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
-    """The first `most` items that this worker has been told to run after the current one, in order.
+    """The first `most` items that this worker will run after the current one, in order.
 
-    xdist has no public way to ask, hence the look into its queue; where that has changed, nothing.
+    xdist has no public API for this, so this reads its internal queue; empty if that has changed.
     """
     for plugin in config.pluginmanager.get_plugins():
         torun = getattr(plugin, "torun", None)
@@ -36,19 +36,19 @@ def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> li
 
 
 def ledger_of(config: pytest.Config) -> Path | None:
-    """The file in which the processes of a run note what they spend; None without xdist."""
+    """The file in which a run's processes record their spending; None without xdist."""
     if hasattr(config, "workerinput"):
         return Path(config.workerinput["tooleval_ledger"])
     return config.stash.get(LEDGER, None)
 
 
 def worker_count(config: pytest.Config) -> int:
-    """How many workers this run has."""
+    """The number of workers in this run."""
     return max(1, int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
 
 
 def active_workers(settings: Settings, count: int) -> int:
-    """How many of so many workers can get cases without breaking a limit: each asks one at least."""
+    """How many of `count` workers can get cases within the limits: each sends at least one request."""
     limits = [settings.concurrency]
     for spec in (*settings.models, *filter(None, (settings.judge, settings.user))):
         limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
@@ -56,21 +56,21 @@ def active_workers(settings: Settings, count: int) -> int:
 
 
 def worker_settings(config: pytest.Config, settings: Settings) -> Settings:
-    """This worker's part of the limits of the whole run."""
+    """The settings with this worker's share of the run's limits."""
     return settings.part(*_part(config, settings))
 
 
 def worker_model(config: pytest.Config, settings: Settings, spec: ModelSpec) -> ModelSpec:
-    """The model with this worker's part of its limits; as it is in a run without xdist."""
+    """The model with this worker's share of its limits; unchanged in a run without xdist."""
     if not hasattr(config, "workerinput"):
         return spec
     return spec.part(*_part(config, settings))
 
 
 def _part(config: pytest.Config, settings: Settings) -> tuple[int, int]:
-    """Into how many parts the limits are cut, and which of them this worker has."""
+    """The number of shares into which the limits are split, and this worker's share, from 0."""
     count = active_workers(settings, worker_count(config))
-    # A worker that stands in for a crashed one has a number beyond the count.
+    # A worker that replaces a crashed one has a number beyond the count.
     return count, worker_number(config.workerinput["workerid"]) % count  # type: ignore[attr-defined]
 
 

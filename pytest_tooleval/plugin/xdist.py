@@ -1,7 +1,7 @@
-"""How pytest-xdist's controller shares test cases out to its workers. Imported only under xdist.
+"""How pytest-xdist's controller distributes cases to its workers. Imported only under xdist.
 
-Stock `--dist load` tells a worker of two items at a time, so its calls could hardly overlap. The
-scheduler here hands each worker its share of the cases at once.
+Stock `--dist load` sends a worker two items at a time, so its requests could hardly overlap. The
+scheduler here gives each worker its whole share of the cases at the start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .settings import Settings
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
-    """The scheduler for `--dist load`; None leaves every other mode as it is."""
+    """Return the scheduler for `--dist load`, or None for xdist's own in every other mode."""
     if config.getoption("dist") != "load":
         return None
 
@@ -32,11 +32,11 @@ def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadS
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
-    """Cases are shared out at the start, every n-th to a worker; other tests as in `load`.
+    """Distributes cases round-robin at the start, and other tests as `load` does.
 
-    At most as many workers get cases as `active` makes of their number, so that a limit smaller than
-    that still holds. Workers are kept until all are done, so that the cases of one that died find a
-    place. A session without cases is scheduled exactly as `load` does it.
+    `active` turns the number of workers into the number that may get cases, so that a limit below
+    the number of workers is kept. Workers stay until all are done, so that one can take over the
+    cases of another that died. A session without cases is scheduled exactly as by `load`.
     """
 
     collection: list[str] | None
@@ -65,7 +65,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
             self.check_schedule(node)
 
     def _share_out(self, cases: Sequence[int]) -> None:
-        """To the workers with the lowest numbers."""
+        """Send the cases to the active workers, which are those with the lowest numbers."""
         from .workers import worker_number
 
         alive = [node for node in self.nodes if not node.shutting_down]
@@ -78,7 +78,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
             self.pending.extend(cases)
 
     def remove_node(self, node: Any) -> str | None:
-        """A worker is gone; if it crashed, the others share its cases, and its item is returned."""
+        """Drop a worker that is gone. If it crashed, share out its cases and return its item."""
         running, rest = self.node2pending[node][:1], self.node2pending[node][1:]
         collection = self.collection or []
         others = [i for i in rest if not is_case(collection[i])]
@@ -95,16 +95,16 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
 
     @property
     def _ends_early(self) -> bool:
-        """After `-x`, when xdist lets all workers run what is in their queues."""
+        """True after `-x`, when xdist would let all workers run their whole queues."""
         return bool(getattr(self.config.pluginmanager.getplugin("dsession"), "shouldstop", False))
 
     def _drop_queued(self) -> None:
         for node in self.nodes:
-            # The first is running, the second is known to be next.
+            # The first is running, and the worker already knows the second as its next item.
             if queued := self.node2pending[node][2:]:
                 node.send_steal(queued)
 
     def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
-        """A worker has given back what it had not begun; nothing, if it had begun any of it."""
+        """Forget the items that a worker gave back: all or, if it had begun any of them, none."""
         gone = set(indices)
         self.node2pending[node] = [i for i in self.node2pending[node] if i not in gone]
