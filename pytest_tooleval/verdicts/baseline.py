@@ -1,7 +1,7 @@
-"""The baseline gate: whether a run is worse than an earlier one by more than chance.
+"""The baseline gate: is a run worse than an earlier one by more than chance?
 
-Compares the cases of both runs pair by pair, all judged by the thresholds, limits and pass rule of the
-new run. docs/reference/methods.md explains how, and how often it raises a false alarm or misses a drop.
+Compares the cases of both runs pair by pair, all judged by the new run's thresholds, limits and pass
+rule. docs/reference/methods.md explains how, and how often it raises a false alarm or misses a drop.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _Rows = Mapping[str, Sequence[CaseRow]]
 
 
 class _Model(NamedTuple):
-    """A model in both runs, before Holm's correction. `left_out` has no answer in one of them."""
+    """A model in both runs, before Holm's correction. `left_out` pairs lack an answer in one of them."""
 
     old: str
     new: str
@@ -93,18 +93,18 @@ def compare(
 ) -> Comparison:
     """Compare the unchanged cases of two runs.
 
-    `models` are pairs of labels of `old` and `new`; other models are compared with the one of the same
-    label. The comparison fails if, for some model and metric, the mean dropped by more than `max_drop`
-    with Holm's adjusted p below `alpha`, or if that of the newly broken cases is: those that passed
-    every trial before and fail every trial now. It passes if, for each model, a drop of the share of
-    passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise it is inconclusive, which fails
-    the run if `strict`. If nothing can be compared, it fails if the user `named` the old run. Raises
-    ConfigError for an unknown label, and for NaN.
+    `models` are pairs of labels from `old` and `new`; other models are compared with the one of the same
+    label. The comparison fails if some model's mean of some metric dropped by more than `max_drop` with
+    Holm's adjusted p below `alpha`, or if the adjusted p of the newly broken cases, which passed every
+    trial before and fail every trial now, is below it. It passes if, for each model, a drop in the share
+    of passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise it is inconclusive, which
+    fails the run if `strict`. If nothing can be compared, it fails if the user `named` the old run.
+    Raises ConfigError for an unknown label, and for NaN.
 
-    Runs of different versions of the scoring rules are compared by today's: their transcripts are scored
-    again. What cannot be is not compared, and never fails the comparison.
+    Runs with different versions of the scoring rules are compared by today's: their transcripts are
+    scored again. Cases that cannot be are not compared, and never fail the comparison.
     """
-    if math.isnan(alpha) or math.isnan(max_drop):  # which click accepts in any range
+    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
     names = old.name, new.name
@@ -114,7 +114,7 @@ def compare(
     limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
     compared = [_compare_model(pair, sides, both, limits) for pair in pairs]
-    # Runs of other rules may have no case in common only because these know cases by something else.
+    # Runs with different rules may share no case merely because the rules identify cases differently.
     empty_verdict: Verdict = "failed" if named and has_one_rule else "inconclusive"
     results = _results(compared, limits, empty_verdict)
     changes = _changes(compared)
@@ -159,7 +159,7 @@ def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
-    """Rows by model, without those that were skipped as there is no model."""
+    """Rows by model, without those skipped because no model was set."""
     models: dict[str, list[CaseRow]] = {}
     for row in side.cases:
         if row.model:
@@ -209,9 +209,9 @@ def _compare_model(
 
 
 def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
-    """Both rows as the thresholds, limits and pass rule of the new one judge them.
+    """Judge both rows by the new one's thresholds, limits and pass rule.
 
-    Raises ScoringError if one of them lacks something for that.
+    Raises ScoringError if either row lacks something needed for that.
     """
     old, new = pair
     if not (old.scored and new.scored):
@@ -238,8 +238,9 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
 def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[ComparedModel]:
     """The models after Holm's correction of all their tests; `empty` is the verdict without cases.
 
-    A metric without differences is not a test. Metrics with proportional differences and one p are one
-    test, as both stay so for all signs; with more new trials than old ones, their p may differ.
+    A metric without differences is not a test. Metrics with proportional differences and the same p are
+    one test, because they remain proportional for all signs; with more new trials than old ones, their
+    p may differ.
     """
     tests: dict[tuple[int, tuple[float, ...] | None, float | None], float] = {}
     for number, model in enumerate(models):
@@ -249,7 +250,7 @@ def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[C
         if model.newly_broken_p is not None:
             tests[number, None, None] = model.newly_broken_p
     adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
-    # After several trials, newly broken cases are tested in each model.
+    # With several trials, each model has a test of newly broken cases.
     most_tests = len(tests) + sum(model.newly_broken_p is None for model in models)
     return [
         _result(
@@ -328,7 +329,7 @@ def _remarks(
     sides: tuple[_Rows, _Rows],
     names: tuple[str, str],
 ) -> Iterator[str]:
-    """What is not compared, and what was asked differently."""
+    """Remarks on what is not compared, and on requests that differ between the runs."""
     left = [pair for model in compared for pair in model.left_out]
     skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
     strange = [label for label in sides[1] if label not in {model.new for model in compared}]
@@ -339,7 +340,7 @@ def _remarks(
 
 
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
-    """How the fallbacks of a model, and the model that answered, differ between the runs."""
+    """How a model's fallbacks, its settings and the model that answered differ between the runs."""
     old = [trial for case in model.cases for trial in case.old.trials]
     new = [trial for case in model.cases for trial in case.new.trials]
     before, now = ({pair for t in side for pair in t.fallbacks.items()} for side in (old, new))
@@ -362,7 +363,7 @@ def _about(rescored: Rescored) -> ComparedRun:
 
 
 def _changes(models: Sequence[_Model]) -> ComparedCases:
-    """How cases changed, each once for all models."""
+    """How cases changed. Each is listed once for all models."""
     found = [model.pairing for model in models]
     renamed = {
         _name(new): RenamedCase(new.suite, new.case, old_suite=old.suite, old_case=old.case)

@@ -1,4 +1,4 @@
-"""The message of the baseline gate: one line that is safe to print."""
+"""The baseline gate's message: one line that is safe to print."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Fallbacks = Set[tuple[str, "str | None"]]
 
 
 def labels_text(labels: Iterable[str]) -> str:
-    """`a, b`, cut after five; `no model` for none."""
+    """Labels such as `a, b`, cut after five; `no model` for none."""
     known = list(labels)
     more = [f"{len(known) - _MOST_LABELS} more"] if len(known) > _MOST_LABELS else []
     return ", ".join([*map(shown, known[:_MOST_LABELS]), *more]) or "no model"
 
 
 def no_model_text(names: tuple[str, str], models: tuple[Mapping[str, object], ...]) -> str:
-    """Which models each run has, if they share none."""
+    """The models of each run, for runs that share none."""
     has = [f"{shown(name)} has {labels_text(side)}" for name, side in zip(names, models, strict=True)]
     return f"nothing to compare, no model is in both runs: {', '.join(has)}; pair them as OLD=NEW"
 
@@ -50,7 +50,7 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
 
 
 def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models: Sequence[str]) -> str:
-    """The cases and models that were not compared, empty if there are none."""
+    """The cases and models that were not compared; empty if there are none."""
     parts = [f"{counted(unanswered, 'case')} without an answer"] if unanswered else []
     parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
     kinds = {"changed": changes.changed, "added": changes.added, "removed": changes.removed}
@@ -88,7 +88,7 @@ def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]
 
 
 def incomparable_text(cases: Sequence[Incomparable]) -> str:
-    """Why cases cannot be judged by the same rules in both runs."""
+    """The reason that cases cannot be judged by the same rules in both runs."""
     counts = Counter(case.why for case in cases)
     whys = [f"{shown(why, 200)} ({count})" for why, count in counts.items()]
     why = first_few(whys, 3) if len(whys) > 1 else shown(cases[0].why, 200)
@@ -96,7 +96,7 @@ def incomparable_text(cases: Sequence[Incomparable]) -> str:
 
 
 def rescored_text(both: Sequence[Rescored]) -> str:
-    """Which of the runs were scored again."""
+    """The runs that were scored again."""
     names = [shown(each.side.name) for each in both if each.cases]
     cases = counted(sum(each.cases for each in both), "case")
     were = "was" if len(names) == 1 else "were"
@@ -104,7 +104,7 @@ def rescored_text(both: Sequence[Rescored]) -> str:
 
 
 def verdict_text(model: ComparedModel, name: str, *, strict: bool) -> str:
-    """The verdict on a compared model; `name` is that of the old run."""
+    """The verdict on a compared model; `name` is the old run's."""
     row = model.metrics[0]
     worse = ", ".join(_worse(model))
     if model.verdict == "failed":
@@ -121,7 +121,7 @@ def verdict_text(model: ComparedModel, name: str, *, strict: bool) -> str:
 
 
 def _worse(model: ComparedModel) -> Iterator[str]:
-    """What got worse, the significant parts with their chance."""
+    """What got worse, with p for the significant parts."""
     broken, others = model.newly_broken, len(model.worse) - len(model.newly_broken)
     if broken:
         p = _chance(model.newly_broken_p_adjusted) if model.newly_broken_failed else ""
@@ -130,7 +130,7 @@ def _worse(model: ComparedModel) -> Iterator[str]:
     if others:
         yield f"{counted(others, 'case')} worse"
     dropped = [row for row in model.metrics if row.verdict == "failed"]
-    # That of all suites first, as it counts most.
+    # The drop over all suites comes first, because it matters most.
     dropped.sort(key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
     for row in dropped[:1]:
         where = f" in {shown(row.suite)}" if row.suite else ""

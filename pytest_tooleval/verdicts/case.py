@@ -22,7 +22,7 @@ from ..suite.model import needed_of
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
-# Failures whatever the thresholds and limits.
+# Failures regardless of thresholds and limits.
 _FINAL = ("forbidden_call", *_NO_ANSWER)
 
 
@@ -35,7 +35,7 @@ class Standard(NamedTuple):
 
 
 def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
-    """The mean of each metric over the trials that have a value; None if none has."""
+    """Each metric's mean over the trials that have a value; None if none has."""
     if len(trials) == 1:
         return trials[0].values
     values: dict[str, list[float]] = {}
@@ -50,8 +50,8 @@ def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
 def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
-    A forbidden call in any trial fails the case. With `mean`, the mean scores must reach the thresholds,
-    and the mean costs keep to the limits; a trial without an answer makes the case an error. With
+    A forbidden call in any trial fails the case. With `mean`, mean scores must reach the thresholds and
+    mean costs must stay within the limits; a trial without an answer makes the case an error. With
     `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only if
     they could change the verdict. Raises ScoringError if no metric with a threshold applies.
     """
@@ -62,7 +62,7 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     if forbidden is not None:
         return "failed", scores, _of_trial(forbidden, trials)
     counted = by.pass_rule != "mean"
-    # A recorded case may have fewer trials than today's rule is about.
+    # A recorded case may have fewer trials than today's rule requires.
     _, planned = needed_of(by.pass_rule) or (0, 0)
     planned = max(planned, len(trials))
     decided = _counted_verdict(trials, by.pass_rule, planned) if counted else None
@@ -84,9 +84,9 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
 
 
 def judge_again(row: CaseRow, by: Standard) -> CaseRow:
-    """A recorded case as this standard judges it. Raises ScoringError if it cannot.
+    """A recorded case judged by this standard. Raises ScoringError if it cannot be.
 
-    Forbidden calls and unusable answers stay failures.
+    Forbidden calls and unusable answers remain failures.
     """
     trials = tuple(_trial_again(trial, by) for trial in row.trials)
     outcome, scores, reason = judge(trials, by)
@@ -108,7 +108,7 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
 
 
 def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:
-    """What was wrong with a trial, and how many trials failed."""
+    """The reason that a trial failed, and how many trials did."""
     if len(trials) == 1:
         return failed.wrong
     count = sum(trial.error is None and not trial.passed for trial in trials)
@@ -116,7 +116,7 @@ def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:
 
 
 def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, float | None]:
-    """The mean use of each limit; None if it is unknown for a trial."""
+    """The mean amount for each limit; None if any trial's amount is unknown."""
     means: dict[str, float | None] = {}
     for name in limits:
         values = [value for trial in trials if (value := trial.spent[name]) is not None]
@@ -125,7 +125,7 @@ def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, 
 
 
 def needed_passes(rule: str, trials: int) -> int:
-    """How many trials must pass with `all`, `any` or `K/N`."""
+    """The number of trials that must pass with `all`, `any` or `K/N`."""
     counted = needed_of(rule)
     if counted is not None:
         return counted[0]
@@ -133,7 +133,7 @@ def needed_passes(rule: str, trials: int) -> int:
 
 
 def _counted_verdict(trials: Sequence[TrialRow], rule: str, planned: int) -> bool | None:
-    """Whether enough trials pass; None while open trials could change that."""
+    """True if enough trials pass; None while unanswered trials could change that."""
     needed = needed_passes(rule, planned)
     passes = sum(trial.passed for trial in trials)
     open_ = planned - sum(trial.error is None for trial in trials)

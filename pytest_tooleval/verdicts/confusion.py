@@ -1,4 +1,4 @@
-"""The confusion matrix of a model's tools, with precision, recall and F1 of each."""
+"""The confusion matrix of a model's tools, with each tool's precision, recall and F1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .statistics import mean_of
 
 
 class _Seen(NamedTuple):
-    """Counts of a tool over the trials of a case; `weight` is that of one trial."""
+    """A tool's counts over a case's trials; `weight` is that of one trial."""
 
     expected: int
     called: int
@@ -29,14 +29,14 @@ class _Seen(NamedTuple):
 
 
 def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
-    """The matrix of a model's cases, and the figures of each tool in it.
+    """The confusion matrix of a model's cases, and the figures of each tool in it.
 
-    Cells count trials. Figures are means over cases by weight, whatever the number of trials: each case
-    is a cluster whose share of right calls weighs as much as its calls. So precision and recall of
-    cases that are right or wrong have Wilson's interval. F1, 2 right / (expected + called), is such a
-    mean too, with the linearised variance of a ratio (the delta method, as in Takahashi et al. 2022,
-    "Confidence interval for micro-averaged F1 and macro-averaged F1 scores"), but without assuming
-    normality: see `mean_interval`.
+    Cells count trials. Figures are weighted means over cases, whatever the number of trials: each case
+    is a cluster whose share of right calls weighs as much as its calls. So the precision and recall of
+    cases that are either right or wrong have Wilson's interval. F1, 2 right / (expected + called), is
+    also such a mean, with the linearised variance of a ratio (the delta method, as in Takahashi et al.
+    2022, "Confidence interval for micro-averaged F1 and macro-averaged F1 scores"), but without
+    assuming normality: see `mean_interval`.
     """
     cells: Counter[Choice] = Counter()
     seen: dict[str, list[_Seen]] = {}
@@ -66,7 +66,7 @@ def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
 
 
 def _bucket(choice: Choice) -> Choice:
-    """All hallucinated names are one bucket, and all calls instead of a tool that was not found."""
+    """The bucket of a choice: hallucinated names share one, as do calls for want of a hidden tool."""
     if choice.not_found:
         return Choice(expected=choice.expected, not_found=True)
     return Choice(expected=choice.expected, hallucinated=True) if choice.hallucinated else choice

@@ -1,4 +1,4 @@
-"""From the answers to a case's trials to its result."""
+"""Turns the answers to a case's trials into its result."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..text import shorten
 from .case import Standard
 from .case import judge
 
-_ASKED = 2000  # characters of the prompt for lists and search
+_ASKED = 2000  # characters of the prompt that are kept for lists and search
 
 
 class Place(Struct, frozen=True):
-    """The place of a case: node id, file, position from 0, fingerprints as in `suite.fingerprints`."""
+    """A case's place: node id, file, position (from 0), and fingerprints as in `suite.fingerprints`."""
 
     nodeid: str
     file: str = ""
@@ -42,7 +42,7 @@ class Place(Struct, frozen=True):
 def score_trials(
     case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = ()
 ) -> tuple[TrialResult, ...]:
-    """The result of each trial. Raises ScoringError."""
+    """Return each trial's result. Raises ScoringError."""
     return tuple(
         TrialResult(error=TrialError(answer.kind, answer.message), trial=number)
         if isinstance(answer, ModelError)
@@ -81,7 +81,7 @@ def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, rea
 
 
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
-    """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
+    """The result of an `xfail` case that the model failed; `reason` is the mark's."""
     text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
     if result.called_forbidden:
         text += f"; {result.reason}"

@@ -1,4 +1,4 @@
-"""Gates over many cases: the least of a mean, and the most of an amount or of errors."""
+"""Gates over many cases: minimum means, and maximum amounts and errors."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def judge_gates(
 ) -> list[Gate]:
     """Judge all gates of a run.
 
-    With `confidence` (0 to 1), the lower end of the interval must reach the value to pass, and the
-    upper one be below it to fail; otherwise the gate is inconclusive, which fails the run if `strict`.
-    Cases without an answer fail their gates unless a rule allows so many errors. A gate without cases
+    With `confidence` (0 to 1), a gate passes if the lower end of the interval reaches the value, and
+    fails if the upper end is below it; otherwise it is inconclusive, which fails the run if `strict`.
+    Cases without an answer fail their gates unless a rule allows that many errors. A gate without cases
     fails.
     """
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
@@ -55,16 +55,16 @@ def judge_gates(
 
 
 def still_fail(gates: Sequence[Gate], cases: Sequence[CaseRow], *, strict: bool) -> bool:
-    """Whether recorded gates fail over only these of their cases. A gate without any passes."""
+    """True if recorded gates also fail with only these of their cases. A gate with none left passes."""
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
     rules = [rule for rule in map(rule_of, gates) if groups_of(rule, evaluated)]
     confidence = next((gate.confidence for gate in gates if gate.confidence is not None), None)
-    empty = any(gate.of is None for gate in gates)  # which no case was ever in
+    empty = any(gate.of is None for gate in gates)  # no case was ever in it
     return empty or any(gate.failed for gate in judge_gates(evaluated, rules, confidence, strict=strict))
 
 
 def _allowed_errors(cases: Sequence[CaseRow], rules: Sequence[Rule]) -> set[str]:
-    """The node ids of the cases in groups that a rule allows all their errors."""
+    """The node ids of cases in groups whose errors are all allowed by a rule."""
     allowed: set[str] = set()
     for rule in rules:
         for rows in groups_of(rule, cases).values() if rule.metric == ERRORS else ():
@@ -124,9 +124,9 @@ def _judge(
 
 
 def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
-    """The cases of each model, or of each suite, tag or variant of each model, in order of appearance.
+    """Cases by model, or by model and suite, tag or variant, in order of appearance.
 
-    A key is a model and a key of the scope.
+    A key is a model and a key of the rule's scope.
     """
     groups: dict[tuple[str, str, str | None], list[CaseRow]] = defaultdict(list)
     for case in cases:
@@ -138,7 +138,7 @@ def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str 
 def _judge_group(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
 ) -> Gate:
-    """The verdict over these cases, with a message of its figures only."""
+    """The verdict on these cases, with a message that has only the figures."""
     if not rule.over:
         return _judge_mean(rule, cases, allowed, confidence)
     if rule.metric in RATES:
@@ -149,7 +149,7 @@ def _judge_group(
 def _judge_rate(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
 ) -> Gate:
-    """A mean over the cases that have the metric; without any, it fails."""
+    """Judge the mean over the cases that have the metric; without any, the gate fails."""
     confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
     found = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
@@ -183,7 +183,7 @@ def _judge_rate(
 
 
 def _unanswered(cases: Sequence[CaseRow], allowed: Collection[str]) -> tuple[bool, str]:
-    """Whether more cases have no answer than allowed, and the end of a message with their number."""
+    """True if more cases than allowed have no answer, and the end of a message with their number."""
     errors = [case for case in cases if case.outcome == "error"]
     too_many = any(case.nodeid not in allowed for case in errors)
     silent = sum(len(case.trials) - case.scored for case in cases if case.outcome != "error")
@@ -211,7 +211,7 @@ def _judge_errors(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
 
 
 def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
-    """A mean over the answered trials; if some are unknown, it fails."""
+    """Judge the mean over the answered trials; if some values are unknown, the gate fails."""
     spent = [trial.spent[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
     known = [value for value in spent if value is not None]
     mean, passed = None, False
@@ -284,7 +284,7 @@ def _judge_mean(
 
 
 def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
-    """How many cases are wrong beyond doubt, though the gate over all of them is in doubt."""
+    """The number of cases that failed every trial, for the message of an inconclusive gate."""
     wrong = sum(not case.passes for case in cases) if verdict == "inconclusive" else 0
     every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
     return f", {wrong} of which FAILED{every}" if wrong else ""
@@ -303,7 +303,7 @@ def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow]) -
 def _verdict(
     needed: float, value: float, bounds: tuple[float, float], confidence: float | None
 ) -> tuple[Verdict, str]:
-    """The verdict and its figures, such as `0.87 < 0.90`, with as many digits as needed."""
+    """The verdict and its figures, such as `0.87 < 0.90`, with as many digits as they need."""
     low, high = bounds
     passed, failed = low >= needed - TOLERANCE, high < needed - TOLERANCE
     for digits in range(2, 10):
@@ -327,14 +327,14 @@ def _further(
     values, weights = [value for _, value in found], [case.weight for case, _ in found]
     clusters, trials = clusters_of(case for case, _ in found), [case.scored for case, _ in found]
     cases = more_cases(values, weights, clusters, rule.needed, confidence)
-    # How more trials change verdicts, or several trials at once, is unknown.
+    # How more trials would change verdicts, or metrics of several trials, is unknown.
     if rule.is_derived and rule.metric not in ("pass@1", "pass^1"):
         return None, cases
     return more_trials(values, weights, clusters, trials, rule.needed, confidence), cases
 
 
 def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str:
-    """What would decide an inconclusive gate. With single trials, only a minimum is known."""
+    """The text on what would decide an inconclusive gate. Single trials only give a minimum."""
     ways = [] if cases is None else [f"about {counted(cases, 'more case')} like these"]
     if trials is not None:
         word = "at least" if single else "about"
@@ -343,7 +343,7 @@ def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str
 
 
 def tolerated(case: CaseRow, rule: Rule) -> bool:
-    """Whether this gate judges a failed case, or one without an answer, in its stead."""
+    """True if this gate takes over the verdict on a case that failed or has no answer."""
     if not rule.keys(case):
         return False
     if case.outcome == "error":

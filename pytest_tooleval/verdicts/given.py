@@ -1,4 +1,4 @@
-"""Reads what the user has set. Without gates and baseline, nothing heavy is imported."""
+"""Reads the user's settings. Without gates and a baseline, nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from .rules import Rule
     from .sides import Side
 
-# Loads a run by name; of several good ones, the one with the most of these files and models.
+# Loads a run by name; among several good ones, the one with the most of these (file, model) pairs.
 Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 
 
 class Given:
-    """What the user has set, by the keys of options: texts, lists of texts, and True for flags.
+    """The user's settings by option key: texts, lists of texts, and True for flags.
 
     The command line takes precedence over the ini file, and both over their preset. Raises ConfigError
     for invalid values.
@@ -46,21 +46,21 @@ class Given:
 
     @cached_property
     def sets(self) -> dict[str, Any]:
-        """What the preset sets."""
+        """The options that the preset sets."""
         own = {*self._own, *([] if "cassette" in self._own else ["record"])}
         sets = PRESETS[self.preset].sets if self.preset in PRESETS else {}
         return {key: value for key, value in sets.items() if key in self.options and key not in own}
 
     @property
     def preset_text(self) -> str:
-        """What the preset sets, as on the command line; empty if it sets nothing."""
+        """The preset's options as on the command line; empty if it sets none."""
         return f"--tooleval-preset={self.preset} sets {options_text(self.sets)}" if self.sets else ""
 
     def has(self, key: str) -> bool:
         return key in self._own or key in self.sets
 
     def asks(self, key: str) -> bool:
-        """Whether the command line or its preset sets it; the ini file speaks of all runs."""
+        """True if the command line or its preset sets it; the ini file is about all runs."""
         return key in self.typed or (key in self.sets and "preset" in self.typed)
 
     def where(self, key: str) -> str:
@@ -90,7 +90,7 @@ class Given:
             raise ConfigError(f"{where}{sign}{text}: {error}") from None
 
     def check(self) -> None:
-        """ConfigError for invalid values, and for options that do not go together."""
+        """Raise ConfigError for invalid values and for options that exclude each other."""
         for key in self._own:
             self[key]
         for key in self.typed:
@@ -107,14 +107,14 @@ class Given:
                 raise ConfigError(f"{self.where(key)}: needs {shown}")
 
     def record(self) -> dict[str, Any]:
-        """The options for the record of a run, by their names."""
+        """The options by name, for a run's record."""
         found = {**self.sets, **self.typed}
         return {self.options[key].name: found[key] for key in sorted(found)}
 
 
 @dataclass(frozen=True)
 class Gates:
-    """The rules of gates; `asked` if the command line, not the ini file, has one."""
+    """The gates' rules; `asked` if the command line, not only the ini file, has one."""
 
     rules: tuple[Rule, ...] = ()
     confidence: float | None = None
@@ -130,10 +130,10 @@ class Gates:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What to compare with: the name of a file or run, pairs of models, the allowed drop.
+    """What to compare with: the name of a file or run, pairs of models, and the allowed drop.
 
-    The run is None if it may not exist yet: if a preset names it, and if `auto` finds none, which
-    `missing` explains.
+    The run is None if it may not exist yet: if a preset names it, or if none was found, which `missing`
+    explains.
     """
 
     name: str
@@ -159,7 +159,7 @@ def read_baseline(given: Given, load: Load) -> Baseline | None:
     if "baseline" not in given.sets:
         try:
             run = load(name, frozenset())
-            # The newest good run may lack a model that an older one has.
+            # The newest good run may lack a model that an older one has, so look again.
             run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
         except NoBaseline as error:
             return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))

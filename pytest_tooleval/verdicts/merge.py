@@ -38,7 +38,7 @@ from .run import tolerates
 from .summary import file_order
 from .summary import ran_partly
 
-# Options of each shard alone, and those that may differ: where recorded answers are.
+# Options that belong to each shard, and those that may differ: the places of recorded answers.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})
 _MAY_DIFFER = ("cassette", "resume")
 _CASE = msgspec.json.Decoder(CaseResult)
@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 class ShardFile(Struct, frozen=True):
-    """The document of a shard, with cases as text until they are needed."""
+    """A shard's document, with its cases as text until they are needed."""
 
     run: Run
     cases: tuple[msgspec.Raw, ...]
@@ -90,7 +90,7 @@ def _read(decoder: msgspec.json.Decoder[_T], case: msgspec.Raw, file: str) -> _T
 
 
 def check_shards(shards: Sequence[ShardRun]) -> None:
-    """Raise ToolevalError unless these are all shards of one run, complete and once each."""
+    """Raise ToolevalError unless these are all shards of one run, each complete and given once."""
     problems = [*_foreign(shards), *_doubled(shards), *_missing(shards), *_cut_short(shards)]
     cases, selected = len({row.nodeid for shard in shards for row in shard.rows}), shards[0].about.cases
     if not problems and cases != selected:
@@ -107,7 +107,7 @@ def _asked_for(shard: ShardRun) -> dict[str, Any]:
     return {name: value for name, value in _options(shard).items() if name not in _MAY_DIFFER}
 
 
-# What the shards of a run have in common.
+# What a run's shards must have in common.
 _COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
     "number of shards": lambda shard: {"": shard.about.of},
     "version of pytest-tooleval": lambda shard: {"": shard.run.pytest_tooleval},
@@ -121,7 +121,7 @@ _SELECTION = "a different selection of cases than {}, or split by a different ca
 
 
 def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
-    """A line for each shard that differs from most."""
+    """Yield a line for each shard that differs from most others."""
     differences: dict[str, str] = {}
     for what, value_of in _COMMON.items():
         for shard, usual in _unlike(shards, list(map(value_of, shards))):
@@ -140,7 +140,7 @@ def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
 
 
 def _unlike(shards: Sequence[ShardRun], values: Sequence[object]) -> Iterator[tuple[ShardRun, ShardRun]]:
-    """Each shard whose value differs from most, and one with the usual value."""
+    """Yield each shard whose value differs from the most common one, and a shard with that one."""
     usual = max(values, key=values.count)
     for shard, value in zip(shards, values, strict=True):
         if value != usual:
@@ -148,7 +148,7 @@ def _unlike(shards: Sequence[ShardRun], values: Sequence[object]) -> Iterator[tu
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """`trials=5, but 3`."""
+    """The first difference, such as `trials=5, but 3`."""
     name = next(name for name in {**one, **other} if one.get(name) != other.get(name))
     value, usual = (shown(str(each.get(name, "none")), 100) for each in (one, other))
     return f"{printable(name)}{'=' if name else ''}{value}, but {usual}"
@@ -179,9 +179,9 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
 
 
 def join_cases(shards: Sequence[ShardRun], gates: Gates) -> list[KeptCase]:
-    """All cases in the order of one run. Its gates decide which failures and errors are tolerated.
+    """Return all cases in the order of one run. Its gates decide which failures and errors to tolerate.
 
-    In a shard, all of them are.
+    In a shard, all of them are tolerated.
     """
     kept = []
     for shard in shards:
@@ -194,7 +194,7 @@ def join_cases(shards: Sequence[ShardRun], gates: Gates) -> list[KeptCase]:
 
 
 def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
-    """The run as a whole, before its own verdict; `options` are those of the merge."""
+    """The whole run before its own verdict; `options` are those of the merge."""
     runs = [shard.run for shard in shards]
     alike = {
         name: value

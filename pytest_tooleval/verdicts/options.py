@@ -1,4 +1,4 @@
-"""The options, for pytest, the ini file, `tooleval merge`, the page's run form and the docs."""
+"""The options for pytest, the ini file, `tooleval merge`, the web UI's run form and the docs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..text import near
 from ..text import read_number
 from .presets import PRESETS
 
-# The most trials of --tooleval-trials=auto.
+# The default maximum for --tooleval-trials=auto.
 DEFAULT_MOST = 10
 Read = Callable[[str], Any]
 
 
 class Option(NamedTuple):
-    """A command line option, by its name without prefix. Without `metavar` and `choices` it is a flag.
+    """A command line option, named without its prefix. Without `metavar` and `choices`, it is a flag.
 
-    `meanings` explain choices. `read` makes a value of the text; a ValueError says what was
-    expected. With `ini`, the ini file can set it, under `key`; with `form`, the page, which
-    remembers it for the next run if it is `kept`. `needs` is another option, by its key; `excludes`
-    has others, and why.
+    `meanings` explain choices. `read` converts the text to a value; its ValueError says what was
+    expected. With `ini`, the ini file can set the option under `key`; with `form`, the run form can,
+    which remembers it for the next run if it is `kept`. `needs` is another option's key; `excludes`
+    has the keys of others, and why.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Option(NamedTuple):
         return not (self.metavar or self.choices)
 
     def arguments(self, text: str) -> list[str]:
-        """What the page sends, as arguments of pytest. Spaces separate several values."""
+        """pytest's arguments for a text from the run form. Spaces separate several values."""
         if self.is_flag:
             return [f"--tooleval-{self.name}"]
         values = text.split() if self.many else [text]
@@ -64,7 +64,7 @@ class Option(NamedTuple):
 
 
 def number(expected: str, fits: Callable[[float], bool]) -> Read:
-    """Reads a number that fits."""
+    """Return a reader for numbers that pass `fits`."""
 
     def read(text: str) -> float:
         value = read_number(text)
@@ -76,7 +76,7 @@ def number(expected: str, fits: Callable[[float], bool]) -> Read:
 
 
 def filled(expected: str) -> Read:
-    """Reads a text that is not empty, as a variable of CI may be."""
+    """Return a reader for texts that must not be empty, as CI variables may be."""
 
     def read(text: str) -> str:
         if not text.strip():
@@ -107,7 +107,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 class ShardNumber(NamedTuple):
-    """Shard `number` (from 1) of the `of` shards of a run."""
+    """Shard `number` (from 1) of a run's `of` shards."""
 
     number: int
     of: int
@@ -129,7 +129,7 @@ def _shard(text: str) -> ShardNumber:
 
 
 def _place(text: str) -> str:
-    """Where the runs are; empty: nowhere."""
+    """Where runs are saved; empty if nowhere."""
     text = text.strip()
     if text == "off":
         return ""
@@ -137,7 +137,7 @@ def _place(text: str) -> str:
         raise ValueError("expected a folder, a URL such as s3://bucket/runs, or off")
     scheme, colon, rest = text.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
-    # In the URLs of Azure, a container is before the @.
+    # In Azure URLs, the container comes before the @.
     if colon and (":" in user or "?" in rest or (at and scheme == "s3")):
         raise ConfigError(
             f"--tooleval-history={scheme}://...: the URL has credentials, which would be in every "
@@ -147,7 +147,7 @@ def _place(text: str) -> str:
 
 
 def _trials(text: str) -> tuple[int | None, int | None]:
-    """The number of trials, and the most of `auto`; one of them is None."""
+    """The number of trials, and the maximum for `auto`; one of them is None."""
     from ..suite.model import MAX_TRIALS
 
     auto, colon, most = text.partition(":")
@@ -184,7 +184,7 @@ def _threshold(text: str) -> tuple[str, float | None]:
 
 
 def strict_text(strict: bool) -> str:
-    """The end of the message of an inconclusive verdict: whether it fails the run."""
+    """The end of an inconclusive verdict's message, which says if it fails the run."""
     if strict:
         return " (fatal, because of --tooleval-fail-inconclusive)"
     return " (not fatal; --tooleval-fail-inconclusive makes it so)"
@@ -414,5 +414,5 @@ GROUPS = {
     "tooleval-outputs": ("reports", (*OUTPUTS, _EVENTS)),
 }
 OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
-# Those of the run form, by name.
+# The run form's options by name.
 FORM = {option.name: option for option in OPTIONS.values() if option.form}

@@ -1,4 +1,4 @@
-"""The metrics of two runs, case by case: means, their difference, and how sure it is.
+"""The metrics of two runs, case by case: means, their difference, and how certain it is.
 
 docs/reference/methods.md explains the tests.
 """
@@ -24,12 +24,12 @@ from .statistics import permutation_test
 from .statistics import summed
 
 PASS = "pass"
-# The chance of a false alarm.
+# The probability of a false alarm.
 ALPHA = 0.05
 
 
 class Limits(NamedTuple):
-    """The level of significance, the drop that is allowed, and the one that must be ruled out."""
+    """The significance level, the allowed drop, and the drop that must be ruled out."""
 
     alpha: float
     allowed: float
@@ -50,11 +50,11 @@ class PairedCase(NamedTuple):
 
     @property
     def suite(self) -> tuple[str, str]:
-        """Name and file: two files may have a suite of one name."""
+        """Name and file, because suites in two files may share a name."""
         return self.new.suite, self.new.file
 
     def values(self, metric: str) -> tuple[float, float] | None:
-        """The old and new score, None unless both are known."""
+        """The old and new score; None unless both are known."""
         if metric == PASS:
             n, c, m, d = self.counts
             return c / n, d / m
@@ -65,8 +65,8 @@ class PairedCase(NamedTuple):
 class PairedMetric(NamedTuple):
     """A metric before Holm's correction.
 
-    Metrics of one `direction` and one p are one test; an empty `direction` is none. `error` is the
-    standard error of the drop, `step` how much one trial moves it.
+    Metrics with the same `direction` and p are one test; those with an empty `direction` are none.
+    `error` is the drop's standard error, `step` how much one trial moves it.
     """
 
     row: ComparedMetric
@@ -76,13 +76,13 @@ class PairedMetric(NamedTuple):
 
 
 def metrics_of(cases: Sequence[PairedCase], limits: Limits) -> list[PairedMetric]:
-    """The metrics of these cases, and the overall score of each suite, if there are several."""
+    """The metrics of these cases, and each suite's overall score if there are several suites."""
     found = (_metric(name, cases, limits) for name in _metric_names(cases))
     return list(filter(None, (*found, *_by_suite(cases, limits))))
 
 
 def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
-    """The pass rate, built-in metrics, then others. Without penalties, where lower is better."""
+    """The pass rate, then built-in metrics, then others, without penalties (lower is better)."""
     found = dict.fromkeys(name for case in cases for name in case.new.scores)
     return [
         PASS,
@@ -92,7 +92,7 @@ def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
 
 
 def _by_suite(cases: Sequence[PairedCase], limits: Limits) -> Iterator[PairedMetric | None]:
-    """The overall score of each suite, if there are several, as gains can hide losses."""
+    """Each suite's overall score if there are several: gains in one can hide another's losses."""
     suites = dict.fromkeys(case.suite for case in cases)
     if len(suites) < 2:
         return
@@ -111,7 +111,7 @@ def _metric(
     suite: tuple[str, str] | None = None,
     label: str | None = None,
 ) -> PairedMetric | None:
-    """A metric over the cases that have it, of one suite or all. For other suites, nothing differs."""
+    """A metric over one suite's cases, or all, that have it. Other suites count as unchanged."""
     everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
     found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
     if not found:
@@ -134,8 +134,8 @@ def _metric(
     single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
     single = single and len({case.cluster for case, _ in found}) == len(found)
     binary = single and all(value in (0, 1) for _, values in found for value in values)
-    # With more new trials than old ones, differences are skewed even if nothing changed, which the
-    # test of signs does not know.
+    # With more new trials than old ones, differences are skewed even if nothing changed. The sign
+    # test does not allow for that.
     p = permutation_test(differences)
     if any(case.counts[2] > case.counts[0] for case, _ in found):
         p = max(p, dealt_p([case for case, _ in found], [values for _, values in found]))
@@ -159,13 +159,13 @@ def _metric(
 
 
 def _direction(differences: Sequence[float]) -> tuple[float, ...]:
-    """The differences relative to the largest one, which the test of signs depends on."""
+    """The differences relative to the largest, which are all that the sign test depends on."""
     largest = max(map(abs, differences))
     return tuple(round(value / largest, 9) for value in differences) if largest else ()
 
 
 def dealt_p(cases: Sequence[PairedCase], values: Sequence[tuple[float, float]]) -> float:
-    """The p of `dealt_tail` for a drop from the old to the new of these values of the cases."""
+    """The p of `dealt_tail` for the cases' drop; `values` are their old and new values."""
     found = list(zip(cases, values, strict=True))
     drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in found)
     variance = math.fsum(
@@ -176,7 +176,7 @@ def dealt_p(cases: Sequence[PairedCase], values: Sequence[tuple[float, float]]) 
 
 
 def _step(cases: Sequence[PairedCase]) -> float:
-    """The sum over clusters of squared weight over trials: how much one trial moves."""
+    """How much one trial moves the drop: the sum over clusters of squared weight / trials."""
     clusters = [case.cluster for case in cases]
     fewest: dict[int, int] = {}
     for case in cases:
@@ -186,7 +186,7 @@ def _step(cases: Sequence[PairedCase]) -> float:
 
 
 def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
-    """Worse and better cases, by overall score, then by passes; newly broken ones first."""
+    """Worse and better cases by overall score, then passes. Newly broken ones come first."""
     found = []
     for case in cases:
         n, c, m, d = case.counts

@@ -1,6 +1,6 @@
 """Pairs the cases of two runs: by name and content, else by content, else by name.
 
-Cases in the same file are paired first, as several files may have suites of one name.
+Cases in the same file are paired first, because suites in several files may share a name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Pair = tuple[CaseRow, CaseRow]
 
 @dataclass(frozen=True)
 class Pairing:
-    """Rows of an old and a new run of one model.
+    """Paired rows of an old and a new run on one model.
 
     `same` are the pairs to compare, including `renamed` ones. A `changed` pair has the same name, but
     different content.
@@ -51,7 +51,7 @@ def _name(row: CaseRow) -> Hashable:
 def _match(
     old: Sequence[CaseRow], new: Sequence[CaseRow], key: Callable[[CaseRow], Hashable]
 ) -> tuple[list[Pair], list[CaseRow], list[CaseRow]]:
-    """Pairs of equal key, and what is left of both sides."""
+    """Pairs with equal keys, and the rows left over on each side."""
     waiting: dict[Hashable, list[CaseRow]] = defaultdict(list)
     for row in reversed(old):
         waiting[key(row)].append(row)

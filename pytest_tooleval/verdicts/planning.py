@@ -1,4 +1,4 @@
-"""Which results decide a gate, and how many more trials or cases would, if means stay as they are.
+"""Which results decide a gate, and how many more trials or cases would if means stay the same.
 
 More trials reduce the part of the spread that comes from trials, not the part that comes from
 differences between cases (Miller 2024, section 3: Var = Var(case means) + E(variance within a case) /
@@ -27,21 +27,22 @@ MOST = 10_000
 
 
 class Reach(NamedTuple):
-    """A mean under `fails` fails a gate, one over `passes` passes it; None: none does."""
+    """A mean under `fails` fails a gate, and one over `passes` passes it; None if no mean does."""
 
     fails: float | None
     passes: float | None
 
 
 def reach(weights: Sequence[float], needed: float, confidence: float, *, binary: bool = False) -> Reach:
-    """Which means over cases of these weights an interval tells from `needed`.
+    """Return the means, over cases with these weights, whose interval excludes `needed`.
 
-    Whatever the scores: no others with the same mean have a wider interval than 0 and 1, on which all
-    trials of a case agree. `binary` scores have no others. A cluster is one case with its total weight.
-    With unequal weights, it matters which cases are wrong: heaviest and lightest first are the widest.
+    This is valid for any scores: none with the same mean have a wider interval than scores of 0 and 1,
+    on which all trials of a case agree. `binary` scores are only these. A cluster is one case with its
+    total weight. With unequal weights, it matters which cases are wrong: the widest intervals come from
+    the heaviest or the lightest first.
     """
     orders = sorted(weights), sorted(weights, reverse=True)
-    # Equal binary cases have no mean between two numbers of right ones.
+    # The means of equally weighted binary cases come in steps of one case.
     step = 1 if binary and min(weights) == max(weights) else 0
     ends = [_reach(order, needed, confidence, step) for order in orders]
     fails, passes = [end.fails for end in ends], [end.passes for end in ends]
@@ -52,7 +53,7 @@ def reach(weights: Sequence[float], needed: float, confidence: float, *, binary:
 
 
 def _reach(weights: Sequence[float], needed: float, confidence: float, step: int) -> Reach:
-    """The same if cases go wrong in this order."""
+    """Like `reach`, if cases go wrong in this order."""
     n, total = len(weights), math.fsum(weights)
 
     def interval(wrong: int) -> tuple[float, float]:
@@ -69,7 +70,7 @@ def _reach(weights: Sequence[float], needed: float, confidence: float, step: int
 
 
 def least_cases(needed: float, confidence: float) -> int | None:
-    """How many cases can pass a gate at least, if all are right; None above the most."""
+    """The fewest cases that can pass a gate if all are right; None if more than `MOST`."""
     return _least(lambda number: wilson(number, number, confidence)[0] >= needed - TOLERANCE)
 
 
@@ -83,9 +84,9 @@ def more_trials(
 ) -> int | None:
     """How many more trials of each case would move the interval off `needed`; None if none would.
 
-    The part of the spread that comes from trials is s (1 - s) / (k - 1) for a case with mean s of k
-    trials, the most that scores from 0 to 1 can have. Single trials do not distinguish the two parts;
-    all of it then counts as noise, and the number is a minimum.
+    The part of the spread that comes from trials is s (1 - s) / (k - 1) for a case with mean s over k
+    trials, the most that scores from 0 to 1 can have. Single trials do not distinguish the two parts:
+    all their spread counts as noise, and the number is a minimum.
     """
     total = math.fsum(weights)
     mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / total
@@ -117,7 +118,7 @@ def more_cases(
     needed: float,
     confidence: float,
 ) -> int | None:
-    """How many more cases like these would, by the effective number of cases."""
+    """How many more cases like these would do so, by the effective number of cases."""
     mean, effective = effective_cases(values, weights, clusters)
 
     def decides(more: int) -> bool:
@@ -139,11 +140,12 @@ def trials_to_compare(
 ) -> tuple[int | None, int | None]:
     """How many more new trials of each case would decide a comparison, and how many in both runs.
 
-    The second is None unless it takes fewer new trials. `cases` are old trials, old passes, new trials,
-    new passes; `metric` the drop, its standard error and its step; `limits` the allowed drop and the
-    margin. The passes of each case stay as they are; of the standard error, only noise shrinks. It is
-    decided if a drop above the margin is ruled out, if the drop is above the allowed one and significant
-    by the normal approximation of the test of signs, or by the test of newly broken cases.
+    The second is None unless it takes fewer new trials. `cases` are old trials, old passes, new trials
+    and new passes; `metric` is the drop, its standard error and its step; `limits` are the allowed drop
+    and the margin. Each case's pass rates are taken to stay the same; only the noise in the standard
+    error shrinks. The comparison is decided if a drop above the margin is ruled out, if the drop is
+    above the allowed one and significant by the normal approximation of the sign test, or by the test
+    of newly broken cases.
     """
     drop, error, step = metric
     allowed, margin = limits
@@ -152,7 +154,7 @@ def trials_to_compare(
     before = [math.fsum(1 / n + 1 / m for n, _, m, _ in cases), math.fsum(1 / m for _, _, m, _ in cases)]
 
     def decided(old: int | None, new: Callable[[int], int]) -> bool:
-        """Whether these numbers of trials decide it; `old` None keeps the old trials."""
+        """True if these numbers of trials decide it; with `old` None, the old trials stay."""
         counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
         less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before[0]
         smaller = step * math.fsum(1 / m for _, _, m, _ in counts) / before[1]
@@ -171,9 +173,9 @@ def trials_to_compare(
 
 
 def _noise(cases: Sequence[tuple[int, int, int, int]]) -> float:
-    """The share of the squared differences that dealing each case's trials to the runs by chance makes.
+    """The share of the squared differences that comes from dealing trials to the runs at random.
 
-    A newly broken case is taken to stay broken.
+    A newly broken case is assumed to stay broken.
     """
     squares = [(c / n - d / m) ** 2 for n, c, m, d in cases]
     dealt = [
@@ -184,7 +186,7 @@ def _noise(cases: Sequence[tuple[int, int, int, int]]) -> float:
 
 
 def _least(decides: Callable[[int], bool]) -> int | None:
-    """The smallest number that decides, None above the most; larger numbers decide, too."""
+    """The smallest number that decides, as must all larger ones; None if it is above `MOST`."""
     high = 1
     while not decides(high):
         if high > MOST:

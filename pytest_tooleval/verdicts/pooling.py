@@ -1,4 +1,4 @@
-"""Several runs of one commit as one, with the trials of all."""
+"""Pools several runs of one commit into one with all their trials."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _Case = TypeVar("_Case", bound=CaseRow)
 
 
 def pool(runs: Sequence[Sequence[_Case]]) -> list[_Case]:
-    """The cases of runs, the newest first, each with the trials of all that asked and expected the same.
+    """Pool the cases of runs, given newest first. Only cases with the same content are pooled.
 
-    Each answer counts once. Cached ones are copies, of answers of these runs or others, and count only
-    where no run has a fresh one, and then those of one run. Trials without an answer stay only where no
-    run has one: they say nothing of the commit.
+    Each answer counts once. Cached answers are copies, from these runs or others, so they count only if
+    no run has a fresh one, and then only those of one run. Trials without an answer are kept only if no
+    run has an answer: they say nothing about the commit.
     """
     found: dict[str, list[_Case]] = {}
     for cases in runs:

@@ -1,4 +1,4 @@
-"""What gates with a confidence can decide, said before anything is asked."""
+"""What gates with a confidence can decide, reported before any request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .statistics import summed
 
 
 def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
-    """A line for each gate, of planned cases whose `scored` is how often they will be asked.
+    """Yield a line for each gate over planned cases, whose `scored` is their number of trials.
 
-    Models with the same cases share a line. It assumes that every case is answered and has the metric,
-    and the worst for the trials of a case: that they agree, and are worth no more than one.
+    Models with the same cases share a line. The lines assume that every case is answered and has the
+    metric, and the worst for a case's trials: that they all agree, so they count no more than one.
     """
     for gate in gates:
         found: dict[str, dict[str, list[str]]] = {}
@@ -42,7 +42,7 @@ def _power(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     binary = gate.metric == PASS_RATE
     found = reach([each for each in weights if each], gate.needed, confidence, binary=binary)
     parts = []
-    # Rounded towards what certainly decides.
+    # Rounded to the safe side, where the gate is certainly decided.
     if found.fails is not None:
         parts.append(f"under {math.floor(100 * found.fails) / 100:.2f} fails")
     if found.passes is not None:

@@ -9,7 +9,7 @@ Setting = str | bool | list[str]
 
 
 class Preset(NamedTuple):
-    """Its meaning, and the options that it sets unless the user does."""
+    """A preset's meaning, and the options that it sets unless the user does."""
 
     meaning: str
     sets: Mapping[str, Setting]
@@ -40,7 +40,7 @@ PRESETS = {
 
 
 def options_text(sets: Mapping[str, Setting]) -> str:
-    """Options as on the command line."""
+    """Options as they are written on the command line."""
     typed = []
     for name, value in sets.items():
         option = f"--tooleval-{name.replace('_', '-')}"

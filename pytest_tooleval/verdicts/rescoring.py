@@ -1,4 +1,4 @@
-"""Scores the stored transcripts of a run again, by today's scoring rules."""
+"""Scores a run's stored transcripts again by today's scoring rules."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _ON_SERVER = "its tools are on a server, which only a run of pytest asks"
 
 
 def by_todays_rules(side: Side, other: Side) -> Rescored:
-    """Score those cases of a side again that the other one has, too."""
+    """Score a side's cases again that the other side also has."""
     if side.run.scoring_version == SCORING_VERSION:
         return Rescored(side)
-    # Where a case is now: its file may have moved since.
+    # A case's file may have moved since.
     files = {row.content: row.file for row in other.cases}
     open_ = {row.nodeid: row for row in side.cases if row.outcome in SCORED and row.content in files}
     problems = dict.fromkeys(open_, f"{_RULES}, and {_NOT_KEPT}")
@@ -68,7 +68,7 @@ def by_todays_rules(side: Side, other: Side) -> Rescored:
 
 
 class _Cases(NamedTuple):
-    """The cases of a suite by the fingerprints of what they expect and of their tools."""
+    """A suite's cases by the fingerprints of what they expect and of their tools."""
 
     found: Mapping[tuple[str, str], ResolvedCase]
     lacks_tools: bool
@@ -82,7 +82,7 @@ class _Suites:
         self._read: dict[str, _Cases | ToolevalError] = {}
 
     def case_of(self, row: CaseRow, now_in: str) -> ResolvedCase:
-        """The case of a row, with tools as they were then. Raises ToolevalError without one."""
+        """Today's case for a row, if its tools are unchanged. Raises ToolevalError otherwise."""
         problem = ScoringError(_NO_SUITES)
         for file in dict.fromkeys((row.file, now_in)):
             try:
@@ -119,7 +119,7 @@ class _Suites:
 
 
 def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
-    """The row of a case as today's rules make it, with the thresholds of then."""
+    """A case's row by today's rules, with its recorded thresholds."""
     case = structs.replace(case, thresholds=result.thresholds, limits=result.limits)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
     standard = Standard(result.thresholds, result.limits, result.pass_rule)
@@ -137,7 +137,7 @@ def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:
 
 
 class _AsBefore:
-    """A scorer of third parties, of whose rules the version says nothing."""
+    """Keeps the scores of third-party scorers, whose rules the scoring version does not cover."""
 
     def __init__(self, trial: TrialResult, case: ResolvedCase) -> None:
         self._scores = {name: each for name, each in trial.scores.items() if name not in BUILT_IN}
@@ -149,8 +149,8 @@ class _AsBefore:
 
 
 def _read_again(transcript: Transcript) -> Transcript:
-    """The transcript as it would be read today, where it does not say itself what became of calls."""
-    # In the results of a benchmark, which have no times, silence is an answer.
+    """The transcript as it would be read today. Statuses of calls that it contains are kept."""
+    # In benchmark results, which have no times, silence is an answer.
     was_asked = any(reply.latency_s is not None for reply in transcript.replies)
     read = statuses_of((each.message, each.answers) for each in transcript.replies)
     replies = []
@@ -164,7 +164,7 @@ def _read_again(transcript: Transcript) -> Transcript:
 
 
 def _reply_again(reply: Reply, *, was_asked: bool) -> Reply:
-    """A reply as it would be read today. Calls that were found in a text or repaired stay."""
+    """A reply as it would be read today. Calls that were found in text or repaired are kept."""
     calls = reply.calls
     if reply.format == "native":
         calls = tuple(

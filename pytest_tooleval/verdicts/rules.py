@@ -21,10 +21,10 @@ _Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
 
 
 class Scope(NamedTuple):
-    """What a gate judges one by one.
+    """The groups that a gate judges separately.
 
-    `keys` are the names of those that a case is in, each with the file if names are unique only there.
-    Of a `whole` one, it is known how many cases its suites have.
+    `keys` returns the names of a case's groups, each with the file if names are unique only there. With
+    `whole`, groups are made of suites whose number of cases is known.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Scope(NamedTuple):
 
 
 def _unchanged(keys: _Keys) -> _Keys:
-    """Only gates of the variant itself judge its cases."""
+    """`keys` for unchanged cases only: a variant's cases are judged only by its own gates."""
     return lambda case: () if case.variant else keys(case)
 
 
@@ -64,11 +64,11 @@ _OVER = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a gate needs over the cases of each model, or each suite, tag or variant of it.
+    """What a gate needs from the cases of each model, or each of its suites, tags or variants.
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
-    `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, one of `AMOUNTS` or
-    `RATES` or `errors` must not exceed it; `share` means a share of the cases.
+    `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, the metric is one of
+    `AMOUNTS` or `RATES`, or `errors`, and must not exceed `needed`; `share` means a share of the cases.
     """
 
     metric: str
@@ -80,29 +80,29 @@ class Rule:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the metric is made of verdicts or passes, not of scores."""
+        """True if the metric is derived from verdicts or passes instead of scores."""
         return self.metric == PASS_RATE or RELIABILITY.fullmatch(self.metric) is not None
 
     @property
     def trials(self) -> int:
-        """The trials of a case that it needs: K of `pass@K` and `pass^K`, else 1."""
+        """The number of trials that each case needs: K of `pass@K` and `pass^K`, else 1."""
         reliability = RELIABILITY.fullmatch(self.metric)
         return int(reliability[2]) if reliability else 1
 
     def keys(self, case: CaseRow) -> list[tuple[str, str | None]]:
-        """The keys of its scope in which it judges a case; empty if it does not."""
+        """The scope's keys under which this rule judges a case; empty if it does not."""
         return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
 
 
 def rule_of(gate: Gate) -> Rule:
-    """The rule of a recorded gate, for the one it judged. A share of errors is their number there."""
+    """A recorded gate's rule, for the one group it judged. A share of errors is recorded as a number."""
     assert gate.metric is not None
     assert gate.needed is not None
     return Rule(gate.metric, gate.needed, SCOPES[gate.scope], gate.of, over=gate.kind == "fail_over")
 
 
 def judged_by(case: CaseRow, gate: Gate) -> bool:
-    """Whether this gate judges a failed case, or one without an answer, in its stead."""
+    """True if this gate takes over the verdict on a case that failed or has no answer."""
     if gate.model != case.model or gate.of not in [name for name, _ in SCOPES[gate.scope].keys(case)]:
         return False
     return gate.metric == ERRORS if case.outcome == "error" else gate.kind == "fail_under"
@@ -110,7 +110,7 @@ def judged_by(case: CaseRow, gate: Gate) -> bool:
 
 def read_rule(text: str, *, over: bool) -> Rule:
     """Read `[SCOPE:][METRIC=]VALUE`. ValueError if it is invalid."""
-    # Model names contain colons (ollama/llama3:8b), metrics and numbers do not.
+    # Model names contain colons (ollama/llama3:8b); metrics and numbers do not.
     group, _, condition = text.rpartition(":")
     metric, _, number = (part.strip() for part in condition.rpartition("="))
     scope, equals, name = (part.strip() for part in group.partition("="))
@@ -130,7 +130,7 @@ def read_rule(text: str, *, over: bool) -> Rule:
 def _under_problem(metric: str) -> str:
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
-    if metric in (*AMOUNTS, *RATES, ERRORS) and metric != "calls":  # also a metric of conversations
+    if metric in (*AMOUNTS, *RATES, ERRORS) and metric != "calls":  # it is also a conversation metric
         return f"lower is better for {metric}; use --tooleval-fail-over"
     return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
 
@@ -144,7 +144,7 @@ def _over_problem(metric: str) -> str:
 
 
 def _most(metric: str, text: str) -> tuple[float, bool]:
-    """The value, -1 if it is invalid, and whether it is a share."""
+    """The value (-1 if invalid), and True if it is a share."""
     if metric in RATES:
         value = _number(text)
         return value if value <= 1 else -1.0, True
@@ -157,6 +157,6 @@ def _most(metric: str, text: str) -> tuple[float, bool]:
 
 
 def _number(text: str) -> float:
-    """A number, or a percentage as a share."""
+    """The number in a text; a percentage becomes a share."""
     value = read_number(text.removesuffix("%"))
     return value / 100 if text.endswith("%") else value

@@ -1,4 +1,4 @@
-"""The verdict on a run as a whole: its gates and the comparison with a baseline."""
+"""The verdict on a whole run: its gates and the comparison with a baseline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sides import FindSuite
 
 
 class Finding(NamedTuple):
-    """A problem of the run, not of a case. An inconclusive one may not fail the run."""
+    """A problem with the run instead of a case. An inconclusive one may not fail the run."""
 
     name: str
     message: str
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """Gates and comparison with the baseline; `uncompared` says why there is none."""
+    """Gates, and the comparison with the baseline; `uncompared` says why there is none."""
 
     gates: Sequence[Gate] = ()
     comparison: Comparison | None = None
@@ -39,7 +39,7 @@ class RunVerdict:
 
     @property
     def problems(self) -> list[str]:
-        """What failed besides gates and comparison."""
+        """What failed apart from gates and the comparison."""
         known = {gate.message for gate in self.gates}
         known |= {self.comparison.message} if self.comparison else set()
         return [finding.message for finding in self.findings if finding.message not in known]
@@ -63,7 +63,7 @@ def judge(
     """The verdict on a finished run.
 
     `misnamed` are transcripts that name an unknown case, so gates may lack results. `looks` is how
-    often the run may be judged before it ends. `suites` are those of this run, if they are loaded.
+    often the run may be judged before it ends. `suites` finds this run's suites if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
@@ -96,9 +96,9 @@ def _findings(
 
 
 def tolerates(gates: Gates, case: CaseRow) -> bool:
-    """Whether a failed case, or one without an answer, does not fail the run by itself.
+    """True if a case that failed or has no answer does not itself fail the run.
 
-    A forbidden call is never tolerated, and a variant always: only its own gate can fail the run.
+    A forbidden call is never tolerated. A variant always is: only its own gate can fail the run.
     """
     if case.variant:
         return True
@@ -110,7 +110,7 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
 
 
 def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: int = 1) -> list[Gate]:
-    """All gates. Gates of the ini file do not apply to a run without cases."""
+    """Judge all gates. The ini file's gates do not apply to a run without cases."""
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
     from .gates import judge_gates
@@ -119,7 +119,7 @@ def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: in
 
 
 def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:
-    """What the gates can decide over these planned cases, a line each; see `power_lines`."""
+    """A line for each gate on what it can decide with these planned cases; see `power_lines`."""
     confidence = _confidence(gates, looks)
     if confidence is None:
         return []
@@ -133,10 +133,10 @@ def _confidence(gates: Gates, looks: int) -> float | None:
 
 
 def _of_each_look(error: float, looks: int) -> float:
-    """The share of the error probability for each step of --tooleval-trials=auto.
+    """Each step's share of the error probability with --tooleval-trials=auto.
 
     Equal shares are alpha spending (Lan & DeMets 1983) at a constant rate (Kim & DeMets 1987). By
-    Bonferroni's inequality they hold together, however the looks depend on each other.
+    Bonferroni's inequality, they keep the total however the looks depend on each other.
     """
     return error / looks
 
@@ -150,11 +150,11 @@ def compare_run(
     looks: int = 1,
     suites: FindSuite | None = None,
 ) -> Comparison | None:
-    """The comparison with the baseline, None without one.
+    """The comparison with the baseline; None without one.
 
-    Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset's run
-    does not exist yet. `good`, `latest` and `auto` name no certain run, with which something must be
-    comparable.
+    Raises ToolevalError for models that one of the runs does not have, and NoBaseline if a preset's run
+    does not exist yet. `good`, `latest` and `auto` name no particular run, so the comparison does not
+    fail if nothing is comparable.
     """
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
@@ -167,7 +167,7 @@ def compare_run(
     evaluated = [case for case in unchanged(cases) if case.model]
     old = baseline.run
     word, is_base = RUN_WORD.fullmatch(baseline.name), BASE_WORD.fullmatch(baseline.name) is not None
-    # Which run is the last good one, or of the base, depends on the files and models of this one.
+    # Which run is the last good one, or the base's, depends on this run's files and models.
     former = {now: before for before, now in baseline.models}
     pairs = frozenset((case.file, str(former.get(case.model) or case.model)) for case in evaluated)
     if is_base and old is not None and not old.answers(pairs):
@@ -193,11 +193,11 @@ def compare_run(
 
 
 def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
-    """The old rows without cases that this run did not select, which do not count as removed."""
+    """The old rows, except cases that this run did not select: these do not count as removed."""
     ran: dict[str, set[str]] = {}
     whole: dict[str, int] = {}
     for case in new:
-        # By file, as two files may have suites of one name; by name for a file that was moved.
+        # By file, because suites in two files may share a name; by name, because a file may have moved.
         for place in (case.file, case.suite):
             ran.setdefault(place, set()).add(case.case)
             whole[place] = case.suite_cases

@@ -1,4 +1,4 @@
-"""A run to compare, and where its transcripts and suites are, should it have to be scored again."""
+"""A run to compare, and how to get its transcripts and suites if it must be scored again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..record.run import Run
 if TYPE_CHECKING:
     from ..suite.model import Suite
 
-# Names of runs that mean another run each time.
+# Run names that may refer to a different run each time.
 RUN_WORD = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 # The baseline that git finds.
 BASE_WORD = re.compile(r"auto(?::(?P<branch>.+))?")
-# The suite that is now in a file, which is relative to the root folder. Raises ToolevalError.
+# Returns the suite now in a file, given relative to the root folder. Raises ToolevalError.
 FindSuite = Callable[[str], "Suite"]
 
 
@@ -42,12 +42,12 @@ class Side(NamedTuple):
     suites: FindSuite | None = None
 
     def answers(self, holding: Collection[tuple[str, str]]) -> bool:
-        """Whether a case of one of these pairs of file and model has an answer."""
+        """True if a case in one of these files on its model, given as pairs, has an answer."""
         return any(row.scored and (row.file, row.model) in holding for row in self.cases)
 
 
 class Rescored(NamedTuple):
-    """A side with so many cases scored again; `problems` say what it lacks for others, by node id."""
+    """A side with `cases` cases scored again; `problems` say why others were not, by node id."""
 
     side: Side
     cases: int = 0
@@ -55,7 +55,7 @@ class Rescored(NamedTuple):
 
 
 def suites_in(root: Path, loaded: Mapping[str, Suite] | None = None) -> FindSuite:
-    """The suites of a project: those that are `loaded` already, else read without their servers."""
+    """Find a project's suites: those `loaded` already, otherwise read without their servers."""
 
     def find(file: str) -> Suite:
         if loaded and file in loaded:

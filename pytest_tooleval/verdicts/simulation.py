@@ -14,10 +14,10 @@ from .paired import ALPHA
 from .statistics import newly_broken_test
 from .statistics import permutation_test
 
-# Draws pass rates for so many cases.
+# Draws pass rates for a number of cases.
 DrawRates = Callable[[int, random.Random], list[float]]
 
-TESTS = 6  # Holm's correction counts these tests: the pass rate and the usual metrics
+TESTS = 6  # the tests that Holm's correction counts: the pass rate and the usual metrics
 ENOUGH = 0.8
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -25,10 +25,10 @@ SIZES = (25, 50, 100, 200, 400, 800)
 def typical_pass_rates(
     cases: int, chance: random.Random, sure: float = 0.55, never: float = 0.15
 ) -> list[float]:
-    """Pass rates of a made-up suite's cases.
+    """Pass rates of an imaginary suite's cases.
 
-    Models answer most questions the same way each time. The share `sure` of the cases nearly always
-    passes (0.97 to 1), the share `never` almost never does (0 to 0.03), and the rest is anywhere.
+    Models answer most questions the same way each time. A share `sure` of the cases nearly always
+    passes (0.97 to 1), a share `never` almost never does (0 to 0.03), and the rest lie anywhere.
     """
     rates = []
     for _ in range(cases):
@@ -41,9 +41,9 @@ def typical_pass_rates(
 def after_drop(
     rates: Sequence[float], drop: float, chance: random.Random, *, broken: bool = False
 ) -> list[float]:
-    """Pass rates whose mean is lower by `drop`, or 0.
+    """Pass rates whose mean is lower by `drop`, but at least 0.
 
-    All rates fall in proportion. With `broken`, randomly drawn cases never pass any more instead.
+    All rates fall in proportion. With `broken`, randomly drawn cases never pass instead.
     """
     left = min(drop * len(rates), math.fsum(rates))
     if not broken:
@@ -57,13 +57,13 @@ def after_drop(
 
 
 class Spread(NamedTuple):
-    """A mean pass rate, and how much cases differ: 0, all have the mean; 1, each is 0 or 1."""
+    """A mean pass rate, and how much cases differ, from 0 (all have the mean) to 1 (each is 0 or 1)."""
 
     mean: float
     between: float
 
     def rates(self, cases: int, chance: random.Random) -> list[float]:
-        """Pass rates for so many cases, from a beta distribution."""
+        """Draw pass rates for this many cases from a beta distribution."""
         if self.between == 0 or self.mean in (0, 1):
             return [self.mean] * cases
         if self.between == 1:
@@ -73,9 +73,9 @@ class Spread(NamedTuple):
 
 
 def spreads_of(cases: Iterable[tuple[int, int]]) -> list[Spread]:
-    """How much the pass rates of cases (trials, passes) differ: one estimate, or two limits.
+    """How much the pass rates of cases, given as (trials, passes), differ: one estimate, or two limits.
 
-    A trial's variance has a part within cases, which repeated trials show, and a part between cases.
+    A trial's variance has a part within cases, which repeated trials reveal, and a part between cases.
     Single trials cannot separate the two, so both extremes are possible.
     """
     counts = [(n, c) for n, c in cases if n]
@@ -101,11 +101,11 @@ def seen(
     pairs: int = 200,
     seed: int = 0,
 ) -> float:
-    """How often the baseline gate detects a drop (0 to 1) in the pass rate.
+    """The share (0 to 1) of drops in the pass rate that the baseline gate detects.
 
-    Simulates `pairs` suites before and after `after_drop`, with so many trials per case. A drop is
+    Simulates `pairs` suites before and after `after_drop`, with `trials` trials per case. A drop is
     detected if the permutation test or the test of newly broken cases stays below alpha after Holm's
-    correction for `tests`, including those of other metrics.
+    correction for `tests` tests, which include those of other metrics.
     """
     chance = random.Random(seed)
     found = 0
@@ -120,14 +120,14 @@ def seen(
 
 
 def smallest_drop(draw: DrawRates, cases: int, trials: int, seed: int = 0) -> float | None:
-    """The smallest drop in whole points that is detected often enough; None if none is."""
+    """The smallest drop, in whole points, that is detected often enough; None if none is."""
     points = range(1, 100)
     at = bisect_left(points, ENOUGH, key=lambda each: seen(draw, cases, trials, each / 100, seed=seed))
     return points[at] / 100 if at < len(points) else None
 
 
 def enough_cases(draw: DrawRates, trials: int, drop: float, seed: int = 0) -> int | None:
-    """The first of `SIZES` that detects the drop often enough with so many trials; else None."""
+    """The first of `SIZES` that detects the drop often enough with these trials; None if none does."""
     at = bisect_left(SIZES, ENOUGH, key=lambda each: seen(draw, each, trials, drop, seed=seed))
     return SIZES[at] if at < len(SIZES) else None
 

@@ -1,7 +1,7 @@
 """Statistics over trials and cases: pass@k, pass^k, intervals, paired tests.
 
 Pure functions of numbers. docs/reference/methods.md explains them to readers of a report, and
-`tests/benchmarks/bench_calibration.py` measures how well they hold.
+`tests/benchmarks/bench_calibration.py` measures how well calibrated they are.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..record.results import CaseRow
 from ..record.summary import Mean
 from ..record.summary import Reliability
 
-# Cases added to measure the spread of scores, see `mean_interval`.
+# Cases added when measuring the spread of scores; see `mean_interval`.
 PSEUDO_CASES = 1 / 3
 
-# Limits of the exact tests: bits to move for a sum of differences, differences that are rounded for it,
+# Limits of the exact tests: the bits to move when counting sums, the number of differences to round,
 # and cases times newly broken ones.
 WORK = 2**30
 ROUNDED = 300
@@ -27,24 +27,24 @@ BROKEN_WORK = 10**6
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
-    """Chance that at least one of k trials passes: 1 - C(n-c, k) / C(n, k), of c passes in n trials.
+    """Probability that any of k trials passes, from c passes in n trials: 1 - C(n-c, k) / C(n, k).
 
-    The mean over all ways to draw k of the n trials, unbiased for the chance of k new ones (Chen et
-    al. 2021, "Evaluating Large Language Models Trained on Code"). None when n < k.
+    The mean over all ways to draw k of the n trials, an unbiased estimate for k new ones (Chen et al.
+    2021, "Evaluating Large Language Models Trained on Code"). None when n < k.
     """
     return None if n < k else 1.0 - math.comb(n - c, k) / math.comb(n, k)
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Chance that k trials all pass: C(c, k) / C(n, k), of c passes in n trials; None when n < k.
+    """Probability that k trials all pass, from c passes in n trials: C(c, k) / C(n, k).
 
-    The mean over all ways to draw k of the n trials (Yao et al. 2024, "tau-bench").
+    The mean over all ways to draw k of the n trials (Yao et al. 2024, "tau-bench"). None when n < k.
     """
     return None if n < k else math.comb(c, k) / math.comb(n, k)
 
 
 def reliability(cases: Sequence[tuple[int, int, float]]) -> Reliability | None:
-    """pass@k and pass^k by k as means over cases, each given as (scored trials, passes, weight).
+    """pass@k and pass^k by k, as means over cases given as (scored trials, passes, weight).
 
     None if no case has several trials. For each k, cases with fewer than k trials are left out; `cases`
     is the number of the others.
@@ -77,7 +77,7 @@ def _mean_over_cases(
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval for a rate (Wilson 1927): the rates that a test would not tell from successes / n.
+    """Interval for a rate (Wilson 1927): the rates that a test would not reject, given successes / n.
 
     (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), where p = successes / n and z is the normal
     quantile. `successes` and `n` may be fractions. (0, 1) when n is 0.
@@ -103,7 +103,7 @@ def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
 
 
 def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
-    """The sum over each cluster, by its number."""
+    """The sum of each cluster's values, by cluster number."""
     sums = [0.0] * (max(clusters, default=-1) + 1)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
@@ -111,7 +111,7 @@ def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
 
 
 def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True) -> Mean:
-    """The mean over cases, given as (value, weight, cluster), with its interval if `intervals`."""
+    """The mean over cases given as (value, weight, cluster), with its interval if `intervals`."""
     values, weights, clusters = zip(*cases, strict=True)
     mean = sum(map(operator.mul, values, weights)) / sum(weights)
     if not intervals:
@@ -122,7 +122,7 @@ def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True
 def mean_over(
     found: Sequence[tuple[CaseRow, float]], confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """The mean of these cases' values by their weights, and the ends of its interval."""
+    """The weighted mean of these cases' values, and the ends of its interval."""
     values, weights = [value for _, value in found], [case.weight for case, _ in found]
     clusters = clusters_of(case for case, _ in found)
     mean = sum(map(operator.mul, values, weights)) / sum(weights)
@@ -137,17 +137,17 @@ def mean_interval(
 ) -> tuple[float, float]:
     """Interval for the mean of case scores (0 to 1), each the mean over the case's trials.
 
-    Cases are the unit that varies, not trials. It is Wilson's interval for the effective number of cases
-    p(1-p) / SE², with mean p and standard error SE: how many right-or-wrong cases would be as certain
-    (Franco et al. 2019; Kott 2017). If all scores are 0 or 1 with equal weights, that is the number of
-    cases, and the interval is Wilson's own.
+    The unit of variation is the case, not the trial. This is Wilson's interval for the effective number
+    of cases p(1-p) / SE², with mean p and standard error SE: the number of deterministic cases that
+    would be as certain (Franco et al. 2019; Kott 2017). If all scores are 0 or 1 with equal weights,
+    that is the number of cases, and the interval is Wilson's own.
 
-    A cluster counts as one case with their mean and total weight, which makes SE the clustered one of
-    Miller 2024 ("Adding Error Bars to Evals").
+    A cluster counts as one case with the cases' mean and total weight, so SE is the clustered standard
+    error of Miller 2024 ("Adding Error Bars to Evals").
 
-    Few cases near 1 look more certain than they are, as the rare bad one is missing. SE therefore
-    includes a third of a case that scored 0 and a third of one that scored 1, so it is never 0, and
-    five perfect cases prove little: 0.57 to 1. (0, 1) without cases.
+    A few cases near 1 look more certain than they are, because the rare bad one is missing. SE
+    therefore includes a third of a case that scored 0 and a third of one that scored 1, so it is never
+    0, and five perfect cases prove little: 0.57 to 1. (0, 1) without cases.
     """
     mean, effective = effective_cases(values, weights, clusters)
     return wilson(mean * effective, effective, confidence)
@@ -158,20 +158,20 @@ def effective_cases(
     weights: Sequence[float] | None = None,
     clusters: Sequence[int] | None = None,
 ) -> tuple[float, float]:
-    """The mean and the effective number of cases of `mean_interval`; (0, 0) without cases."""
+    """The mean and the effective number of cases for `mean_interval`; (0, 0) without cases."""
     if not values:
         return 0.0, 0.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
     given = [1.0] * len(scores) if weights is None else weights
     largest = max(given)
-    shares = [weight / largest for weight in given]  # else squares of tiny weights would be 0
+    shares = [weight / largest for weight in given]  # otherwise squares of tiny weights would be 0
     if clusters is not None:
         sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
         shares = summed(shares, clusters)
         scores = [value / share for value, share in zip(sums, shares, strict=True) if share]
         shares = [share for share in shares if share]  # numbers may have gaps
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
-    n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
+    n = total * total / squares  # Kish's effective size: below the number of cases if weights differ
     mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total
     added = n + 2 * PSEUDO_CASES
     centre = (n * mean + PSEUDO_CASES) / added
@@ -183,22 +183,22 @@ def effective_cases(
 
 
 def _normal_quantile(share: float) -> float:
-    # Loads decimal and fractions, which a run without intervals does not need.
+    # Lazy import: it loads decimal and fractions, which a run without intervals does not need.
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(share)
 
 
 def permutation_test(differences: Sequence[float]) -> float:
-    """One-sided p of the paired permutation test, for a sum as high as seen (Fisher 1935).
+    """One-sided p of the paired permutation test, for a sum as high as observed (Fisher 1935).
 
-    If nothing changed, each difference was as likely to have the other sign: p is the share of all 2^n
-    ways to set the signs with a sum at least as high. A positive difference is a drop, old minus new. p
-    is 1 if all are 0.
+    If nothing changed, each difference is equally likely to have either sign: p is the share of all 2^n
+    sign assignments whose sum is at least as high. A positive difference is a drop, old minus new. p is
+    1 if all are 0.
 
-    The ways are counted, not drawn, on the steps that all differences share, such as fifths with five
-    trials. Without shared steps they are rounded to a fine step, which changes no sign, so the test
-    stays exact. For too many differences it is the normal approximation with Edgeworth's term.
+    Assignments are counted, not sampled, on a step that all differences share, such as a fifth with
+    five trials. Without a shared step, differences are rounded to a fine one, which changes no sign, so
+    the test stays exact. For too many differences, p is the normal approximation with Edgeworth's term.
     """
     sizes = sorted(abs(difference) for difference in differences if difference)
     if not sizes:
@@ -215,17 +215,17 @@ def permutation_test(differences: Sequence[float]) -> float:
 
 
 def dealt_tail(drop: float, variance: float) -> float:
-    """One-sided p of a drop, if each case's trials were dealt to the two runs by chance.
+    """One-sided p of a drop if each case's trials were dealt to the two runs at random.
 
-    By the normal distribution; `variance` is the sum of `dealt_variance` over the cases.
+    A normal approximation; `variance` is the sum of `dealt_variance` over the cases.
     """
     return math.erfc(drop / math.sqrt(2 * variance)) / 2 if variance > 0 else 1.0
 
 
 def dealt_variance(old: float, n: int, new: float, m: int) -> float:
-    """The variance of old minus new, means of n and m scores from 0 to 1, if dealt by chance.
+    """The variance of old minus new, means of n and m scores (0 to 1), if dealt at random.
 
-    Exact for scores of 0 and 1, else an upper limit (Bhatia & Davis 2000).
+    Exact for scores of 0 and 1, otherwise an upper limit (Bhatia & Davis 2000).
     """
     mean = (n * old + m * new) / (n + m)
     return mean * (1 - mean) * (1 / n + 1 / m) * (n + m) / (n + m - 1)
@@ -235,9 +235,9 @@ def largest_drop(drop: float, error: float, step: float, alpha: float) -> float:
     """The largest drop that is not ruled out, with a one-sided error of alpha.
 
     A true drop d is ruled out if the observed one is below it by more than z standard errors. The excess
-    of d would have come in steps of one trial, and adds to the variance like Poisson's: (d - drop)^2 =
-    z^2 (error^2 + step (d - drop)). So it is above the observed drop, and if nothing changed in n
-    answers, about z^2 / n: the rule of three. (A score interval, like Wilson's.)
+    of d comes in steps of one trial, and adds a Poisson variance: (d - drop)^2 = z^2 (error^2 + step
+    (d - drop)). So the result is above the observed drop and, if nothing changed in n answers, about
+    z^2 / n: the rule of three. (It is a score interval, like Wilson's.)
     """
     z = _normal_quantile(1 - alpha)
     extra = step * z * z / 2
@@ -260,26 +260,26 @@ def _common_step(sizes: Sequence[float]) -> float:
 def _share_of_subsets(sizes: Sequence[int], most: int) -> float:
     """The share of subsets whose sum is at most `most`."""
     n, total = len(sizes), sum(sizes)
-    if most > total - most:  # count the complements, which sum to less
+    if most > total - most:  # count the complements, whose sums are smaller
         return 1.0 - _share_of_subsets(sizes, total - most - 1)
     if most < 0:
         return 0.0
-    # One large number has the counts for all sums up to `most`, each in n + 1 bits: shifting and adding
-    # it is the usual dynamic programme for all sums at once.
+    # One large integer packs the counts for all sums up to `most`, n + 1 bits each: shifting and adding
+    # it does the usual dynamic programming for all sums together.
     width = n + 1
     room = (1 << width * (most + 1)) - 1
     counts = 1
     for size in sizes:
         if size <= most:
             counts += (counts << width * size) & room
-    # The sum of the digits is less than their base minus one, so it is the remainder by that.
+    # The sum of the digits is below their base minus one, so it is the remainder modulo that.
     return (counts % ((1 << width) - 1)) / (1 << n)
 
 
 def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
-    """The share of signs by the normal distribution and the next term of Edgeworth's series.
+    """The share of signs by a normal approximation with the next term of Edgeworth's series.
 
-    Signs are symmetric, so that term has their fourth cumulant: -2 times the sum of the fourth powers.
+    Signs are symmetric, so that term uses the fourth cumulant: -2 times the sum of the fourth powers.
     """
     variance = math.fsum(size * size for size in sizes)
     excess = -2 * math.fsum(size**4 for size in sizes) / variance**2
@@ -295,10 +295,10 @@ def newly_broken_test(
     """Exact p of the number of newly broken cases, which passed every trial before and none now.
 
     Each case is (old trials, old passes, new trials, new passes). If nothing changed, all ways to deal
-    a case's passes to its trials were as likely (Fisher's exact test). Only a case with as many passes
-    as old trials can break, in one of C(old + new trials, old trials) ways. p is the chance of at least
-    as many (Poisson-binomial). A cluster counts as one case, whose chance is at most the sum over its
-    cases, whatever their dependence. None if no case can break.
+    a case's passes to its trials are equally likely (Fisher's exact test). Only a case with as many
+    passes as old trials can break, in one of C(old + new trials, old trials) ways. p is the probability
+    of at least as many (Poisson-binomial). A cluster counts as one case, whose probability is at most
+    the sum over its cases, however they depend on each other. None if no case can break.
     """
     could_break: dict[int, float] = {}
     for (n, c, m, d), cluster in zip(cases, clusters or range(len(cases)), strict=True):
@@ -312,7 +312,7 @@ def newly_broken_test(
     if broken * len(chances) > BROKEN_WORK:
         spread = math.sqrt(math.fsum(chance * (1 - chance) for chance in chances))
         return math.erfc((broken - 0.5 - math.fsum(chances)) / spread / math.sqrt(2)) / 2
-    seen = [1.0] + [0.0] * broken  # the chance of exactly 0, 1, ... broken; last, of that many or more
+    seen = [1.0] + [0.0] * broken  # probabilities of 0, 1, ... broken cases; the last is for "or more"
     for chance in chances:
         for number in range(broken, 0, -1):
             moved = seen[number - 1] * chance
@@ -322,15 +322,15 @@ def newly_broken_test(
 
 
 def is_newly_broken(case: tuple[int, int, int, int]) -> bool:
-    """Whether a case (old trials, old passes, new trials, new passes) passed all, and now none."""
+    """True if a case (old trials, old passes, new trials, new passes) passed all before, none now."""
     n, c, m, d = case
     return n > 0 and m > 0 and c == n and d == 0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given (Holm 1979): all below alpha are significant together.
+    """Adjusted p-values in the given order (Holm 1979); all below alpha are jointly significant.
 
-    The i-th smallest of m is multiplied by m - i + 1, and never below a smaller one. Valid for any
+    The i-th smallest of m is multiplied by m - i + 1, and never below the one before. Valid under any
     dependence, so also for metrics that move together.
     """
     adjusted = [1.0] * len(p_values)
@@ -344,11 +344,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def kappa(both: int, first: int, second: int, neither: int) -> tuple[float | None, float, float]:
     """Cohen's kappa (1960), the agreement of two raters beyond chance, and its 95% interval.
 
-    (po - pe) / (1 - pe), with the observed agreement po and that expected by chance, pe. `first` and
-    `second` count cases where only that one said yes. None if both always say the same.
+    (po - pe) / (1 - pe), with the observed agreement po and the agreement expected by chance, pe.
+    `first` and `second` count cases where only that rater said yes. None if both always say the same.
 
-    The interval is by the standard error of Fleiss, Cohen & Everitt (1969), with half a case added to
-    each of the four counts (Haldane 1956), or complete agreement would have none.
+    The interval uses the standard error of Fleiss, Cohen & Everitt (1969), with half a case added to
+    each of the four counts (Haldane 1956); otherwise complete agreement would have none.
     """
     counts = both, first, second, neither
     value = _kappa(counts)[0] if max(both, neither) < sum(counts) else None
@@ -358,7 +358,7 @@ def kappa(both: int, first: int, second: int, neither: int) -> tuple[float | Non
 
 
 def _kappa(counts: Sequence[float]) -> tuple[float, float]:
-    """Kappa and its standard error, of the counts of yes-yes, yes-no, no-yes and no-no."""
+    """Kappa and its standard error from the counts of yes-yes, yes-no, no-yes and no-no."""
     n = math.fsum(counts)
     a, b, c, d = (count / n for count in counts)
     rows, columns = (a + b, c + d), (a + c, b + d)

@@ -1,4 +1,4 @@
-"""The result document of a run: its cases, and summaries by model and suite."""
+"""A run's result document: its cases, and summaries by model and suite."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def rows_document(
     *,
     intervals: bool = False,
 ) -> RowsDocument:
-    """The document without explanations and transcripts. Sums are over unchanged cases.
+    """The document without explanations and transcripts. Totals are over unchanged cases.
 
-    `intervals` adds the intervals of means, and confusion matrices.
+    `intervals` adds confusion matrices and the intervals of means.
     """
     own = unchanged(cases)
     summed, models, suites = _sums(run, own, intervals)
@@ -73,7 +73,7 @@ def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
 def kept_document(
     run: Run, cases: Sequence[KeptCase], gates: Sequence[Gate], baseline: Comparison | None
 ) -> Document:
-    """The whole document, of cases that are kept as text."""
+    """The whole document, from cases kept as text."""
     rows = rows_document(run, [case.row for case in cases], gates, baseline, intervals=True)
     return whole_document(rows, KeptCases([case.json for case in cases]))
 
@@ -97,7 +97,7 @@ def _sums(
             cases, lambda case: (case.model, case.suite, case.file)
         ).items()
     )
-    # The run of a shard has its own sums already.
+    # A shard's run already has its own totals.
     return SummedRun(**{**_fields(run), "total": total}), models, suites  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int
 
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
-    """Whether some case of a suite was not selected or did not run."""
+    """True if some case of a suite was not selected or did not run."""
     ran: dict[tuple[str, str], int] = {}
     whole: dict[tuple[str, str], int] = {}
     for case in unchanged(cases):
@@ -144,7 +144,7 @@ def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, 
 
 
 def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
-    """Counts, means, tokens and cost of cases. Means exclude errors and skipped cases."""
+    """The cases' counts, means, tokens and cost. Means exclude errors and skipped cases."""
     counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
     for case in cases:
         counts[case.outcome] += 1
@@ -203,7 +203,7 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 
 def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
-    """The fallbacks, and the number of cases with each."""
+    """The fallbacks, each with its number of cases."""
     counts: dict[tuple[str, str | None], int] = {}
     for case in cases:
         for found in {pair for trial in case.trials for pair in trial.fallbacks.items()}:

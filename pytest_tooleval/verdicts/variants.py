@@ -1,4 +1,4 @@
-"""Each variant compared with the unchanged cases, pair by pair.
+"""Compares each variant with the unchanged cases, pair by pair.
 
 docs/concepts/statistics.md explains the test and the interval.
 """
@@ -33,7 +33,7 @@ from .statistics import mean_over
 from .statistics import permutation_test
 from .statistics import summed
 
-# What is within so many standard errors: 95% of the normal distribution.
+# 95% of a normal distribution is within this many standard errors.
 _ERRORS = 1.959964
 ATTACK = "attack_success"
 _Key = tuple[str, str]  # a model and a variant
@@ -41,10 +41,11 @@ _Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
 
 
 def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVariant, ...]:
-    """The comparison of each variant on each model; series in the order of their numbers.
+    """Compare each variant on each model. Numbered variants are sorted by number.
 
-    `started` is when the run did, which tells its own cached answers from earlier ones. Shards are one
-    run, which started with its first shard: what a later one replays of it was not chosen.
+    `started` is the run's start, which distinguishes its own cached answers from earlier ones. Shards
+    are one run, which started with its first shard: answers that a later shard replays from it were
+    not chosen.
     """
     arms: dict[_Key, dict[tuple[str, str], CaseRow]] = {}
     for case in cases:
@@ -53,7 +54,7 @@ def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVa
     keys = sorted((key for key in arms if key[1]), key=_by_number)
     found = [_compared(key, arms[key], arms, started) for key in keys]
     tested = [each for each in found if each.p is not None]
-    # One that leaves all cases as they are is no test.
+    # A variant that leaves all cases unchanged is not a test.
     tested = [each for each in tested if each.same < each.cases]
     adjusted = holm([each.p for each in tested if each.p is not None])
     p_of = {id(each): p for each, p in zip(tested, adjusted, strict=True)}
@@ -61,7 +62,7 @@ def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVa
 
 
 def _by_number(key: _Key) -> list[str | int]:
-    # Odd places hold the numbers, in all names alike.
+    # The numbers are always at odd positions.
     parts = re.split(r"([0-9]+)", key[1])
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
@@ -120,7 +121,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
 
 
 def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked | None:
-    """How often a model followed the attack, with the upper limit of statistics.mean_interval."""
+    """How often a model followed the attack, with the upper limit from `statistics.mean_interval`."""
     found = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
     if not found:
         return None
@@ -140,7 +141,7 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
 
 
 def _followed(rows: Sequence[CaseRow]) -> tuple[int, int]:
-    """The trials that got a text and were asked again, and those that made its call."""
+    """The number of trials that received the attack's text, and of those that made its call."""
     values = [trial.values.get(ATTACK) for row in rows for trial in row.trials]
     known = [value for value in values if value is not None]
     return len(known), sum(value > 0 for value in known)
@@ -149,11 +150,11 @@ def _followed(rows: Sequence[CaseRow]) -> tuple[int, int]:
 def _difference(pairs: Sequence[PairedCase]) -> _Difference:
     """The weighted means of both arms, the interval of their difference, and its p.
 
-    The interval is mean ± 1.96 SE, with the standard error of the pairs' differences over clusters
-    (Miller 2024), and at least ± 3.84 / n: no difference in n cases does not rule one out (the rule of
-    three). p is two-sided, of all ways to swap the two arms of each pair (Fisher 1935); with single
-    trials this is McNemar's exact test. Where an arm has fewer trials, as after errors, swapping is not
-    fair, and p is at least that of all ways to deal a case's trials to the arms.
+    The interval is mean ± 1.96 SE, with the clustered standard error of the pairs' differences (Miller
+    2024), and at least ± 3.84 / n: no difference in n cases does not rule one out (the rule of three).
+    p is two-sided, over all ways to swap the two arms of each pair (Fisher 1935); with single trials
+    this is McNemar's exact test. If an arm has fewer trials, as after errors, swapping is not fair, and
+    p is at least that over all ways to deal a case's trials to the arms.
     """
     clusters = [pair.cluster for pair in pairs]
     weights = [pair.new.weight for pair in pairs]
@@ -179,12 +180,12 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
 
 
 def _is_same(pair: PairedCase) -> bool:
-    """Whether no variant of the two changes the case."""
+    """True if neither arm changes the case."""
     return all(row.is_same or not row.variant for row in (pair.old, pair.new))
 
 
 def _apart(pairs: Sequence[PairedCase], started: str) -> str:
-    """Which answers are from before this run, if that rules out a verdict; else empty."""
+    """The text on answers from before this run, if they rule out a verdict; otherwise empty."""
     changed = [pair for pair in pairs if not _is_same(pair)]
     if not any(_is_apart(pair, started) for pair in changed):
         return ""
@@ -194,23 +195,23 @@ def _apart(pairs: Sequence[PairedCase], started: str) -> str:
 
 
 def _is_apart(pair: PairedCase, started: str) -> bool:
-    """Whether one arm has more answers from before this run, which chance chose.
+    """True if one arm has more answers from before this run, which were not drawn together.
 
-    If all are from before, both arms are replayed.
+    If all answers are from before, both arms are replayed, which is fine.
     """
     old, new = len(_earlier(pair.old, started)), len(_earlier(pair.new, started))
     return old != new and (old, new) != (pair.old.scored, pair.new.scored)
 
 
 def _earlier(row: CaseRow, started: str) -> list[str]:
-    """The days of the answers from before this run; empty where unknown."""
-    # Times in UTC, which compare as text; that of the run is cut to the second.
+    """The days of the answers from before this run; an empty text for an unknown day."""
+    # Times are in UTC, so they compare as text; the run's is truncated to the second.
     answered = [trial for trial in row.trials if trial.error is None and trial.cached]
     return [(t.answered_at or "")[:10] for t in answered if (t.answered_at or "") < started]
 
 
 def _earlier_text(rows: Sequence[CaseRow], started: str) -> str:
-    """`12 of 20 unchanged trials (2026-11-01 to 2026-11-20)`, or `0 of 20 trials under bare`."""
+    """Such as `12 of 20 unchanged trials (2026-11-01 to 2026-11-20)` or `0 of 20 trials under bare`."""
     earlier = [day for row in rows for day in _earlier(row, started)]
     days = sorted(filter(None, earlier))
     when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
@@ -228,7 +229,7 @@ def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:
 
 
 def _message(found: ComparedVariant) -> str:
-    """`-5 points (-10.1 to 0.1, n = 100), inconclusive: 1 better, 6 worse; 3 unchanged`."""
+    """Such as `-5 points (-10.1 to 0.1, n = 100), inconclusive: 1 better, 6 worse; 3 unchanged`."""
     if found.difference is None:
         text = "no case has an answer in both arms"
     else:

@@ -1,4 +1,4 @@
-"""The summary of a run, and its verdict in words."""
+"""A run's summary, and its verdict in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..record.summary import Summary
 from ..text import counted
 from .rules import judged_by
 
-# pytest's own exit codes beyond passed, failed, and no test collected.
+# pytest's exit codes other than those for passed, failed and no tests collected.
 _EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
 TOLERATED, COUNTED, NOT_JUDGED = "tolerated", "counted by a failed gate", "not judged yet"
@@ -25,7 +25,7 @@ _NOTHING_COLLECTED = 5
 
 
 def run_summary(document: RowsDocument) -> RunSummary:
-    """The sums of a run, its verdict and the reasons."""
+    """A run's totals, its verdict and the reasons."""
     run, total, gates, baseline = document.run, document.run.total, document.gates, document.baseline
     failures = [gate.failed for gate in gates]
     if baseline is not None:  # it counts as a gate
@@ -36,7 +36,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
         details = details or [OTHER_TEST]
     elif outcome == "skipped" and verdict == _EMPTY:
         details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
-    elif outcome != "failed":  # a run can pass in spite of problems
+    elif outcome != "failed":  # a run can pass despite problems
         details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
     tolerated = (f"{count} {word}" for word, count in tolerated_words(document).items())
     silent = [case for case in document.unchanged if case.outcome == "error"]
@@ -62,7 +62,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
         selected=run.selected,
         gates_passed=failures.count(False),
         gates_failed=failures.count(True),
-        # A run with a drop, with a selection of cases, or during an outage must not become the baseline.
+        # A run with a drop, a selection of cases or missing answers must not become the baseline.
         is_good=is_whole
         and is_answered
         and none_failed
@@ -72,7 +72,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
 
 
 def sums_of(summary: Summary) -> dict[str, object]:
-    """The fields of the sums alone."""
+    """The fields that a summary shares with all its subclasses: the totals."""
     return {name: getattr(summary, name) for name in Summary.__struct_fields__}
 
 
@@ -81,7 +81,7 @@ def _file(row: SuiteSummary) -> str:
 
 
 def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
-    """`failed`: a case, a gate or the baseline failed."""
+    """The verdict in words; `failed` if a case, a gate or the baseline failed."""
     run, baseline = document.run, document.baseline
     if run.status == "running":
         return "skipped", "Running"
@@ -89,11 +89,11 @@ def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
         return "failed", f"Incomplete ({why})"
     if run.exitstatus or failed:
         return "failed", _EMPTY if run.exitstatus == _NOTHING_COLLECTED else "Failed"
-    if run.total.cases == run.total.skipped:  # whatever its exit status, it has not passed
+    if run.total.cases == run.total.skipped:  # it has not passed, whatever its exit status
         return "skipped", _EMPTY
     if run.shard is not None:
         return "skipped", f"Shard {run.shard.number}/{run.shard.of}, not judged"
-    # A baseline against which nothing got worse leaves no doubt.
+    # There is no doubt if nothing got worse than the baseline.
     unsure = baseline is not None and baseline.verdict == "inconclusive" and not baseline.is_only_unsure
     if unsure or any(gate.verdict == "inconclusive" for gate in document.gates):
         return "inconclusive", "Inconclusive"
@@ -126,7 +126,7 @@ def ending(status: Status, exitstatus: int | None) -> str:
 
 
 def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
-    """The word for a failure that a gate judges; `tooleval merge` judges those of shards."""
+    """The word for a failure that a gate judges; a shard's failures await `tooleval merge`."""
     if case.variant:
         return VARIED
     if document.run.shard is not None:
@@ -136,5 +136,5 @@ def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
 
 
 def tolerated_words(document: RowsDocument) -> Counter[str]:
-    """How many cases have which word."""
+    """The number of cases by their word."""
     return Counter(tolerated_word(case, document) for case in document.unchanged if case.tolerated)
