@@ -137,25 +137,21 @@ def _run(arguments: Sequence[str]) -> _Run:
 
     from ..record.events import RowDone
     from ..record.events import RowEvent
+    from ..record.events import RunEnded
     from ..record.events import RunStarted
 
     with tempfile.TemporaryDirectory(prefix="tooleval-") as folder:
         file = Path(folder, "events.jsonl")
         done = _pytest([*arguments, f"--tooleval-events={file}", "--tooleval-history=off", "-q"])
         events = msgspec.json.Decoder(RowEvent).decode_lines(file.read_bytes()) if file.exists() else []
-    starts = [each for each in events if isinstance(each, RunStarted)]
+    roots = [Path(each.root) for each in events if isinstance(each, RunStarted)]
+    runs = [each.run for each in events if isinstance(each, RunEnded)]
     rows = [each.case for each in events if isinstance(each, RowDone)]
-    if done.returncode > _FAILED or not starts or not rows:
+    if done.returncode > _FAILED or not roots or not runs or not rows:
         raise _cannot_run(done.stdout)
-    most = starts[0].run.max_cost_usd
-    left = None if most is None else max(most - sum(map(_spent, rows)), _LEAST_USD)
-    return _Run(Path(starts[0].root), list({row.nodeid: row for row in rows}.values()), left)
-
-
-def _spent(row: CaseRow) -> float:
-    """What its new answers cost, as far as it is known."""
-    new = [trial for trial in row.trials if not trial.cached]
-    return sum((trial.cost_usd or 0.0) + (trial.others_cost_usd or 0.0) for trial in new)
+    most, spent = runs[0].max_cost_usd, sum(each.usd for each in runs[0].spent.values())
+    left = None if most is None else max(most - spent, _LEAST_USD)
+    return _Run(roots[0], list({row.nodeid: row for row in rows}.values()), left)
 
 
 def _cannot_run(output: str) -> ToolevalError:

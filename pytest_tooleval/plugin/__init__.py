@@ -75,8 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # cases to run again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.run is not None
-    reports = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
-    if reports or settings.estimate or settings.gates.asked or compares:
+    is_followed = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
+    if is_followed or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
 
 

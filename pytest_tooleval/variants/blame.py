@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
+from ..text import first_few
 from .builtin import AGAIN
 from .revisions import EVERYTHING
 from .revisions import NAMESPACE
@@ -115,28 +116,31 @@ class CaseRates(NamedTuple):
 
 def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
     """Return the cases that fail unchanged and pass under the variant `against`."""
-    outcomes = {(Broken.of(row), row.variant): row.outcome for row in rows}
-    return [
-        case
-        for (case, variant), outcome in outcomes.items()
-        if not variant and outcome == "failed" and outcomes.get((case, against)) == "passed"
-    ]
+    outcomes = _outcomes(rows).items()
+    return [case for case, each in outcomes if (each.get(""), each.get(against)) == ("failed", "passed")]
 
 
 def uncompared_lines(rows: Iterable[CaseRow], against: str, revision: str) -> Iterator[str]:
-    """A line for those cases that may be newly broken, but have no answer in one of the runs."""
-    outcomes = {(Broken.of(row), row.variant): row.outcome for row in rows}
-    several = len({case.model for case, _ in outcomes}) > 1
+    """Yield a line for the cases that may be newly broken, but have no answer in one of the runs."""
+    outcomes = _outcomes(rows)
+    several = len({case.model for case in outcomes}) > 1
     found: dict[str, list[str]] = {}
-    for case in dict.fromkeys(case for case, _ in outcomes):
-        today, before = outcomes.get((case, "")), outcomes.get((case, against))
+    for case, each in outcomes.items():
+        today, before = each.get(""), each.get(against)
         if today not in _ANSWERED and today != "skipped":
             found.setdefault("today", []).append(_name(case, several))
         elif today == "failed" and before not in _ANSWERED:
             found.setdefault(f"as of {revision}", []).append(_name(case, several))
     for when, names in found.items():
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        yield f"{', '.join(names[:_SHOWN])}{more}: no answer {when}, so not compared"
+        yield f"{first_few(names, _SHOWN)}: no answer {when}, so not compared"
+
+
+def _outcomes(rows: Iterable[CaseRow]) -> dict[Broken, dict[str, str]]:
+    """Return each case's outcomes by variant."""
+    found: dict[Broken, dict[str, str]] = {}
+    for row in rows:
+        found.setdefault(Broken.of(row), {})[row.variant] = row.outcome
+    return found
 
 
 def conditions(parts: Iterable[str], undo: str) -> list[str]:

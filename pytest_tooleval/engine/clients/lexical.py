@@ -169,8 +169,8 @@ class _Found:
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
         """The value nearest to a word of the parameter's name, or else, if required, the first left."""
-        words = {*words_of(name), *name.lower().split("_")}
-        places = [at for at, word in self.words if word in words]
+        hints = {*words_of(name), *name.lower().split("_")}
+        places = [at for at, word in self.words if word in hints]
         near = min(
             ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None
         )

@@ -38,6 +38,25 @@ def write_waiting(project: Project) -> None:
     )
 
 
+def write_interrupting(project: Project, owner: str, method: str) -> None:
+    """Send Ctrl-C whenever the run calls this method of the history."""
+    project.write(
+        "conftest.py",
+        f"""
+        import os, signal
+        from pytest_tooleval.history import {owner}
+
+        original = {owner}.{method}
+
+        def interrupted(*args):
+            os.kill(os.getpid(), signal.SIGINT)
+            return original(*args)
+
+        {owner}.{method} = interrupted
+        """,
+    )
+
+
 def wait_until_asked(project: Project, process: subprocess.Popen[str]) -> None:
     """And until the first case is reported."""
     project.wait_for("calls.log", "\n", process, times=len(WAITING))
@@ -149,21 +168,7 @@ def test_a_second_ctrl_c_before_the_first_was_noted(project: Project) -> None:
 def test_ctrl_c_while_the_history_begins(project: Project) -> None:
     """A program that follows the run may send it as soon as it hears of the first case."""
     project.suite(right("quick"), right("slow", delay=600))
-    project.write(
-        "conftest.py",
-        """
-        import os, signal
-        from pytest_tooleval.history import History
-
-        begin = History.begin
-
-        def interrupted(*args):
-            os.kill(os.getpid(), signal.SIGINT)
-            return begin(*args)
-
-        History.begin = interrupted
-        """,
-    )
+    write_interrupting(project, "History", "begin")
     result = project.run_subprocess("--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     run = project.document()["run"]
@@ -172,21 +177,7 @@ def test_ctrl_c_while_the_history_begins(project: Project) -> None:
 
 def test_ctrl_c_while_the_results_are_written(project: Project) -> None:
     project.suite(right("quick"))
-    project.write(
-        "conftest.py",
-        """
-        import os, signal
-        from pytest_tooleval.history.writer import RunWriter
-
-        finish = RunWriter.finish
-
-        def interrupted(*args):
-            os.kill(os.getpid(), signal.SIGINT)
-            return finish(*args)
-
-        RunWriter.finish = interrupted
-        """,
-    )
+    write_interrupting(project, "RunWriter", "finish")
     result = project.run_subprocess("--tooleval-report=out.json")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["saved as *", "results: *", "*1 passed*"])
