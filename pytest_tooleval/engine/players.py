@@ -11,6 +11,8 @@ from typing import Any
 from msgspec import structs
 
 from ..record.calls import ToolCall
+from ..record.names import KnownTools
+from ..record.recovery import prose_of
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
@@ -116,7 +118,7 @@ class Player:
         If a call is forbidden, there are no answers.
         """
         ids = _ids(reply, len(messages))
-        carried = carried_back(reply, ids)
+        carried = carried_back(reply, ids, toolbox.known)
         found = await toolbox.answers(reply.calls, [*messages, carried])
         if found is None:
             became = tuple("executed" if call.hosted else _REFUSED for call in reply.calls)
@@ -146,7 +148,7 @@ def _ids(reply: Reply, place: int) -> list[str]:
     return ids
 
 
-def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
+def carried_back(reply: Reply, ids: Sequence[str], offered: KnownTools) -> dict[str, Any]:
     """The assistant's message for the next request, unchanged, with thinking blocks and signatures.
 
     The calls are rewritten only if a provider would refuse one: if it was recovered from text, has
@@ -158,8 +160,9 @@ def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
     if _is_sound(data, reply.calls, ids):
         return data
     kept = {key: value for key, value in data.items() if key != "function_call"}
-    if reply.format == "recovered" and not data.get("tool_calls"):
-        kept["content"] = None  # the text is the calls, which must not be sent twice
+    if reply.format == "recovered":
+        # Without the calls, which must not be sent twice.
+        kept["content"] = prose_of(reply.text, offered) or None
     raw = data.get("tool_calls")
     own = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
     made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True) if not each[1].hosted]

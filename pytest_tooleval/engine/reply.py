@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..record.calls import own_calls
-from ..record.endings import no_answer
-from ..record.recovery import calls_in
+from msgspec import structs
+
 from ..record.transcript import Reply
 from ..record.transcript import Usage
-from ..record.transcript import searches_in
+from ..record.transcript import read_message
 from ..record.transcript import text_of
 from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
 from .tool_features import choice_text
-from .tool_features import known_names
+from .tool_features import known_tools
 
 # A reply, or all replies of an agent that has run its own loop.
 Replies = Reply | tuple[Reply, ...]
@@ -34,24 +33,21 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     Calls that the model wrote as text are recovered, unless `tool_choice` is `none`.
     """
     message = dict(answer.message)
-    tool_names = known_names(request.tools)
     asked = choice_text(request.tool_choice) if request.tools else None
     tool_choice = answer.fallbacks.get("tool_choice", asked)
-    text = text_of(message)
-    calls, format = calls_in(message, "" if tool_choice == "none" else text, tool_names)
+    found = read_message(
+        message,
+        text_of(message),
+        known_tools(request, in_text=tool_choice != "none"),
+        answer.finish_reason,
+        answer.finish_message,
+    )
     left_out = "temperature" in answer.fallbacks
-    return Reply(
-        message=message,
-        calls=calls,
-        searches=searches_in(message),
-        format=format,
+    return structs.replace(
+        found,
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),
-        finish_reason=answer.finish_reason,
         cached=cached,
-        no_answer=no_answer(
-            own_calls(calls, tool_names), text, answer.finish_reason, answer.finish_message
-        ),
         answers=answer.answers,
         status=answer.status,
         **{name: getattr(answer, name) for name in Usage.__struct_fields__},

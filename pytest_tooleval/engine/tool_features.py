@@ -19,8 +19,9 @@ from typing import get_args
 from msgspec import structs
 
 from ..errors import ModelError
+from ..record.names import KnownTools
 from ..record.names import qualified
-from ..record.names import spellings
+from ..record.untrusted import as_mapping
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
@@ -164,9 +165,20 @@ def _space_of(tool: Tool) -> str | None:
     return (tool.get("namespace") or {}).get("name")
 
 
-def known_names(tools: Iterable[Tool]) -> dict[str, str]:
-    """The names by which calls may refer to these tools, and their full names."""
-    return spellings((name_of(tool), _space_of(tool)) for tool in tools)
+def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
+    """The tools that an answer may call, with `in_text` also in its text."""
+    tools = ((name_of(tool), _space_of(tool), _parameters(tool)) for tool in request.tools)
+    reads = request.reads
+    return KnownTools.of(
+        tools, exact=reads.exact_names, prefix=reads.prefix, in_text=in_text and reads.text_calls
+    )
+
+
+def _parameters(tool: Tool) -> Mapping[str, Any]:
+    """The schema of a tool's parameters."""
+    if "custom" in tool:
+        return {"required": ["input"]}
+    return as_mapping((tool.get("function") or {}).get("parameters"))
 
 
 def naming(tool: Tool) -> dict[str, Any]:

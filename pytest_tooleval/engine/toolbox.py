@@ -25,7 +25,6 @@ from ..errors import ModelError
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
-from ..record.names import known_as
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
@@ -38,7 +37,7 @@ from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from ..suite.model import names_of
+from ..suite.model import known_tools
 from .alterations import Alterations
 
 # More calls than any single-turn case needs.
@@ -94,7 +93,7 @@ class Toolbox:
     `allowed` are the tools that the command line allows.
     """
 
-    __slots__ = ("_allowed", "_alterations", "_case", "_names", "_sources", "_turn", "tools")
+    __slots__ = ("_allowed", "_alterations", "_case", "_sources", "_turn", "known", "tools")
 
     def __init__(
         self,
@@ -111,7 +110,7 @@ class Toolbox:
         self._turn = turn
         # If a model plays the user, the case has a single turn, which applies to all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
-        self._names = names_of(case.tools)
+        self.known = known_tools(case)
 
     @property
     def most_calls(self) -> int:
@@ -262,8 +261,7 @@ class Toolbox:
 
     def _known(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""
-        name = known_as(call.name, "", self._names)
-        return call if name == call.name else structs.replace(call, name=name)
+        return self.known.read(call)
 
 
 def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:

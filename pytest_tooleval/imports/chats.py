@@ -32,8 +32,8 @@ from ..record.calls import MAX_DEPTH
 from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
 from ..record.calls import own_calls
-from ..record.names import spellings
-from ..record.recovery import calls_in
+from ..record.names import KnownTools
+from ..record.recovery import read_calls
 from ..record.transcript import Transcript
 from ..record.transcript import status_of
 from ..record.transcript import text_of
@@ -192,10 +192,10 @@ def draft_in(
     if not start:
         raise UnusableError("no message from the user")
     defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
-    names = _names(defined or ())
+    offered = _known(defined or ())
     replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
-    every = (call for each in replies for call in calls_in(each, text_of(each), names)[0])
-    made = own_calls(every, names)
+    every = (call for each in replies for call in read_calls(each, text_of(each), offered).calls)
+    made = own_calls(every, offered.names)
     called = [f"{call.name}({_arguments_text(call)})" for call in made]
     draft = {
         "$comment": f"called: {', '.join(called) or 'no tool'}",
@@ -212,8 +212,13 @@ def _arguments_text(call: ToolCall) -> str:
     return json.dumps(call.arguments, ensure_ascii=False) if raw is None else raw
 
 
-def _names(tools: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
-    return spellings((definition_of(tool)["name"], tool.get("namespace")) for tool in tools)
+def _known(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> KnownTools:
+    given = (
+        (definition["name"], tool.get("namespace"), as_mapping(definition.get("parameters")))
+        for tool in tools
+        for definition in [definition_of(tool)]
+    )
+    return KnownTools.of(given, in_text=choice != "none")
 
 
 def _answers(
@@ -224,7 +229,7 @@ def _answers(
     if not pairs:
         raise UnusableError(_NO_ANSWER)
     tools, hosted, namespaces = offered or (None, (), ())
-    names = _names(() if choice == "none" else tools or ())
+    known = _known(tools or (), choice)
     answers: list[Answer] = []
     reasons: list[str] = []
     for before, reply in pairs:
@@ -234,7 +239,7 @@ def _answers(
         try:
             messages = [_whole(_decoded(item)) for item in reply]
             unread = [part for item in reply for part in item.unread]
-            made = _calls(messages, unread, names)
+            made = _calls(messages, unread, known)
             prompt = _prompt(before)
         except UnusableError as error:
             reasons.append(str(error))
@@ -550,15 +555,15 @@ _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
 def _calls(
-    messages: Sequence[Message], unread: Sequence[dict[str, Any]], names: Mapping[str, str]
+    messages: Sequence[Message], unread: Sequence[dict[str, Any]], offered: KnownTools
 ) -> list[Call]:
     """The calls of an answer, read as scoring reads it. UnusableError if a case cannot expect them."""
     try:
-        transcript = Transcript.from_messages(messages, offered=[names])
+        transcript = Transcript.from_messages(messages, offered=[offered])
     except ModelError as error:
         raise UnusableError(str(error)) from None
     found: list[Call] = []
-    for call in own_calls(transcript.calls, names):
+    for call in own_calls(transcript.calls, offered.names):
         if call.arguments is None:
             shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"
             raise UnusableError(f"a call of {shown}")
@@ -573,7 +578,7 @@ def _calls(
 def _decoded(item: _Item) -> _Item:
     """The message with the arguments of its calls as the model wrote them.
 
-    Some tools that write logs encode them twice, or leave them empty.
+    Some tools that write logs encode them twice.
     """
     for call in item.calls:
         if call.function is not None:
@@ -583,7 +588,6 @@ def _decoded(item: _Item) -> _Item:
 
 def _once(arguments: Any) -> Any:
     try:
-        text = msgspec.json.decode(arguments, type=str)
+        return msgspec.json.decode(arguments, type=str)
     except (TypeError, ValueError):
-        text = arguments
-    return {} if isinstance(text, str) and not text.strip() else text
+        return arguments

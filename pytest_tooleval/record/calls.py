@@ -56,8 +56,8 @@ class ToolCall(Struct, frozen=True, gc=False):
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
         """Make a call from what a provider sent: arguments as JSON text, an object, or anything else.
 
-        Text that is not a JSON object, empty text and None are the model's mistake and never become
-        `{}`. So is a key that appears twice, as parsers differ in which value they take.
+        Text that is not a JSON object is the model's mistake and never becomes `{}`. So is a key that
+        appears twice, as parsers differ in which value they take. `Offered.read` decides on empty text.
         """
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):
@@ -83,6 +83,11 @@ class ToolCall(Struct, frozen=True, gc=False):
         except (ValueError, RecursionError):
             pass
         return NO_OBJECT
+
+    @property
+    def has_no_arguments(self) -> bool:
+        """True if nothing was sent in place of the arguments: no text, or null."""
+        return self.raw_arguments is not None and self.raw_arguments.strip() in ("", "null")
 
     @property
     def readings(self) -> Mapping[str, Sequence[Any]] | None:

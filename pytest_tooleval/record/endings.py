@@ -19,6 +19,7 @@ from ..errors import ModelError
 from ..text import shorten
 from .calls import ToolCall
 from .fields import doc
+from .unread import Unread
 from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
@@ -75,7 +76,11 @@ _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words
 
 
 def no_answer(
-    calls: Sequence[ToolCall], text: str | None, reason: str | None, message: str | None
+    calls: Sequence[ToolCall],
+    text: str | None,
+    reason: str | None,
+    message: str | None,
+    unread: Sequence[Unread] = (),
 ) -> NoAnswer | None:
     """Return why a reply with these calls and this text is unusable; None if it is usable.
 
@@ -83,8 +88,23 @@ def no_answer(
     required.
 
     The calls of an answer that was cut off or malformed are judged if the last of them is complete.
-    Providers that parse arguments themselves turn truncated ones into `{}`.
+    Providers that parse arguments themselves turn truncated ones into `{}`. A call written as text that
+    could not be read is never judged.
     """
+    found = _by_ending(calls, text, reason, message)
+    if found is None and unread:
+        return NoAnswer("malformed_call", shorten(str(unread[0]), 500))
+    return found
+
+
+def is_cut_off(reason: str | None) -> bool:
+    """True if this finish reason means that the answer ended before it was complete."""
+    return _meaning(reason) == "cut_off"
+
+
+def _by_ending(
+    calls: Sequence[ToolCall], text: str | None, reason: str | None, message: str | None
+) -> NoAnswer | None:
     meaning = _meaning(reason)
     if meaning is None or meaning == "failed":
         if calls or text is None or text.strip():

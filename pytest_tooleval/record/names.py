@@ -1,15 +1,28 @@
 """Tool names, which ignore case unless two tools differ only in case.
 
-The name of a tool in a namespace includes both: `crm.find`.
+The name of a tool in a namespace includes both: `crm.find`. A decorated name (`functions.find`,
+`find:0`, `mcp__crm__find`, `find<|channel|>commentary`) is the offered tool's if exactly one fits.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from typing import Any
+from typing import NamedTuple
+
+from msgspec import structs
 
 from ..text import folded
+from .calls import ToolCall
+
+# What models, servers and agents add to a tool's name.
+_PREFIX = re.compile(r"functions?\.|tools?\.")
+_NUMBER = re.compile(r":\d+\Z")
+_MCP = "mcp__"
 
 
 def same_tool(one: str, other: str, offered: Iterable[str]) -> bool:
@@ -34,11 +47,103 @@ def qualified(name: str, namespace: str | None) -> str:
     return f"{namespace}.{name}" if namespace else name
 
 
-def spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+def undecorated(name: str, offered: Collection[str], prefix: str = "") -> str | None:
+    """Return the offered tool whose decorated name this is; None unless exactly one fits."""
+    found = {tool for bare in _bare_names(name, prefix) if (tool := meant(bare, offered)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _bare_names(name: str, prefix: str) -> Iterator[str]:
+    """Yield the names that a decorated name may stand for."""
+    bare = name.partition("<|")[0].strip()
+    if prefix and bare.startswith(prefix):
+        yield bare.removeprefix(prefix)
+    bare = _NUMBER.sub("", _PREFIX.sub("", bare, count=1) if _PREFIX.match(bare) else bare)
+    yield bare
+    if bare.startswith(_MCP):
+        parts = bare.removeprefix(_MCP).split("__")
+        yield from ("__".join(parts[start:]) for start in range(1, len(parts)))
+
+
+class KnownTools(NamedTuple):
+    """The tools that a model may call.
+
+    `names` maps every name for a tool to its whole name, `schemas` the whole name to the schema of its
+    parameters. `exact`: a decorated name is none of theirs. `prefix` may stand before each name.
+    `in_text`: a text may contain calls.
+    """
+
+    names: Mapping[str, str]
+    schemas: Mapping[str, Mapping[str, Any]]
+    exact: bool = False
+    prefix: str = ""
+    in_text: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        tools: Iterable[tuple[str, str | None, Mapping[str, Any]]],
+        *,
+        exact: bool = False,
+        prefix: str = "",
+        in_text: bool = True,
+    ) -> KnownTools:
+        """Make it of tools, given by name, namespace and schema."""
+        tools = list(tools)
+        names = _spellings((name, space) for name, space, _ in tools)
+        schemas = {qualified(name, space): schema for name, space, schema in tools}
+        return cls(names, schemas, exact, prefix, in_text)
+
+    def has(self, name: str) -> bool:
+        """True if a call with this name is to one of the tools."""
+        return meant(self.known(name), self.names) is not None
+
+    def known(self, name: str, namespace: str = "") -> str:
+        """Return the name of the tool that a call means.
+
+        If no tool has a namespace, the call's namespace is ignored.
+        """
+        spelled = meant(name, self.names)
+        if spelled is None and not self.exact and (bare := undecorated(name, self.names, self.prefix)):
+            name = spelled = bare
+        if all(name == whole for name, whole in self.names.items()):
+            return name
+        whole = qualified(name, namespace)
+        if spelled is None:
+            return whole
+        is_whole = self.names[spelled] == spelled
+        if not namespace:
+            return name if is_whole else self.names[spelled]
+        return name if is_whole and meant(whole, self.names) is None else whole
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """Return the schema of a tool's parameters; None for an unknown tool."""
+        spelled = meant(self.known(name), self.names)
+        return None if spelled is None else self.schemas.get(self.names[spelled])
+
+    def read(self, call: ToolCall, namespace: str = "", *, cut_off: bool = False) -> ToolCall:
+        """Return the call with the name of the tool that it means.
+
+        Missing arguments are `{}` if the tool requires none, unless the answer was cut off.
+        """
+        name = self.known(call.name, namespace)
+        if name != call.name:
+            call = structs.replace(call, name=name)
+        if call.arguments is None and call.has_no_arguments and not cut_off:
+            schema = self.schema_of(name)
+            if schema is not None and not schema.get("required") and not schema.get("minProperties"):
+                return structs.replace(call, arguments={})
+        return call
+
+
+NO_TOOLS = KnownTools({}, {}, in_text=False)
+
+
+def _spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Map every name that calls may use for the tools to the whole name, whole names first.
 
     The tools are given by name and namespace. A model without namespaces calls `find`, or `crm_find`
-    if there are several; see `known_as`.
+    if there are several.
     """
     whole = {qualified(name, space): (name, space) for name, space in tools}
     names = {each: each for each in whole}
@@ -49,19 +154,3 @@ def spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
             for other in (*short, f"{space}_{name}"):
                 names.setdefault(other, each)
     return names
-
-
-def known_as(name: str, namespace: str, names: Collection[str]) -> str:
-    """Return the name of the tool that a call means, by the `spellings` of the offered tools.
-
-    If no tool has a namespace, the call's namespace is ignored.
-    """
-    if not isinstance(names, Mapping) or all(name == whole for name, whole in names.items()):
-        return name
-    spelled, whole = meant(name, names), qualified(name, namespace)
-    if spelled is None:
-        return whole
-    is_whole = names[spelled] == spelled
-    if not namespace:
-        return name if is_whole else str(names[spelled])
-    return name if is_whole and meant(whole, names) is None else whole

@@ -1,213 +1,279 @@
-"""Find the calls in a message, including those that a model wrote as text.
+"""Read the calls in a message: native ones, and those that a model wrote as text.
 
-Models do that if they or their servers do not support the tools API. The whole reply must consist of
-calls, and each must name a known tool: a call accompanied by prose does not count. A call is a JSON
-object `{"name": ..., "arguments" or "parameters": {...}}`, and one or several may be in:
+Models write calls as text if they or their servers do not support the tools API, or if the server has
+the wrong parser. Two kinds are read:
 
-- plain text, a list, or a fenced code block;
-- `<tool_call>...</tool_call>` (Hermes, Qwen), `<|tool_call|>...<|/tool_call|>` (Phi, Granite);
-- `[TOOL_CALLS]...` (Mistral), `<|python_tag|>...` (Llama);
-- `<function=NAME>{...}</function>` (Llama), which contains only the arguments.
+- a dialect's own openers (`dialects`), wherever they stand outside code and thinking. A call that begins
+  with one and cannot be read is `unread`, and the model's mistake. A bare opener is text;
+- JSON, lists as in Python, and fenced code, only if the whole reply consists of calls to known tools. A
+  closed `tool_code` fence (Gemma) may also stand in a text.
+
+A call within closed thinking is a draft. Within thinking that never ends, it cannot be read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 from typing import Literal
-
-from msgspec import structs
+from typing import NamedTuple
 
 from .calls import ToolCall
-from .names import known_as
-from .repeated_keys import Ambiguous
-from .repeated_keys import keep_repeated
+from .dialects import DIALECTS
+from .dialects.dialect import DECODER
+from .dialects.dialect import Broken
+from .dialects.dialect import Cursor
+from .dialects.dialect import Dialect
+from .dialects.dialect import NotACall
+from .dialects.dialect import Written
+from .dialects.json_calls import calls_in_json
+from .dialects.json_calls import read_values
+from .dialects.pythonic import read_list
+from .names import NO_TOOLS
+from .names import KnownTools
+from .prose import FENCE
+from .prose import THINKING
+from .prose import THOUGHT
+from .prose import TICKS
+from .prose import Code
+from .prose import begin_of_answer
+from .unread import Unread
 from .untrusted import as_text
 
 CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
 
-_TAGS = (("<tool_call>", "</tool_call>"), ("<|tool_call|>", "<|/tool_call|>"))
-_PREFIXES = ("[TOOL_CALLS]", "<|python_tag|>")
-_FUNCTION, _FUNCTION_END = "<function=", "</function>"
-_ARGUMENT_KEYS = ("arguments", "parameters")
-_OTHER_KEYS = {"name", "type", "id"}
+_TOOL_CODE = "tool_code"
+_NO_DIALECT = "JSON"  # calls without an opener of their own
+_OPENERS = re.compile("|".join(f"(?:{dialect.opener})" for dialect in DIALECTS))
+_STOPS = re.compile("|".join((f"(?P<thinking>{THINKING})", FENCE, TICKS, _OPENERS.pattern)))
+
+_COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
+_PRINTED = re.compile(r"\s*print\((.*)\)\s*\Z", re.DOTALL)
 
 
-class _NotCalls(Exception):
-    """The text does not consist of calls."""
+class Reading(NamedTuple):
+    """The calls of a message, how they were written, and what could not be read.
+
+    `dialect` is that of the first call that was written as text; empty if there is none.
+    """
+
+    calls: tuple[ToolCall, ...]
+    format: CallFormat = "native"
+    dialect: str = ""
+    unread: tuple[Unread, ...] = ()
 
 
-def calls_in(
-    message: Mapping[str, Any], text: str, tool_names: Collection[str]
-) -> tuple[tuple[ToolCall, ...], CallFormat]:
-    """Return the calls in a message and its `text`, and how they were written."""
+class _Text(NamedTuple):
+    """The calls in a text, what could not be read, and the text around them."""
+
+    calls: tuple[Written, ...] = ()
+    dialect: str = ""
+    unread: tuple[Unread, ...] = ()
+    prose: str = ""
+
+
+def read_calls(
+    message: Mapping[str, Any], text: str, offered: KnownTools = NO_TOOLS, *, cut_off: bool = False
+) -> Reading:
+    """Read the calls in a message and in its `text`.
+
+    `cut_off`: the answer ended early, so that empty arguments may have lost their text.
+    """
+    native = [_native(call, offered, cut_off) for call in _native_calls(message)]
+    repaired = [repair_call(call, offered) or call for call in native]
+    found = _in_text(text, offered) if offered.in_text else _Text()
+    written = [_made(call, offered) for call in found.calls]
+    if native:  # a server that reads calls may leave their text, or a part of them
+        written = [call for call in written if not any(_same(call, each) for each in repaired)]
+    is_native = repaired == native and not written
+    dialect = found.dialect if written or found.unread else ""
+    return Reading((*repaired, *written), "native" if is_native else "recovered", dialect, found.unread)
+
+
+def prose_of(text: str, offered: KnownTools) -> str:
+    """Return a text without the calls in it."""
+    return _in_text(text, offered).prose.strip()
+
+
+def _native_calls(message: Mapping[str, Any]) -> list[object]:
     raw = message.get("tool_calls")
-    raw = [raw] if isinstance(raw, Mapping) and "function" in raw else raw
+    if isinstance(raw, Mapping) and "function" in raw:
+        return [raw]
     if isinstance(raw, (list, tuple)) and raw:
-        return _repaired(tuple(_native(call, tool_names) for call in raw), tool_names)
-    function = message.get("function_call")
-    if isinstance(function, Mapping):  # the chat API's older field
-        return _repaired((_native({"function": function}, tool_names),), tool_names)
-    recovered = tuple(_known(call, "", tool_names) for call in recover_calls(text, tool_names))
-    return recovered, "recovered" if recovered else "native"
+        return list(raw)
+    function = message.get("function_call")  # the chat API's older field
+    return [{"function": function}] if isinstance(function, Mapping) else []
 
 
-def _native(call: object, tool_names: Collection[str]) -> ToolCall:
+def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:
     if not isinstance(call, (Mapping, ToolCall)):
         return ToolCall.parse("", call)
-    made = ToolCall.coerce(call)
     namespace = as_text(call.get("namespace")) if isinstance(call, Mapping) else ""
-    return _known(made, namespace, tool_names)
+    return offered.read(ToolCall.coerce(call), namespace, cut_off=cut_off)
 
 
-def _known(call: ToolCall, namespace: str, tool_names: Collection[str]) -> ToolCall:
-    name = known_as(call.name, namespace, tool_names)
-    return call if name == call.name else structs.replace(call, name=name)
+def _made(written: Written, offered: KnownTools) -> ToolCall:
+    """Make a call, whose arguments are text if a key appears twice in them."""
+    call = ToolCall.parse(written.name, written.arguments, written.id)
+    if isinstance(written.arguments, dict) and call.arguments is not None:
+        again = ToolCall.parse(written.name, json.dumps(written.arguments), written.id)
+        call = call if again.arguments is not None else again
+    return offered.read(call)
 
 
-def _repaired(
-    calls: tuple[ToolCall, ...], tool_names: Collection[str]
-) -> tuple[tuple[ToolCall, ...], CallFormat]:
-    """Repair calls of local models that write the whole call into the function's name."""
-    if not any(call.name.lstrip().startswith("{") for call in calls):
-        return calls, "native"
-    repaired = tuple(repair_call(call, tool_names) or call for call in calls)
-    return repaired, "native" if repaired == calls else "recovered"
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    return one.name == other.name and one.arguments == other.arguments
 
 
-def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...]:
-    """Return the calls in a reply that consists only of calls; otherwise empty. Never raises."""
-    if len(text) > MAX_LENGTH:
-        return ()
-    try:
-        calls = tuple(_calls(text.strip()))
-    except (_NotCalls, ValueError, RecursionError):
-        return ()
-    known = {name.casefold() for name in tool_names}
-    return calls if all(call.name.casefold() in known for call in calls) else ()
-
-
-def repair_call(call: ToolCall, tool_names: Collection[str]) -> ToolCall | None:
+def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
     """Return the call that a model wrote as JSON into the function's name.
 
     None if the name is anything else. Arguments inside the name override the call's own.
     """
-    known = {name.casefold() for name in tool_names}
     text = call.name.strip()
-    if call.name.casefold() in known or not text.startswith("{") or len(text) > MAX_LENGTH:
+    if not text.startswith("{") or len(text) > MAX_LENGTH or call.name in offered:
         return None
     try:
-        data = _load(text)
-    except (_NotCalls, ValueError, RecursionError):
+        (written,) = calls_in_json(DECODER.decode(text))
+    except (Broken, ValueError, RecursionError):
         return None
-    if set(data) == {"name"} and isinstance(data["name"], str):
-        inner = ToolCall(data["name"], call.arguments, call.raw_arguments, call.id)
+    if written.arguments is None:
+        inner = offered.read(ToolCall(written.name, call.arguments, call.raw_arguments, call.id))
     else:
+        inner = _made(written._replace(id=call.id), offered)
+    return inner if offered.has(inner.name) else None
+
+
+def _in_text(text: str, offered: KnownTools) -> _Text:
+    if len(text) > MAX_LENGTH:
+        opened = _OPENERS.search(text)
+        why = f"a call in a text of more than {MAX_LENGTH} characters"
+        return _Text(unread=(Unread.at("content", text[opened.start() :], why),) if opened else ())
+    begin = begin_of_answer(text)
+    if whole := _whole_reply(text[begin:].strip(), offered):
+        return _Text(whole, _NO_DIALECT)
+    return _Scan(text, begin, offered).found()
+
+
+def _whole_reply(text: str, offered: KnownTools) -> tuple[Written, ...]:
+    """Return the calls of a reply that consists only of calls to known tools; otherwise empty."""
+    language, body = _unfenced(text)
+    if not body.startswith(("{", "[")) and language != _TOOL_CODE:
+        return ()
+    cursor = Cursor(body, 0, offered.schema_of)
+    for read in (read_values, _python_calls):
+        cursor.at = 0
         try:
-            inner = _call(data, call.id)
-        except _NotCalls:
-            return None
-    return inner if inner.name.casefold() in known else None
+            calls = tuple(read(cursor))
+        except (Broken, RecursionError):
+            continue
+        named = all(offered.has(call.name) and call.arguments is not None for call in calls)
+        return calls if named and not cursor.rest else ()
+    return ()
 
 
-def _calls(text: str) -> Iterator[ToolCall]:
-    text = _unfenced(text)
-    for prefix in _PREFIXES:
-        text = text.removeprefix(prefix).lstrip()
-    for start, end in _TAGS:
-        if text.startswith(start):
-            for _, body in _tagged(text, start, end):
-                yield from _json_calls(body.strip())
-            return
-    if text.startswith(_FUNCTION):
-        for attribute, body in _tagged(text, _FUNCTION, _FUNCTION_END, attribute=True):
-            yield _parsed(attribute, _load(body.strip()))
-        return
-    yield from _json_calls(text)
-
-
-def _unfenced(text: str) -> str:
+def _unfenced(text: str) -> tuple[str, str]:
+    """Return the language and the body of a reply that is a single fence; else no language."""
     if not text.startswith("```") or not text.endswith("```") or len(text) < 6:
-        return text
+        return "", text
     language, newline, body = text[3:-3].partition("\n")
-    if not newline or not (language.strip().replace("_", "").isalnum() or not language.strip()):
-        raise _NotCalls
-    return body.strip()
+    return (language.strip(), body.strip()) if newline else ("", "")
 
 
-def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the opening tag's attribute and the text between tags. Nothing may be outside them."""
-    at = 0
-    while at < len(text):
-        if not text.startswith(start, at):
-            raise _NotCalls
-        at += len(start)
-        name = ""
-        if attribute:
-            close = text.find(">", at)
-            if close < 0:
-                raise _NotCalls
-            name, at = text[at:close].strip().strip('"'), close + 1
-        stop = text.find(end, at)
-        # The last closing tag is often a stop sequence, which servers remove.
-        body, at = (text[at:], len(text)) if stop < 0 else (text[at:stop], stop + len(end))
-        yield name, body
-        while at < len(text) and text[at].isspace():
-            at += 1
+def _python_calls(cursor: Cursor) -> Iterator[Written]:
+    """Read calls as in Python, one or a list on each line, perhaps in `print(...)`."""
+    printed = _PRINTED.match(cursor.text)
+    inner = Cursor(printed[1], 0, cursor.schema_of) if printed else cursor
+    while inner.rest:
+        yield from read_list(inner)
+    cursor.at = len(cursor.text)
 
 
-def _json_calls(text: str) -> Iterator[ToolCall]:
-    """Read calls as JSON: an object, a list of objects, or several objects in a row."""
-    if not text.startswith(("{", "[")):
-        raise _NotCalls
-    at = 0
-    while at < len(text):
-        value, at = _DECODER.raw_decode(text, at)
-        members = value if isinstance(value, list) else [value]
-        if isinstance(value, dict) and set(value) == {"tool_calls"}:
-            lists = [each if isinstance(each, list) else [None] for _, each in value.items()]
-            members = [member for each in lists for member in each]
-        for member in members:
-            yield _call(member)
-        while at < len(text) and (text[at].isspace() or text[at] == ";"):
-            at += 1
+class _Scan:
+    """Reads the dialects' calls in a text, from left to right."""
 
+    def __init__(self, text: str, begin: int, offered: KnownTools) -> None:
+        self._text = text
+        self._at = begin
+        self._offered = offered
+        self._code = Code(text)
+        self._calls: list[Written] = []
+        self._prose: list[str] = []
+        self._unread: list[Unread] = []
+        self._dialect = ""
 
-def _call(data: Any, id: str | None = None) -> ToolCall:
-    if isinstance(data, dict) and isinstance(data.get("function"), dict):
-        data = data["function"]
-    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
-        raise _NotCalls
-    keys = [key for key in _ARGUMENT_KEYS if key in data]
-    if len(keys) != 1 or set(data) - _OTHER_KEYS != set(keys):
-        raise _NotCalls
-    if isinstance(data, Ambiguous):
-        return ToolCall(data["name"], None, f"(a key of the call appears twice) {json.dumps(data)}", id)
-    return _parsed(data["name"], data[keys[0]], id)
+    def found(self) -> _Text:
+        kept = self._at  # where the text begins that is not yet in the prose
+        while not self._unread and (stop := _STOPS.search(self._text, self._at)):
+            before = len(self._calls)
+            self._at = self._behind(stop)
+            if len(self._calls) > before:
+                self._prose.append(self._text[kept : stop.start()])
+                kept = self._at
+        self._prose.append(self._text[kept:])
+        return _Text(tuple(self._calls), self._dialect, tuple(self._unread), "".join(self._prose))
 
+    def _behind(self, stop: re.Match[str]) -> int:
+        """Return the end of what begins here, after reading its calls."""
+        if stop["thinking"] is not None:
+            return self._thought(stop)
+        if stop["ticks"] is not None:
+            return self._code.span_end(stop)
+        if stop["fence"] is not None:
+            return self._fenced(stop)
+        for dialect, opener in _COMPILED:
+            if opened := opener.match(self._text, stop.start()):
+                return self._opened(dialect, opened)
+        return stop.end()
 
-def _parsed(name: str, arguments: object, id: str | None = None) -> ToolCall:
-    """Make a call with these arguments, as text if a key appears twice in them."""
-    call = ToolCall.parse(name, arguments, id)
-    if not isinstance(arguments, dict) or call.arguments is None:
-        return call
-    again = ToolCall.parse(name, json.dumps(arguments), id)
-    return call if again.arguments is not None else again
+    def _thought(self, stop: re.Match[str]) -> int:
+        closed = THOUGHT.search(self._text, stop.end())
+        if closed is not None:
+            # What begins the next message of Harmony may be the opener of a call.
+            return closed.end() if closed[0] not in ("<|start|>", "<|channel|>") else closed.start()
+        opened = _OPENERS.search(self._text, stop.end())
+        if opened is not None:
+            why = "a call within thinking that never ends"
+            self._unread.append(Unread.at("content", self._text[opened.start() :], why))
+        return len(self._text)
 
+    def _fenced(self, stop: re.Match[str]) -> int:
+        fence = self._code.fence(stop)
+        if fence is None:
+            return stop.end("fence")
+        body, end = fence
+        if stop["language"].strip() == _TOOL_CODE:
+            cursor = Cursor(body, 0, self._offered.schema_of)
+            try:
+                calls = tuple(_python_calls(cursor))
+            except (Broken, RecursionError):
+                return end
+            if all(self._offered.has(call.name) for call in calls):
+                self._add(calls, "Gemma 3")
+        return end
 
-def _load(text: str) -> dict[str, Any]:
-    value = _DECODER.decode(text)
-    if not isinstance(value, dict):
-        raise _NotCalls
-    return value
+    def _opened(self, dialect: Dialect, opened: re.Match[str]) -> int:
+        cursor = Cursor(self._text, opened.end(), self._offered.schema_of)
+        calls: list[Written] = []
+        try:
+            calls.extend(dialect.read(cursor, opened))
+        except NotACall:
+            return opened.end() if opened.end() > opened.start() else opened.end() + 1
+        except (Broken, RecursionError) as error:
+            why = error.why if isinstance(error, Broken) else "it is nested too deeply"
+            raw = self._text[opened.start() :]
+            self._unread.append(
+                Unread.at("content", raw, f"a {dialect.name} call: {why}", dialect=dialect.name)
+            )
+            if isinstance(error, Broken) and error.name:
+                calls.append(Written(error.name, raw))
+        self._add(calls, dialect.name)
+        return max(cursor.at, opened.start() + 1)
 
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=keep_repeated)
+    def _add(self, calls: list[Written] | tuple[Written, ...], dialect: str) -> None:
+        self._calls.extend(calls)
+        self._dialect = self._dialect or dialect

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -21,11 +20,15 @@ from .calls import own_calls
 from .endings import PAUSED
 from .endings import NoAnswer
 from .endings import ending_of
+from .endings import is_cut_off
 from .endings import no_answer
 from .endings import usual_reason
 from .fields import doc
+from .names import NO_TOOLS
+from .names import KnownTools
 from .recovery import CallFormat
-from .recovery import calls_in
+from .recovery import read_calls
+from .unread import Unread
 from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
@@ -92,6 +95,9 @@ class Measures(Usage, frozen=True, kw_only=True, gc=False):
         CallFormat | None,
         doc("native; recovered: calls were written as text; null: no answer."),
     ] = None
+    dialect: Annotated[
+        str, doc("The dialect of the calls that were written as text; empty: none were.")
+    ] = ""
     tool_choice: Annotated[
         str | None, doc("The tool_choice that was sent last; after a refusal, the one sent instead.")
     ] = None
@@ -133,6 +139,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         tuple[CallStatus | None, ...],
         doc("The status of each call; null: unknown. Empty: all unknown."),
     ] = ()
+    unread: Annotated[tuple[Unread, ...], doc("What could not be understood in it.")] = ()
     finish_reason: Annotated[str | None, doc("The finish reason.")] = None
     no_answer: Annotated[NoAnswer | None, doc("Why it is unusable; null if it is usable.")] = None
 
@@ -202,14 +209,14 @@ class Transcript(Struct, frozen=True, gc=False):
         cls,
         messages: Iterable[Message],
         given: Sequence[Message] = (),
-        offered: Sequence[Collection[str]] | None = None,
+        offered: Sequence[KnownTools] | None = None,
     ) -> Transcript:
         """Build a conversation from its chat messages; each user message begins a turn.
 
         `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
         of a reply say how it ended. Raises ModelError if the provider failed.
 
-        `offered` are the tool names of each turn; the last ones also apply to later turns. With these,
+        `offered` are the tools of each turn; the last ones also apply to later turns. With these,
         replies are read as a live model's: calls may be written as text, and a turn without text or
         calls has no usable answer. Without, as for benchmarks, text is never read as calls, and an
         empty reply is an answer.
@@ -267,7 +274,8 @@ class Transcript(Struct, frozen=True, gc=False):
         """Why the conversation, or a turn of it, ended without a usable answer, if it did."""
         if len(self.replies) == 1:
             return self.replies[0].no_answer
-        return next(filter(None, (turn[-1].no_answer for turn in self.turns)), None)
+        ends = (reply for turn in self.turns for reply in turn if reply.unread or reply is turn[-1])
+        return next(filter(None, (reply.no_answer for reply in ends)), None)
 
     @property
     def others_cost_usd(self) -> float | None:
@@ -284,20 +292,36 @@ class Transcript(Struct, frozen=True, gc=False):
         return tuple(messages)
 
 
-def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Message, ...]) -> Reply:
-    text = text_of(message)
-    calls, format = calls_in(message, text, names or ())
+def _reply(message: Message, offered: KnownTools | None, prompt: tuple[Message, ...]) -> Reply:
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, detail = ending or (usual_reason(message), None)
-    why = no_answer(own_calls(calls, names or ()), None if names is None else text, reason, detail)
+    text = None if offered is None else text_of(message)
+    found = read_message(message, text, offered or NO_TOOLS, reason, detail)
+    return structs.replace(found, prompt=prompt)
+
+
+def read_message(
+    message: Message,
+    text: str | None,
+    offered: KnownTools,
+    reason: str | None,
+    detail: str | None = None,
+) -> Reply:
+    """Read an assistant's message, which may contain anything, and how it ended.
+
+    `text` is its text, or None if neither text nor calls are required.
+    """
+    reading = read_calls(message, text or "", offered, cut_off=is_cut_off(reason))
+    own = own_calls(reading.calls, offered.names)
     return Reply(
-        prompt=prompt,
         message=message,
-        calls=calls,
+        calls=reading.calls,
         searches=searches_in(message),
-        format=format,
+        format=reading.format,
+        dialect=reading.dialect,
+        unread=reading.unread,
         finish_reason=reason,
-        no_answer=why,
+        no_answer=no_answer(own, text, reason, detail, reading.unread),
     )
 
 
@@ -406,7 +430,7 @@ def text_of(message: Message) -> str:
 
 def gist_of(message: Message) -> tuple[object, str, list[object]]:
     """Return what equal messages share: role, text and calls; ids and empty fields may differ."""
-    calls, _ = calls_in(message, "", ())
+    calls = read_calls(message, "").calls
     return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 
@@ -415,6 +439,7 @@ def measures_of(transcript: Transcript) -> Measures:
     replies = transcript.replies
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
+        dialect=next((reply.dialect for reply in replies if reply.dialect), ""),
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,
         fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},

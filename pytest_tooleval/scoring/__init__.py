@@ -17,7 +17,7 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.metrics import PENALTIES
-from ..record.names import known_as
+from ..record.names import KnownTools
 from ..record.results import FailureCategory
 from ..record.results import Score
 from ..record.results import TrialResult
@@ -31,7 +31,7 @@ from ..secrets import redacted
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
-from ..suite.model import names_of
+from ..suite.model import known_tools
 from ..suite.model import resolve
 from ..text import printable
 from ..text import shorten
@@ -77,7 +77,7 @@ def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCal
     """Return the call with keys redacted and its tool named as in the suite."""
     made = ToolCall.coerce(call)
     namespace = "" if isinstance(call, ToolCall) else as_text(call.get("namespace"))
-    named = structs.replace(made, name=known_as(made.name, namespace, names_of(case.tools)))
+    named = known_tools(case).read(made, namespace)
     return structs.replace(named, **redacted(structs.asdict(named), case.public))
 
 
@@ -129,10 +129,9 @@ def conversation_of(
     return Transcript.from_messages(cleaned[given:], cleaned[:given], offered)
 
 
-def _offered(case: ResolvedCase) -> list[dict[str, str]]:
-    """Return the names of the tools that the model may call in each turn."""
-    tools = [each.tools for each in case.turns] or [case.tools]
-    return [names_of(each if case.tool_choice != "none" else ()) for each in tools]
+def _offered(case: ResolvedCase) -> list[KnownTools]:
+    """Return the tools that the model may call in each turn."""
+    return [known_tools(case, tools) for tools in [each.tools for each in case.turns] or [case.tools]]
 
 
 def score_transcript(

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from functools import partial
 
-from ..record.names import known_as
 from ..record.results import Check
 from ..record.transcript import ToolSearch
 from ..record.transcript import Transcript
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from ..suite.model import names_of
+from ..suite.model import known_tools
 from ..text import counted
 from ..text import printable
 from ..text import shorten
@@ -73,8 +72,8 @@ def _is_found(case: ResolvedCase, names: Sequence[str], searches: Sequence[ToolS
 
 
 def _found(case: ResolvedCase, searches: Sequence[ToolSearch]) -> list[str]:
-    offered = names_of(case.tools)
-    every = (known_as(name, "", offered) for search in searches for name in search.tools or ())
+    offered = known_tools(case)
+    every = (offered.known(name) for search in searches for name in search.tools or ())
     return list(dict.fromkeys(every))
 
 

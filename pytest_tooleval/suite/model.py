@@ -36,9 +36,9 @@ from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.metrics import LIMITS
 from ..record.metrics import ROWS
+from ..record.names import KnownTools
 from ..record.names import meant
 from ..record.names import qualified
-from ..record.names import spellings
 from ..record.variants import UNCHANGED
 from ..record.variants import Arm
 from ..worlds.world import WorldSpec
@@ -284,9 +284,14 @@ def named_tool(name: str) -> Tool:
     return Tool.model_construct(type="function", function=Function.model_construct(name=name))
 
 
-def names_of(tools: Iterable[Tool]) -> dict[str, str]:
-    """Map every name that calls may use for these tools to its name in the suite."""
-    return spellings((tool.definition.name, tool.namespace) for tool in tools)
+def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> KnownTools:
+    """Return the tools, by default all of the case, that calls may refer to."""
+    given = case.tools if tools is None else tools
+    return KnownTools.of(
+        ((tool.definition.name, tool.namespace, tool.parameters) for tool in given),
+        exact=MODES[case.param_scoring].exact_names,
+        in_text=case.tool_choice != "none",
+    )
 
 
 Tools = Annotated[list[Tool], Expects(f"a list of tools, each {TOOL_EXAMPLE}")]

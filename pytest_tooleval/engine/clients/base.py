@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NamedTuple
 from typing import Protocol
 
 from msgspec import Struct
@@ -29,6 +30,18 @@ if TYPE_CHECKING:
 MOST_BYTES = 32 * 1024 * 1024
 
 
+class Reads(NamedTuple):
+    """How to read the calls of an answer.
+
+    `exact_names`: a decorated name is another tool's. `text_calls`: calls may be written as text.
+    `prefix` stands before each tool's name in requests and answers, but not in cases.
+    """
+
+    exact_names: bool = False
+    text_calls: bool = True
+    prefix: str = ""
+
+
 class ChatRequest(Struct, frozen=True):
     """One question to a model, without credentials.
 
@@ -36,7 +49,8 @@ class ChatRequest(Struct, frozen=True):
     is a word or an object, and is sent only with tools. `sampling` contains temperature, max_tokens and
     other parameters of the model's table; no other parameter is sent. The values of `extra_headers` are
     replaced by hashes, because questions are recorded. `trial` distinguishes repeated questions and is
-    not sent. `toolbox` is for agents with their own loop.
+    not sent. `toolbox` is for agents with their own loop. `reads` says how to read the answer, and is
+    not sent either.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -45,6 +59,7 @@ class ChatRequest(Struct, frozen=True):
     sampling: Mapping[str, Any] = {}
     trial: int = 0
     toolbox: Toolbox | None = None
+    reads: Reads = Reads()
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:

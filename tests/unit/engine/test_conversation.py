@@ -125,7 +125,7 @@ async def test_missing_and_double_ids_are_made_up_for(ids: tuple[object, object]
     assert transcript.replies[0].message == looks  # what came stays on record
 
 
-@pytest.mark.parametrize("arguments", ["{not json", "", "[1]", None])
+@pytest.mark.parametrize("arguments", ["{not json", "[1]", 5])
 async def test_broken_arguments_go_back_as_an_object(arguments: object) -> None:
     model = Model(says(call("search", arguments, "s")), says(call("book")))
     transcript = await model.run(chain())

@@ -60,7 +60,7 @@ def test_the_message_stays_as_it_came() -> None:
     assert read(message).message == message
 
 
-@pytest.mark.parametrize("arguments", ["", "{", "null", "[1]", '"x"', "NaN", None, 5, [], "[" * 100_000])
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"x"', "NaN", 5, [], "[" * 100_000])
 def test_arguments_that_are_no_object_are_kept_as_text(arguments: object) -> None:
     (made,) = read(says(call("get_weather", arguments))).calls
     assert made.arguments is None

@@ -223,6 +223,7 @@ def test_several_choices_and_several_calls() -> None:
         ('{"a": 1}', {"a": 1}),
         ({"a": 1}, {"a": 1}),
         ("", {}),
+        (None, {}),
         ('"{\\"a\\": 1}"', {"a": 1}),
     ],
 )
@@ -235,7 +236,7 @@ def test_arguments(arguments: object, expected: dict[str, Any]) -> None:
 TWICE = '{"x": 1, "x": 2}'
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", "3", '{"a": NaN}', "[" * 100_000, None, 7])
+@pytest.mark.parametrize("arguments", ["{", "[1]", "3", '{"a": NaN}', "[" * 100_000, 7])
 def test_arguments_that_are_no_object(arguments: object) -> None:
     call = {"function": {"name": "weather", "arguments": arguments}}
     answers, reasons = recorded_answers(

@@ -9,10 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.recovery import recover_calls
+from pytest_tooleval.record.dialects import DIALECTS
+from pytest_tooleval.record.names import KnownTools
+from pytest_tooleval.record.recovery import Reading
+from pytest_tooleval.record.recovery import prose_of
+from pytest_tooleval.record.recovery import read_calls
 from pytest_tooleval.record.recovery import repair_call
 
 NAMES = ("get_weather", "get_time")
+TOOLS = KnownTools.of((name, None, {"required": ["city"]}) for name in NAMES)
+
+
+def read(text: str) -> Reading:
+    return read_calls({}, text, TOOLS)
+
+
+def recover_calls(text: str) -> tuple[ToolCall, ...]:
+    return read(text).calls
+
+
 PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
 TIME = '{"name": "get_time", "parameters": {}}'
 WEATHER_CALL = ToolCall("get_weather", {"city": "Paris"})
@@ -42,7 +57,7 @@ TIME_CALL = ToolCall("get_time", {})
     ],
 )
 def test_recovers_one_call(text: str) -> None:
-    calls = recover_calls(text, NAMES)
+    calls = recover_calls(text)
 
     assert [(call.name, call.arguments) for call in calls] == [("get_weather", {"city": "Paris"})]
 
@@ -59,7 +74,7 @@ def test_recovers_one_call(text: str) -> None:
     ],
 )
 def test_recovers_several_calls(text: str) -> None:
-    assert recover_calls(text, NAMES) == (WEATHER_CALL, TIME_CALL)
+    assert recover_calls(text) == (WEATHER_CALL, TIME_CALL)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +86,6 @@ def test_recovers_several_calls(text: str) -> None:
         f"{PARIS} That is the call.",
         f"Sure!\n```json\n{PARIS}\n```",
         f"```json\n{PARIS}\n```\nThis gives the weather.",
-        f"<tool_call>{PARIS}</tool_call> Done.",
         '{"name": "unknown", "arguments": {}}',
         f'[{PARIS}, {{"name": "unknown", "arguments": {{}}}}]',
         '{"name": "get_weather"}',
@@ -93,14 +107,14 @@ def test_recovers_several_calls(text: str) -> None:
     ],
 )
 def test_leaves_everything_else_alone(text: str) -> None:
-    assert recover_calls(text, NAMES) == ()
+    assert recover_calls(text) == ()
 
 
 def test_arguments_as_text_are_parsed_like_a_providers() -> None:
-    (call,) = recover_calls('{"name": "get_time", "arguments": "{\\"tz\\": 1}"}', NAMES)
+    (call,) = recover_calls('{"name": "get_time", "arguments": "{\\"tz\\": 1}"}')
     assert call.arguments == {"tz": 1}
 
-    (broken,) = recover_calls('{"name": "get_time", "arguments": "soon"}', NAMES)
+    (broken,) = recover_calls('{"name": "get_time", "arguments": "soon"}')
     assert broken.arguments is None
     assert broken.raw_arguments == "soon"
 
@@ -119,21 +133,21 @@ def test_arguments_as_text_are_parsed_like_a_providers() -> None:
     ],
 )
 def test_a_key_that_appears_twice_makes_the_call_malformed(text: str, raw: str) -> None:
-    assert recover_calls(text, NAMES) == (ToolCall("get_time", None, raw),)
-    assert repair_call(ToolCall(text, {}), NAMES) in (ToolCall("get_time", None, raw), None)
+    assert recover_calls(text) == (ToolCall("get_time", None, raw),)
+    assert repair_call(ToolCall(text, {}), TOOLS) in (ToolCall("get_time", None, raw), None)
 
 
 def test_no_call_is_lost_in_a_key_that_appears_twice() -> None:
     text = f'{{"tool_calls": [{PARIS}], "tool_calls": [{TIME}]}}'
 
-    assert recover_calls(text, NAMES) == (WEATHER_CALL, TIME_CALL)
+    assert recover_calls(text) == (WEATHER_CALL, TIME_CALL)
 
 
 def test_the_fenced_call_of_a_real_local_model() -> None:
     """Qwen2.5 1.5B, with `tool_choice: none`."""
     content = '```json\n{"name": "get_weather", "arguments": {"city": "Paris", "unit": "celsius"}}\n```'
 
-    assert recover_calls(content, NAMES)[0].arguments == {"city": "Paris", "unit": "celsius"}
+    assert recover_calls(content)[0].arguments == {"city": "Paris", "unit": "celsius"}
 
 
 @pytest.mark.parametrize(
@@ -153,7 +167,121 @@ def test_the_fenced_call_of_a_real_local_model() -> None:
     ],
 )
 def test_repairs_a_call_inside_the_name(call: ToolCall, repaired: ToolCall | None) -> None:
-    assert repair_call(call, NAMES) == repaired
+    assert repair_call(call, TOOLS) == repaired
+
+
+def test_a_protocol_call_counts_between_prose() -> None:
+    text = f"Let me see.\n<tool_call>{PARIS}</tool_call>\nDone."
+
+    assert recover_calls(text) == (WEATHER_CALL,)
+    assert prose_of(text, TOOLS) == "Let me see.\n\nDone."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Use `<tool_call>{PARIS}</tool_call>` for that.",
+        f"```xml\n<tool_call>{PARIS}</tool_call>\n```\nThat is the form.",
+        f"~~~\n<tool_call>{PARIS}</tool_call>\n~~~",
+        f"````md\n```\n<tool_call>{PARIS}</tool_call>\n```\n````",
+        f"``a ` b <tool_call>{PARIS}</tool_call>`` is code.",
+        f"<think>I could call <tool_call>{PARIS}</tool_call></think>It is warm.",
+        f"[THINK]<tool_call>{PARIS}</tool_call>[/THINK]It is warm.",
+        f"I could write <tool_call>{PARIS}</tool_call>, or not.</think>It is warm.",
+        f"<|channel|>analysis<|message|><tool_call>{PARIS}</tool_call><|end|>It is warm.",
+        "```tool_code\nprint(unknown(city='Paris'))\n```",
+        "get_weather(city='Paris')",
+    ],
+)
+def test_a_call_in_code_or_closed_thinking_is_none(text: str) -> None:
+    assert read(text) == Reading(())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>The user wants Paris.</think><tool_call>{PARIS}</tool_call>",
+        f"The user wants <tool_call> Paris.</think>\n<tool_call>{PARIS}</tool_call>",
+        f"The user wants it.</think>{PARIS}",
+        f"It's `code and <tool_call>{PARIS}</tool_call>",  # a tick that nothing closes
+        f"```\nnot closed\n<tool_call>{PARIS}</tool_call>",
+        f"a `b`\n\nc <tool_call>{PARIS}</tool_call>\n\nd `e`",
+        "Sure:\n```tool_code\nprint(get_weather(city='Paris'))\n```",
+        "[get_weather(city='Paris')]",
+        f"<|channel|>analysis<|message|>Hm.<|end|><tool_call>{PARIS}</tool_call>",
+    ],
+)
+def test_a_call_after_thinking_and_outside_code_counts(text: str) -> None:
+    assert read(text).calls == (WEATHER_CALL,)
+    assert read(text).unread == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"<think>Then <tool_call>{PARIS}</tool_call>", f"[THINK]Paris <|python_tag|>{PARIS}"],
+)
+def test_a_call_in_thinking_that_never_ends_cannot_be_read(text: str) -> None:
+    (unread,) = read(text).unread
+
+    assert unread.why == "a call within thinking that never ends"
+    assert read(text).calls == ()
+
+
+def test_the_tool_of_a_call_that_is_cut_off_is_known_where_it_can_be_read() -> None:
+    found = read("Fine. <function=get_time><parameter=tz>\nEur")
+
+    assert [call.name for call in found.calls] == ["get_time"]
+    assert found.calls[0].arguments is None
+    assert str(found.unread[0]) == (
+        "content: a Qwen3-Coder call: the end of its parameter tz is missing: "
+        "<function=get_time><parameter=tz> Eur"
+    )
+
+
+def test_what_a_server_left_in_the_text_counts_beside_native_calls_but_not_twice() -> None:
+    native = {"function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+    text = f"<tool_call>{PARIS}</tool_call><tool_call>{TIME}</tool_call>"
+    found = read_calls({"tool_calls": [native]}, text, TOOLS)
+
+    assert [call.name for call in found.calls] == ["get_weather", "get_time"]
+    assert found.format == "recovered"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("functions.get_time", "get_time"),
+        ("get_time:0", "get_time"),
+        ("functions.get_time:12", "get_time"),
+        ("mcp__clock__get_time", "get_time"),
+        ("mcp__my__clock__get_time", "get_time"),
+        ("get_time<|channel|>commentary", "get_time"),
+        ("get_times", "get_times"),
+        ("mcp__clock__other", "mcp__clock__other"),
+        ("other.get_time", "other.get_time"),
+    ],
+)
+def test_a_decorated_name_is_the_known_tool(name: str, known: str) -> None:
+    assert TOOLS.known(name) == known
+    assert TOOLS._replace(exact=True).known(name) == name
+
+
+def test_a_decorated_name_that_fits_two_tools_is_neither() -> None:
+    two = KnownTools.of([("time", None, {}), ("clock__time", None, {})])
+
+    assert two.known("mcp__my__clock__time") == "mcp__my__clock__time"
+
+
+@pytest.mark.parametrize("sent", ["", " ", None, "null"])
+def test_missing_arguments_are_empty_only_where_nothing_is_required_or_cut_off(sent: str | None) -> None:
+    message = {"tool_calls": [{"function": {"name": "now", "arguments": sent}}]}
+    free = KnownTools.of([("now", None, {"type": "object", "properties": {"tz": {}}})])
+    needy = KnownTools.of([("now", None, {"required": ["tz"]})])
+
+    assert read_calls(message, "", free).calls[0].arguments == {}
+    assert read_calls(message, "", free, cut_off=True).calls[0].arguments is None
+    assert read_calls(message, "", needy).calls[0].arguments is None
+    assert read_calls(message, "").calls[0].arguments is None
 
 
 PIECES = st.sampled_from(
@@ -163,6 +291,9 @@ PIECES = st.sampled_from(
         "```",
         "```json\n",
         "\n",
+        *(text for dialect in DIALECTS for text in (*dialect.right, *dialect.broken)),
+        "<think>",
+        "</think>",
         "<tool_call>",
         "</tool_call>",
         "[TOOL_CALLS]",
@@ -182,15 +313,15 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=8).map("".join))
-def test_never_raises_and_names_only_known_tools(text: str) -> None:
-    for call in recover_calls(text, NAMES):
-        assert call.name in NAMES
-    repair_call(ToolCall(text, {}), NAMES)
+def test_never_raises(text: str) -> None:
+    read(text)
+    prose_of(text, TOOLS)
+    repair_call(ToolCall(text, {}), TOOLS)
 
 
 @given(st.text(max_size=50))
 def test_text_is_not_a_call(text: str) -> None:
-    assert recover_calls(text, NAMES) == ()
+    assert recover_calls(text) == ()
 
 
 JSON = st.recursive(
@@ -204,7 +335,7 @@ JSON = st.recursive(
 def test_arguments_come_through_unchanged(arguments: dict[str, Any]) -> None:
     text = json.dumps({"name": "get_time", "arguments": arguments})
 
-    assert recover_calls(text, NAMES) == (ToolCall("get_time", arguments),)
+    assert recover_calls(text) == (ToolCall("get_time", arguments),)
 
 
 @pytest.mark.parametrize(
@@ -219,10 +350,22 @@ def test_arguments_come_through_unchanged(arguments: dict[str, Any]) -> None:
         "{" + " " * 900_000,
         "<function=" * 90_000,
         '{"a": "' + "\\" * 900_000,
+        "".join("`" * n + " " for n in range(1, 1300)),
+        "```json\n" * 120_000,
+        "~~~~~\n~~~x\n" * 80_000,
+        "<tool_call>name" * 60_000,
+        "<think>" * 140_000,
+        "<|channel|>analysis<|message|>x" * 30_000,
+        '<invoke name="x">' * 50_000,
+        "<function_calls>f(" * 50_000,
+        "functools[" * 90_000,
+        "[TOOL_CALLS]" + "a" * 900_000,
+        "<tool_call>" + " " * 900_000,
+        ("<tool_call>" + " " * 90) * 9_000,
     ],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
     start = time.process_time()
 
-    assert recover_calls(text, NAMES) == ()
+    assert all(call.arguments is None for call in recover_calls(text))
     assert time.process_time() - start < 10

@@ -32,7 +32,9 @@ GOOD, BAD = call("weather", city="Paris"), call("weather", city=5)
         ([GOOD, call("strict", city="Rome")], 1.0),
         ([call("now", anything=1)], 1.0),
         ([call("unknown")], 0.0),
-        ([ToolCall.parse("now", "")], 0.0),
+        ([ToolCall.parse("now", "")], 1.0),
+        ([ToolCall.parse("weather", "")], 0.0),
+        ([ToolCall.parse("now", "[]")], 0.0),
     ],
 )
 def test_all_calls_must_be_valid(made: list[ToolCall], value: float | None) -> None:

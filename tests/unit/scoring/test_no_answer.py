@@ -91,7 +91,9 @@ WRITTEN = '<tool_call>{"name": "SEARCH", "arguments": {}}</tool_call>'
         ({"content": "", "finish_reason": "tool_calls"}, "malformed_call"),
         ({"content": WRITTEN}, "unexpected_call"),
         ({"content": None, "function_call": {"name": "search", "arguments": "{}"}}, "unexpected_call"),
-        ({"content": f"I would write {WRITTEN}"}, None),
+        ({"content": f"I write {WRITTEN}"}, "unexpected_call"),
+        ({"content": f"I write {WRITTEN[:40]}"}, "malformed_call"),
+        ({"content": f"I would write `{WRITTEN}`"}, None),
     ],
     ids=str,
 )

@@ -47,9 +47,7 @@ def test_without_the_expected_tool_parameters_are_compared_on_the_first_call() -
     assert result.values["overall"] == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    "raw", ["", "null", "[1]", "{'city': 1}", '{"city":', '"Paris"', "NaN", "[" * 9999]
-)
+@pytest.mark.parametrize("raw", ["[1]", "{'city': 1}", '{"city":', '"Paris"', "NaN", "[" * 9999])
 def test_arguments_that_are_no_object_score_0_even_when_nothing_is_expected(raw: str) -> None:
     result = score([{"name": "a", "arguments": raw}], expected_tool="a", expected_params={})
 

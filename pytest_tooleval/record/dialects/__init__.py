@@ -1,0 +1,39 @@
+"""The dialects in which models write calls as text, a module for each family.
+
+The facts are from the models' chat templates. `recovery` says where in a text a call counts.
+"""
+
+from __future__ import annotations
+
+from .deepseek import DEEPSEEK
+from .deepseek import DSML
+from .gemma import FUNCTION_GEMMA
+from .gemma import GEMMA
+from .glm import GLM
+from .harmony import HARMONY
+from .hermes import HERMES
+from .kimi import KIMI
+from .lfm2 import LFM2
+from .lfm2 import OLMO
+from .llama import LLAMA
+from .llama import LLAMA_FUNCTION
+from .minimax import MINIMAX_M1
+from .minimax import MINIMAX_M2
+from .mistral import MISTRAL
+from .others import COHERE
+from .others import INTERNLM
+from .others import NEMOTRON
+from .phi import GRANITE
+from .phi import GRANITE_20B
+from .phi import PHI
+from .qwen3_coder import QWEN3_CODER
+
+# Several open with `<tool_call>` or `<function=`; what must follow tells them apart.
+DIALECTS = (
+    HERMES, QWEN3_CODER, GLM, HARMONY, DEEPSEEK, DSML, KIMI, MINIMAX_M1, MINIMAX_M2, MISTRAL, LLAMA,
+    LLAMA_FUNCTION, PHI, GRANITE, GRANITE_20B, FUNCTION_GEMMA, GEMMA, LFM2, OLMO, COHERE, NEMOTRON,
+    INTERNLM,
+)  # fmt: skip
+OF_NAME = {dialect.name: dialect for dialect in DIALECTS}
+
+__all__ = ["DIALECTS", "OF_NAME"]

@@ -1,0 +1,110 @@
+"""DeepSeek: sections with a name and JSON (V3, R1, V3.1), and the XML of DSML (V3.2, V4).
+
+Servers write the tokens' bars and blanks in several ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dialect import NAME
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Dialect
+from .dialect import Written
+from .xml_calls import Tags
+from .xml_calls import read_calls
+
+_JSON = '{"city": "Paris", "days": 3}'
+
+
+def _token(words: str) -> str:
+    return rf"<[｜|]{words.replace(' ', '[▁_ ]')}[｜|]>"
+
+
+_CALLS, _CALLS_END = _token("tool calls begin"), re.compile(_token("tool calls end"))
+_CALL, _CALL_END = _token("tool call begin"), re.compile(_token("tool call end"))
+_SEP = _token("tool sep")
+_FENCE_END = re.compile(r"```")
+
+
+def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+    name = (opened["fenced"] or opened["plain"]).strip()
+    value = cursor.json()
+    if not isinstance(value, dict):
+        raise Broken("its arguments are no object", name)
+    if opened["fenced"]:
+        cursor.match(_FENCE_END)
+    if not cursor.match(_CALL_END) and cursor.rest:
+        raise Broken("its end is missing", name)
+    cursor.match(_CALLS_END)
+    yield Written(name, value)
+
+
+DEEPSEEK = Dialect(
+    name="DeepSeek",
+    models="DeepSeek V3, R1 and V3.1",
+    opener=(
+        rf"(?:{_CALLS}\s*)?{_CALL}\s*"
+        rf"(?:function{_SEP}(?P<fenced>{NAME})\s*```(?:json)?\s*|(?P<plain>{NAME}){_SEP}\s*)"
+    ),
+    read=_read,
+    right=(
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n"
+        f"```json\n{_JSON}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>"
+        f"{_JSON}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        f"I see.<|tool_call_begin|>get_weather<|tool_sep|>{_JSON}<|tool_call_end|>",
+    ),
+    broken=(
+        '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Par',
+        "<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>Paris<｜tool▁call▁end｜>",
+    ),
+    mentions=("Its token is <｜tool▁calls▁begin｜>.",),
+    vllm="deepseek_v31",
+    sglang="deepseekv31",
+    ollama="deepseek3",
+)
+
+_DSML = r"[｜|]{1,2}\s*DSML\s*[｜|]{1,2}\s*"
+_TAGS = Tags(
+    call=re.compile(rf"<{_DSML}invoke\s+name=\"(?P<name>[^\"\n]{{1,200}})\"\s*>"),
+    parameter=re.compile(
+        rf"<{_DSML}parameter\s+name=\"(?P<key>[^\"\n]{{1,200}})\"(?:\s+string=\"(?P<string>true|false)\")?\s*>"
+    ),
+    parameter_end=re.compile(rf"</{_DSML}parameter>"),
+    call_end=re.compile(rf"</{_DSML}invoke>"),
+)
+_BLOCK_END = re.compile(rf"</{_DSML}(?:function_calls|tool_calls)>")
+
+
+def _read_dsml(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    yield from read_calls(cursor, _TAGS)
+    cursor.match(_BLOCK_END)
+
+
+_INVOKED = (
+    '<｜DSML｜invoke name="get_weather">\n'
+    '<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n'
+    '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n'
+)
+
+DSML = Dialect(
+    name="DSML",
+    models="DeepSeek V3.2 and V4",
+    opener=rf"(?:<{_DSML}(?:function_calls|tool_calls)>\s*)?(?=<{_DSML}invoke\s+name=\")",
+    read=_read_dsml,
+    right=(
+        f"<｜DSML｜function_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        f"I look.\n\n<｜DSML｜tool_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+        f'<｜DSML｜invoke name="get_weather">{_JSON}</｜DSML｜invoke>',
+    ),
+    broken=(
+        '<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Par',
+        f"<｜DSML｜tool_calls>\n{_INVOKED} and so on",
+    ),
+    mentions=("DeepSeek opens with <｜DSML｜tool_calls>.",),
+    vllm="deepseek_v32",
+    sglang="deepseekv32",
+)

@@ -1,0 +1,152 @@
+"""A dialect: one way in which models write calls into a text, and the server options that parse it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import NamedTuple
+
+from ..repeated_keys import keep_repeated
+
+# What must follow an opener before JSON: an object (or a list of them) with a first key and the
+# beginning of its value, or a text that ends before that. `{...}` and `{"name": <name>}` are mentions.
+_KEY = r"""["']?\w+["']?\s*(?:\Z|:\s*(?:\Z|["'{\[\dtfn-]))"""
+JSON_NEXT = rf"""(?=\{{\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+# Arguments alone may also be empty.
+ARGUMENTS_NEXT = rf"(?:{JSON_NEXT}|(?=\{{\s*\}}))"
+LIST_NEXT = rf"""(?=(?:\[\s*)?\{{\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
+
+
+class Written(NamedTuple):
+    """A call in a text. `arguments` are an object, or text that should be one; None: there are none."""
+
+    name: str
+    arguments: object
+    id: str | None = None
+
+
+class NotACall(Exception):
+    """An opener turns out to be a mention."""
+
+
+class Broken(Exception):
+    """A call begins and cannot be read. `name` is its tool, if that can be read."""
+
+    def __init__(self, why: str, name: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.name = name
+
+
+# The parameters' schema of a tool by its name in the text; None for an unknown tool.
+SchemaOf = Callable[[str], Mapping[str, Any] | None]
+
+
+class Cursor:
+    """A place in a text, which moves forward as parts are read."""
+
+    __slots__ = ("at", "schema_of", "text")
+
+    def __init__(self, text: str, at: int, schema_of: SchemaOf) -> None:
+        self.text = text
+        self.at = at
+        self.schema_of = schema_of
+
+    def skip(self, literal: str) -> bool:
+        """Move behind white space and this text, if it follows."""
+        at = self._after_space()
+        if not self.text.startswith(literal, at):
+            return False
+        self.at = at + len(literal)
+        return True
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Move behind white space and a match, if one follows."""
+        found = pattern.match(self.text, self._after_space())
+        if found is not None:
+            self.at = found.end()
+        return found
+
+    def until(self, closer: str) -> str:
+        """Return the text up to `closer`, and move behind that. Raises Broken if there is none."""
+        end = self.text.find(closer, self.at)
+        if end < 0:
+            raise Broken(f"{closer} is missing")
+        found, self.at = self.text[self.at : end], end + len(closer)
+        return found
+
+    def close(self, *closers: str) -> None:
+        """Move behind a closing tag. Servers often remove the last one, as it is a stop sequence.
+
+        Raises Broken if text follows instead.
+        """
+        if closers and not any(map(self.skip, closers)) and self.rest[:1] not in ("", "<", "["):
+            raise Broken(f"{closers[0]} is missing")
+
+    @property
+    def rest(self) -> str:
+        """The beginning of the text that follows white space."""
+        at = self._after_space()
+        return self.text[at : at + 40]
+
+    def json(self) -> Any:
+        """Read a JSON value. Raises Broken."""
+        try:
+            value, self.at = DECODER.raw_decode(self.text, self._after_space())
+        except (ValueError, RecursionError):
+            raise Broken("its JSON is invalid or cut off") from None
+        return value
+
+    def _after_space(self) -> int:
+        found = _SPACE.match(self.text, self.at)
+        return found.end() if found else self.at
+
+
+_SPACE = re.compile(r"\s*")
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=keep_repeated)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to write calls.
+
+    `opener` matches where a call begins, with what its grammar requires next. `read` yields the calls
+    from there, and leaves the cursor behind them; it raises Broken or NotACall. `vllm`, `sglang` and
+    `ollama` are the names of the servers' parsers; `models` says whose dialect it is.
+
+    `right` are texts with the call `get_weather(city="Paris", days=3)`, `broken` ones with a call that
+    cannot be read, `mentions` ones without a call.
+    """
+
+    name: str
+    models: str
+    opener: str
+    read: Callable[[Cursor, re.Match[str]], Iterator[Written]]
+    right: tuple[str, ...]
+    broken: tuple[str, ...]
+    mentions: tuple[str, ...] = ()
+    vllm: str = ""
+    sglang: str = ""
+    ollama: str = ""
+
+    @property
+    def options(self) -> str:
+        """The options of the servers that parse this dialect."""
+        named = {"vLLM": self.vllm, "SGLang": self.sglang}
+        options = [f"{server} --tool-call-parser {name}" for server, name in named.items() if name]
+        options.append("llama.cpp --jinja")
+        if self.ollama:
+            options.append(f"Ollama PARSER {self.ollama} (in the Modelfile)")
+        return ", ".join(options)

@@ -1,0 +1,64 @@
+"""Harmony: a message to a recipient, `to=functions.NAME`, in the channel `commentary` or `analysis`.
+
+The recipient stands in the channel or in the role. `commentary` without one is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dialect import ARGUMENTS_NEXT
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Dialect
+from .dialect import Written
+from .xml_calls import as_json
+
+_END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
+_TO = r"to=(?:functions\.)?"
+_TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:(?:json|code)\s*)?"
+_JSON = '{"city": "Paris", "days": 3}'
+
+
+def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+    name = opened["channel"] or opened["role"] or opened["bare"]
+    end = _END.search(cursor.text, cursor.at)
+    assert end is not None
+    text, begin = cursor.text[cursor.at : end.start()], cursor.at
+    if not isinstance(as_json(text), dict):
+        raise Broken("its arguments are not a JSON object, or are cut off", name)
+    cursor.at = end.end() if end[0] in ("<|call|>", "<|end|>", "<|return|>") else max(begin, end.start())
+    yield Written(name, text)
+
+
+HARMONY = Dialect(
+    name="Harmony",
+    models="gpt-oss",
+    opener=(
+        # The recipient in the channel, in the role, or in what is left without the special tokens.
+        rf"<\|channel\|>\s*(?:commentary|analysis)\s+{_TO}(?P<channel>[\w.:\-]+){_TYPE}<\|message\|>"
+        rf"|<\|start\|>\s*assistant\s+{_TO}(?P<role>[\w.:\-]+)\s*<\|channel\|>\s*\w+{_TYPE}<\|message\|>"
+        rf"|\b(?:assistant)?(?:commentary|analysis)\s+to=functions\.(?P<bare>[\w.\-]+)\s*(?:(?:json|code)\s*)?{ARGUMENTS_NEXT}"
+    ),
+    read=_read,
+    right=(
+        f"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{_JSON}<|call|>",
+        f"<|channel|>analysis to=functions.get_weather code<|message|>{_JSON}",
+        f"<|channel|>commentary to=get_weather<|message|>{_JSON}<|call|>",
+        "<|channel|>analysis<|message|>The weather.<|end|><|start|>assistant to=functions.get_weather"
+        f"<|channel|>commentary <|constrain|>json<|message|>{_JSON}<|call|>",
+        f"assistantcommentary to=functions.get_weather json{_JSON}",
+    ),
+    broken=(
+        '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Par',
+        "<|channel|>commentary to=functions.get_weather<|message|>Paris, please<|call|>",
+    ),
+    mentions=(
+        "<|channel|>commentary<|message|>I will look it up.<|end|>",
+        "It writes to=functions.get_weather in the channel commentary.",
+    ),
+    vllm="openai",
+    sglang="gpt-oss",
+    ollama="harmony",
+)

@@ -1,0 +1,35 @@
+"""Hermes: JSON between `<tool_call>` tags. Qwen 2.5 and 3, Granite 4, EXAONE and many others use it."""
+
+from __future__ import annotations
+
+from .dialect import LIST_NEXT
+from .dialect import Dialect
+from .json_calls import in_tags
+
+_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
+
+HERMES = Dialect(
+    name="Hermes",
+    models="Hermes, Qwen 2.5, Qwen 3, Granite 4, EXAONE",
+    opener=rf"<tool_call>\s*{LIST_NEXT}",
+    read=in_tags("</tool_call>"),
+    right=(
+        f"<tool_call>\n{_CALL}\n</tool_call>",
+        f"Sure, I will look it up.\n<tool_call>{_CALL}</tool_call><|im_end|>",
+        f"<tool_call>{_CALL}",
+    ),
+    broken=(
+        '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par',
+        "<tool_call>\n{'name': 'get_weather', 'arguments': {}}\n</tool_call>",
+        '<tool_call>{"city": "Paris"}</tool_call>',
+        f"<tool_call>{_CALL} and then I will see.",
+    ),
+    mentions=(
+        "Write your call between <tool_call> and </tool_call>.",
+        '<tool_call>{"name": <function-name>, "arguments": <args-json-object>}</tool_call>',
+        "<tool_call>{...}</tool_call>",
+    ),
+    vllm="hermes",
+    sglang="qwen",
+    ollama="qwen3",
+)

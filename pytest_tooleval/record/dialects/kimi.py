@@ -1,0 +1,45 @@
+"""Kimi K2: sections with an id, `functions.NAME:0`, and JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Dialect
+from .dialect import Written
+
+_ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
+_JSON = '{"city": "Paris", "days": 3}'
+
+
+def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+    found = _ID.fullmatch(opened["kimi"])
+    name = found["name"] if found else opened["kimi"]
+    value = cursor.json()
+    if not isinstance(value, dict):
+        raise Broken("its arguments are no object", name)
+    cursor.close("<|tool_call_end|>")
+    cursor.skip("<|tool_calls_section_end|>")
+    yield Written(name, value, opened["kimi"])
+
+
+KIMI = Dialect(
+    name="Kimi",
+    models="Kimi K2",
+    opener=(
+        r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?P<kimi>[^<>\s]{1,200})\s*"
+        r"<\|tool_call_argument_begin\|>\s*"
+    ),
+    read=_read,
+    right=(
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+        f"<|tool_call_argument_begin|>{_JSON}<|tool_call_end|><|tool_calls_section_end|>",
+        f"I look.<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{_JSON}",
+    ),
+    broken=('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Par',),
+    mentions=("It begins with <|tool_calls_section_begin|>.",),
+    vllm="kimi_k2",
+    sglang="kimi_k2",
+)

@@ -1,0 +1,68 @@
+"""Llama: JSON or Python after `<|python_tag|>`, and JSON arguments in `<function=NAME>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .dialect import ARGUMENTS_NEXT
+from .dialect import JSON_NEXT
+from .dialect import NAME
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Dialect
+from .dialect import Written
+from .json_calls import read_values
+from .pythonic import read_call
+from .pythonic import read_list
+
+_CALL = '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}'
+_JSON = '{"city": "Paris", "days": 3}'
+
+
+def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    if cursor.rest.startswith("["):
+        yield from read_list(cursor)
+    elif cursor.rest.startswith("{"):
+        yield from read_values(cursor)
+    else:
+        call = read_call(cursor)
+        yield call._replace(name=call.name.removesuffix(".call"))
+
+
+def _read_function(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+    name = opened["llama"]
+    value = cursor.json()
+    if not isinstance(value, dict):
+        raise Broken("its arguments are no object", name)
+    cursor.close("</function>")
+    yield Written(name, value)
+
+
+LLAMA = Dialect(
+    name="Llama",
+    models="Llama 3.1 to 4",
+    opener=rf"<\|python_tag\|>\s*(?:{JSON_NEXT}|(?=(?:\[\s*)?[A-Za-z_][\w.]*\())",
+    read=_read,
+    right=(
+        f"<|python_tag|>{_CALL}<|eom_id|>",
+        'I look. <|python_tag|>[get_weather(city="Paris", days=3)]',
+        'I look. <|python_tag|>get_weather.call(city="Paris", days=3)',
+    ),
+    broken=('<|python_tag|>{"name": "get_weather", "para', '<|python_tag|>get_weather.call(city="Par'),
+    mentions=("It writes <|python_tag|> first.",),
+    vllm="llama3_json",
+    sglang="llama3",
+)
+
+LLAMA_FUNCTION = Dialect(
+    name="Llama's <function=...>",
+    models="Llama 3.1 and 3.2",
+    opener=rf"<function=\s*(?P<llama>{NAME})\s*>\s*{ARGUMENTS_NEXT}",
+    read=_read_function,
+    right=(f"<function=get_weather>{_JSON}</function>", f"Fine: <function=get_weather>{_JSON}"),
+    broken=('<function=get_weather>{"city": "Par',),
+    mentions=("<function=name>",),
+    vllm="llama3_json",
+    sglang="llama3",
+)

@@ -1,0 +1,127 @@
+"""Calls as in Python, `get_weather(city="Paris")`, and Gemma's `call:get_weather{city:...}`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Written
+
+_MOST_LEVELS = 100
+_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.\-]*)\s*\(")
+_GEMMA_CALL = re.compile(r"call:\s*(?P<name>[A-Za-z_][\w.:\-]*)\s*(?=\{)")
+_KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=(?!=)")
+_KEY = re.compile(r"[A-Za-z_$][\w.$\-]*")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+_WORD = re.compile(r"True|true|False|false|None|null")
+_WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
+# Gemma's tokens around text, in which nothing is escaped.
+_QUOTES = ("<escape>", '<|"|>')
+
+
+def read_list(cursor: Cursor) -> Iterator[Written]:
+    """Read `[f(a=1), g(b=2)]`, or a single call. Raises Broken."""
+    is_list = cursor.skip("[")
+    while True:
+        yield read_call(cursor)
+        if not is_list or not cursor.skip(","):
+            break
+    if is_list and not cursor.skip("]"):
+        raise Broken("] is missing")
+
+
+def read_call(cursor: Cursor) -> Written:
+    """Read `name(key=value, ...)`. Raises Broken."""
+    opened = cursor.match(_CALL)
+    if opened is None:
+        raise Broken("no call follows")
+    name = opened["name"]
+    arguments: dict[str, Any] = {}
+    while not cursor.skip(")"):
+        key = cursor.match(_KEYWORD)
+        if key is None:
+            raise Broken("an argument has no name, or is cut off", name)
+        _add(arguments, key["key"], _value(cursor, name), name)
+        if not cursor.skip(",") and not cursor.rest.startswith(")"):
+            raise Broken(") is missing", name)
+    return Written(name, arguments)
+
+
+def read_gemma(cursor: Cursor) -> Written:
+    """Read `call:name{key:value, ...}`. Raises Broken."""
+    opened = cursor.match(_GEMMA_CALL)
+    if opened is None:
+        raise Broken("no call follows")
+    return Written(opened["name"], _value(cursor, opened["name"]))
+
+
+def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
+    if level > _MOST_LEVELS:
+        raise Broken("its arguments are nested too deeply", name)
+    for quote in _QUOTES:
+        if cursor.skip(quote):
+            return cursor.until(quote)
+    if cursor.rest[:1] in ('"', "'"):
+        return _text(cursor, name)
+    if number := cursor.match(_NUMBER):
+        return _number(number[0])
+    if word := cursor.match(_WORD):
+        return _WORDS[word[0]]
+    for opener, closer in (("[", "]"), ("(", ")")):
+        if cursor.skip(opener):
+            return _items(cursor, closer, name, level)
+    if cursor.skip("{"):
+        return _members(cursor, name, level)
+    raise Broken("a value cannot be read, or is cut off", name)
+
+
+def _text(cursor: Cursor, name: str) -> str:
+    found = cursor.match(_STRING)
+    try:
+        return str(ast.literal_eval(found[0])) if found else _cut(name)
+    except (ValueError, SyntaxError, MemoryError):
+        raise Broken("a text cannot be read", name) from None
+
+
+def _cut(name: str) -> str:
+    raise Broken("a text is cut off", name)
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _items(cursor: Cursor, closer: str, name: str, level: int) -> list[Any]:
+    items: list[Any] = []
+    while not cursor.skip(closer):
+        items.append(_value(cursor, name, level + 1))
+        if not cursor.skip(",") and not cursor.rest.startswith(closer):
+            raise Broken(f"{closer} is missing", name)
+    return items
+
+
+def _members(cursor: Cursor, name: str, level: int) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    while not cursor.skip("}"):
+        key = cursor.match(_KEY)
+        text = key[0] if key else str(_value(cursor, name, level + 1))
+        if not cursor.skip(":"):
+            raise Broken("a value is missing", name)
+        _add(members, text, _value(cursor, name, level + 1), name)
+        if not cursor.skip(",") and not cursor.rest.startswith("}"):
+            raise Broken("} is missing", name)
+    return members
+
+
+def _add(members: dict[str, Any], key: str, value: Any, name: str) -> None:
+    if key in members:
+        raise Broken(f"its key {key} appears twice", name)
+    members[key] = value

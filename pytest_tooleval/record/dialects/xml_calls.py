@@ -1,0 +1,118 @@
+"""Calls as XML, whose values are text: the tool's schema gives them their types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..untrusted import as_list
+from ..untrusted import as_mapping
+from .dialect import DECODER
+from .dialect import Broken
+from .dialect import Cursor
+from .dialect import Written
+
+_MOST_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class Tags:
+    """The tags of a family: `call` has the group `name`, `parameter` the group `key`.
+
+    A group `string` of `parameter` that is `true` or `false` says whether the value is text or JSON.
+    """
+
+    call: re.Pattern[str]
+    parameter: re.Pattern[str]
+    parameter_end: re.Pattern[str]
+    call_end: re.Pattern[str]
+
+
+def read_calls(cursor: Cursor, tags: Tags) -> Iterator[Written]:
+    """Read calls as long as they follow each other. Raises Broken."""
+    while opened := cursor.match(tags.call):
+        name = opened["name"].strip()
+        schema = cursor.schema_of(name) or {}
+        if cursor.rest.startswith("{"):
+            arguments: object = cursor.json()
+        else:
+            arguments = _parameters(cursor, tags, name, schema)
+        if not cursor.match(tags.call_end) and cursor.rest:
+            raise Broken("its closing tag is missing", name)
+        yield Written(name, arguments)
+
+
+def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    while opened := cursor.match(tags.parameter):
+        closed = tags.parameter_end.search(cursor.text, cursor.at)
+        if closed is None:
+            raise Broken(f"the end of its parameter {opened['key']} is missing", name)
+        text, cursor.at = cursor.text[cursor.at : closed.start()], closed.end()
+        key, is_text = opened["key"].strip(), opened.groupdict().get("string")
+        if key in arguments:
+            raise Broken(f"its parameter {key} appears twice", name)
+        arguments[key] = as_json(text) if is_text == "false" else typed(text, schema, key, is_text)
+    return arguments
+
+
+def typed(text: str, schema: Mapping[str, Any], key: str, is_text: str | None = None) -> Any:
+    """Return a value as the schema of its parameter has it; what does not convert stays text."""
+    # The line breaks around a value belong to the tags.
+    text = text.removeprefix("\n").removesuffix("\n")
+    if is_text == "true":
+        return text
+    types = _types(as_mapping(as_mapping(schema.get("properties")).get(key)), schema)
+    stripped = text.strip()
+    if "null" in types and stripped == "null":
+        return None
+    if "string" in types or not types:
+        return text
+    if "boolean" in types and stripped.lower() in ("true", "false"):
+        return stripped.lower() == "true"
+    value = as_json(stripped)
+    kinds = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+    kind = kinds.get(type(value), "")
+    whole = kind == "integer" or (isinstance(value, float) and value.is_integer())
+    return value if kind in types or (whole and types & {"integer", "number"}) else text
+
+
+def as_json(text: str) -> Any:
+    """Return the value of a JSON text, or else the text."""
+    try:
+        value, end = DECODER.raw_decode(text.strip())
+    except (ValueError, RecursionError):
+        return text
+    return value if end == len(text.strip()) else text
+
+
+def _types(schema: Mapping[str, Any], root: Mapping[str, Any], level: int = 0) -> set[str]:
+    """Return the JSON types that a schema names, itself or in its alternatives; empty: any."""
+    if level > _MOST_LEVELS:
+        return set()
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/"):
+        target: Any = root
+        for part in reference[2:].split("/"):
+            target = as_mapping(target).get(part)
+        return _types(as_mapping(target), root, level + 1)
+    given = schema.get("type")
+    types = (
+        {given} if isinstance(given, str) else {each for each in as_list(given) if isinstance(each, str)}
+    )
+    for field in ("anyOf", "oneOf", "allOf"):
+        for inner in as_list(schema.get(field)):
+            types |= _types(as_mapping(inner), root, level + 1)
+    if not types:
+        values = [*as_list(schema.get("enum")), *([schema["const"]] if "const" in schema else ())]
+        types = {_JSON_TYPES[type(value)] for value in values if type(value) in _JSON_TYPES}
+    return types | ({"null"} if schema.get("nullable") is True else set())
+
+
+_JSON_TYPES = {
+    str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object",
+    type(None): "null",
+}  # fmt: skip
