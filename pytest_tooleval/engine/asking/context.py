@@ -7,14 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
+from typing import Protocol
 
 from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
+from ..clients.base import ChatAnswer
 from ..models.spec import SAMPLING
 from ..models.spec import ModelSpec
 from ..reply import Read
+
+
+class Turn(Protocol):
+    """A request's turn among the processes that may send the same one."""
+
+    def comes(self) -> bool:
+        """Whether to go on: no other process is sending this request, or it took too long."""
+
+    def answer(self) -> ChatAnswer | None:
+        """The answer that another process has recorded meanwhile, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +37,8 @@ class Context:
     the user has set to where they are set. `refusal` says why only recorded answers may be used; it
     is empty if the model may be queried. `role` is None for the model under test; the answers of
     other models must pass `read` before they are recorded. `public` has the texts of the case's
-    suite, which contain no secrets. `key` is the answer's key in the cassette.
+    suite, which contain no secrets. `turn` is asked just before the request is sent; without one,
+    nobody else can be sending the same request.
     """
 
     priority: int = 0
@@ -36,7 +49,7 @@ class Context:
     role: Role | None = None
     read: Read | None = None
     public: PublicTexts | None = None
-    key: str = ""
+    turn: Turn | None = None
 
 
 def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:

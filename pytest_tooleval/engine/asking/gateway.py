@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
-from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace
-from typing import Any
 
 from msgspec import structs
 
@@ -66,9 +65,9 @@ class ModelGateway:
         timeout_s, breaker = spec.timeout or shared.timeout_s, Breaker(spec.label)
         self._received = Received(spec, shared.spending, timeout_s)
         falling_back = FallingBack(self._received, spec)
-        limited = Limited(falling_back, spec, shared, breaker, timeout_s)
+        limited = Limited(falling_back, spec, shared, breaker)
         retrying = Retrying(limited, shared, breaker)
-        self.ask = Recording(retrying, spec).ask
+        self.ask = Recording(retrying, spec, timeout_s).ask
 
     @property
     def problem(self) -> str:
@@ -97,11 +96,15 @@ class AskedModels:
 
 
 class Recording:
-    """Reads one model's answers from a cassette, and records the missing ones."""
+    """Reads one model's answers from a cassette, and records the missing ones.
 
-    def __init__(self, inner: Retrying, spec: ModelSpec) -> None:
+    `timeout_s` is the limit of one request, and of waiting for another process's answer.
+    """
+
+    def __init__(self, inner: Retrying, spec: ModelSpec, timeout_s: float) -> None:
         self._inner = inner
         self._spec = spec
+        self._timeout_s = timeout_s
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, context: Context) -> Replies:
@@ -109,7 +112,8 @@ class Recording:
         cassette = context.cassette
         # The built-in model is not recorded: it costs nothing, and `none` is about network and money.
         if cassette is None or self._spec.model == LEXICAL:
-            return read_run(await self._complete(request, context), request, cached=False)
+            unrecorded = replace(context, cassette=None)
+            return read_run(await self._complete(request, unrecorded), request, cached=False)
         asked = question(self._spec, request)
         key = key_of(asked)
         # Two cases may send the same question at the same time; only the first one pays.
@@ -120,26 +124,43 @@ class Recording:
                 return read_run(found, request, cached=True)
             if not cassette.may_ask:
                 raise cassette.not_recorded(asked, "ask", self._spec.label)
+            turn = None if context.fresh else _Turn(cassette, key, self._timeout_s)
             try:
-                return await self._new(request, replace(context, key=key), cassette, asked)
+                answer = await self._complete(request, replace(context, turn=turn))
+                run = read_run(answer, request, cached=cassette.known(key) is answer)
+                if not last_of(run).cached:  # otherwise another process has recorded it meanwhile
+                    if context.read is not None:
+                        context.read(last_of(run))
+                    cassette.add(key, asked, answer, self._spec.modules)
+                return run
             finally:
                 cassette.release(key)
-
-    async def _new(
-        self, request: ChatRequest, context: Context, cassette: Cassette, asked: Mapping[str, Any]
-    ) -> Replies:
-        answer = await self._complete(request, context)
-        run = read_run(answer, request, cached=cassette.known(context.key) is answer)
-        if not last_of(run).cached:  # otherwise another process has recorded it meanwhile
-            if context.read is not None:
-                context.read(last_of(run))
-            cassette.add(context.key, asked, answer, self._spec.modules)
-        return run
 
     async def _complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
         if context.refusal:
             raise ModelError(context.refusal, kind="tool_server")
         return await self._inner.complete(request, context)
+
+
+class _Turn:
+    """Claims a question of a cassette. `Recording` releases it."""
+
+    def __init__(self, cassette: Cassette, key: str, patience_s: float) -> None:
+        self._cassette = cassette
+        self._key = key
+        self._patience_s = patience_s
+        self._until: float | None = None
+
+    def comes(self) -> bool:
+        if self._cassette.claim(self._key):
+            return True
+        # The other process may have been stopped, so it gets no longer than an answer takes.
+        now = time.monotonic()
+        self._until = self._until or now + self._patience_s
+        return now >= self._until
+
+    def answer(self) -> ChatAnswer | None:
+        return self._cassette.find(self._key)
 
 
 class Retrying:
@@ -166,48 +187,39 @@ class Retrying:
 
 
 class Limited:
-    """Makes requests wait for their turn. `timeout_s` is the limit of one request."""
+    """Makes requests wait for their turn."""
 
-    def __init__(
-        self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker, timeout_s: float
-    ) -> None:
+    def __init__(self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker) -> None:
         most = shared.concurrency
         self._inner = inner
         self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
         self._shared = shared
         self._breaker = breaker
-        self._timeout_s = timeout_s
 
     async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
-        # The model's own limits come first, so that a throttled model takes no slot from the others.
-        async with self._own.hold(context.priority):
-            # Only now, because others may have spent money while this one waited.
-            found = await self._of_others(context)
-            if found is not None:
-                return found
-            try:
-                answer = await self._in_turn(request, context)
-            except ModelError as error:
-                self._own.failed(error)
-                raise
+        turn = context.turn
+        while True:
+            # The model's own limits come first, so that a throttled model takes no slot from the others.
+            async with self._own.hold(context.priority):
+                # Only now, because others may have spent money while this one waited.
+                if turn is None or turn.comes():
+                    found = None if turn is None else turn.answer()
+                    return found or await self._counted(request, context)
+            # Without the slot, which the other process may be waiting for in the end: it may need an
+            # answer from this one first.
+            await self._breaker.pause(_OTHERS_TICK_S)
+
+    async def _counted(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        try:
+            answer = await self._in_turn(request, context)
+        except ModelError as error:
+            self._own.failed(error)
+            raise
         self._own.answered()
         for each in answer.replies:
             self._pace.spent((each.prompt_tokens or 0) + (each.completion_tokens or 0))
         return answer
-
-    async def _of_others(self, context: Context) -> ChatAnswer | None:
-        """An answer that another process records for the same question.
-
-        Waits no longer than for an answer, because that process may have been stopped.
-        """
-        if context.cassette is None or context.fresh:
-            return None
-        waited = 0.0
-        while not context.cassette.claim(context.key) and waited < self._timeout_s:
-            await self._breaker.pause(_OTHERS_TICK_S)
-            waited += _OTHERS_TICK_S
-        return context.cassette.find(context.key)
 
     async def _in_turn(self, request: ChatRequest, context: Context) -> ChatAnswer:
         self._breaker.check()

@@ -16,10 +16,12 @@ from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.cassettes.claims import Claims
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
+from pytest_tooleval.engine.models.spec import LEXICAL
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
@@ -353,6 +355,59 @@ async def test_a_recorded_answer_is_not_asked_for_again(
     assert again.calls == first.calls
     assert again.tool_choice == "auto"
     assert again.latency_s == first.latency_s
+
+
+class _Elsewhere(Claims):
+    """Claims that another process holds until they are `given_back`."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.given_back = False
+
+    def take(self, name: str) -> bool:
+        self.looks += 1
+        return self.given_back
+
+    def drop(self, name: str) -> None:
+        """Nothing is held here."""
+
+
+async def test_the_built_in_model_waits_for_nobody(tmp_path: Path) -> None:
+    claims = _Elsewhere()
+    context = Context(cassette=Cassette(tmp_path / "c.jsonl", "new", claims=claims))
+    await gateway_to(ModelSpec("built-in", model=LEXICAL)).reply(request(), context)
+    assert claims.looks == 0
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_another_process_may_send_the_same_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: bool
+) -> None:
+    """Its answer is used if it records one. Waiting for it takes no slot, which it may need itself."""
+    client = FakeClient(lambda asked: GOOD)
+    use_clients(monkeypatch, {"m": client})
+    spec, claims = ModelSpec("m", max_concurrency=1), _Elsewhere()
+    waits, goes = (Cassette(tmp_path / "c.jsonl", "new", claims=each) for each in (claims, None))
+    gateway = gateway_to(spec)
+    waiting = asyncio.create_task(gateway.reply(request(0), Context(0, waits)))
+    while not claims.looks:
+        await asyncio.sleep(0)
+    await asyncio.wait_for(gateway.reply(request(1), Context(1, goes)), 60)
+    assert not waiting.done()
+    if recorded:
+        await gateway_to(spec).reply(request(0), Context(0, goes))
+    claims.given_back = True
+    assert (await asyncio.wait_for(waiting, 60)).cached == recorded
+    assert len(client.requests) == 2
+
+
+async def test_a_process_that_was_stopped_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: GOOD)})
+    cassette = Cassette(tmp_path / "c.jsonl", "new", claims=_Elsewhere())
+    reply = gateway_to(ModelSpec("m", timeout=0.1)).reply(request(), Context(cassette=cassette))
+    assert not (await asyncio.wait_for(reply, 60)).cached
 
 
 async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
