@@ -6,6 +6,7 @@ scheduler here gives each worker its whole share of the cases at the start.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
@@ -73,7 +74,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         for k, node in enumerate(asking):
             if share := cases[k :: len(asking)]:
                 self.node2pending[node].extend(share)
-                node.send_runtest_some(share)
+                _send(node.send_runtest_some, share)
         if not asking:
             self.pending.extend(cases)
 
@@ -102,9 +103,15 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         for node in self.nodes:
             # The first is running, and the worker already knows the second as its next item.
             if queued := self.node2pending[node][2:]:
-                node.send_steal(queued)
+                _send(node.send_steal, queued)
 
     def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
         """Forget the items that a worker gave back: all or, if it had begun any of them, none."""
         gone = set(indices)
         self.node2pending[node] = [i for i in self.node2pending[node] if i not in gone]
+
+
+def _send(command: Callable[[Sequence[int]], None], indices: Sequence[int]) -> None:
+    # A worker may have ended already, while its last messages wait for this process to read them.
+    with contextlib.suppress(OSError):
+        command(indices)

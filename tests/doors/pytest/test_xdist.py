@@ -174,6 +174,25 @@ def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> No
     assert outcomes.get("passed", 0) < 100
 
 
+def test_a_worker_may_have_ended_before_its_failure_is_reported(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        import time
+
+        def pytest_runtest_logreport(report):
+            while hasattr(report, "node") and report.failed and not report.node.channel.isclosed():
+                time.sleep(0.02)
+        """,
+    )
+    project.suite(*(wrong(f"c{i}") for i in range(20)))
+    result = project.run_subprocess("-n2", "-x", "--tooleval-report=out.json", timeout=120)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "INTERNALERROR" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["agent  0.00*", "saved as *", "*Interrupted: stopping after *"])
+    assert project.rows()
+
+
 def test_a_case_that_a_hook_skips_leaves_nothing_behind(project: Project) -> None:
     """Else a worker would go on counting it to what it asks ahead, and ask less and less."""
     project.write(
