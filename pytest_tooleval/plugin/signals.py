@@ -45,7 +45,7 @@ class OrderlyEnd:
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         # Processes in a group may get the signal twice.
-        if not self._ending:
+        if not self._ending and not self._workers_have_run_all:
             self._ending = True
             raise KeyboardInterrupt(self._reason or signal.Signals(number).name)
 
@@ -71,6 +71,7 @@ class OrderlyEnd:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        self._ending = True  # an xdist controller may have registered this during its loop
         if self._in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._pass_over)
         return (yield)
@@ -85,10 +86,19 @@ class OrderlyEnd:
                 os.kill(worker, signal.SIGTERM)
 
     @property
+    def _workers_have_run_all(self) -> bool:
+        """Whether an xdist controller has all results, and only waits for its workers to end."""
+        xdist = self._xdist
+        return xdist is not None and xdist.shuttingdown and not xdist.sched.has_pending
+
+    @property
+    def _xdist(self) -> Any:
+        return self._config.pluginmanager.getplugin("dsession")
+
+    @property
     def _workers(self) -> list[int]:
         """The process ids of the workers on this machine, which xdist does not expose."""
-        xdist: Any = self._config.pluginmanager.getplugin("dsession")
-        manager = getattr(xdist, "nodemanager", None)
+        manager = getattr(self._xdist, "nodemanager", None)
         gateways = () if manager is None else manager.group
         return [each._rinfo().pid for each in gateways if each.spec.popen and not each.spec.via]
 

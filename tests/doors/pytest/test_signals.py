@@ -16,6 +16,7 @@ from .project import Project
 from .project import call
 from .project import case
 from .project import right
+from .project import wrong
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send")
 WAITING = [right("quick"), *(right(f"c{i}", delay=600) for i in range(8))]
@@ -184,6 +185,29 @@ def test_ctrl_c_while_the_results_are_written(project: Project) -> None:
     assert result.stderr.str() == ""
     history = History(project.path / ".tooleval")
     assert history.find("latest") == project.document()["run"]["id"]
+
+
+@pytest.mark.parametrize("hook", ["pytest_testnodedown(node)", "pytest_sessionfinish(session)"])
+def test_a_signal_after_the_last_case_changes_nothing(project: Project, hook: str) -> None:
+    project.suite(wrong("bad"), wrong("worse"))
+    project.write(
+        "conftest.py",
+        f"""
+        import os, signal
+
+        ended = [] if "PYTEST_XDIST_WORKER" not in os.environ else None
+
+        def {hook}:
+            if ended is not None:
+                ended.append(1)
+                if len(ended) == 2 or {"session" in hook}:
+                    os.kill(os.getpid(), signal.SIGTERM)
+        """,
+    )
+    result = project.run_subprocess("-n2", timeout=120)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["agent  0.00*", "saved as *"])
+    assert "SIGTERM" not in result.stdout.str()
 
 
 def test_a_handler_that_somebody_has_set_stays(project: Project) -> None:
