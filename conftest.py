@@ -37,6 +37,7 @@ SLOW = (
     "tests/contracts",
     "tests/doors/pytest/test_events.py",
     "tests/doors/pytest/test_live_tools.py",
+    "tests/doors/pytest/test_main_job.py",
     "tests/doors/pytest/test_merge.py",
     "tests/doors/pytest/test_over_a_socket.py",
     "tests/doors/pytest/test_resume.py",

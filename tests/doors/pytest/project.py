@@ -137,6 +137,17 @@ def failed(reason: str, case: str = "*") -> str:
     return f"FAILED *::{case}*{reason}*" if pytest.version_tuple >= (9,) else f"FAILED *::{case}*"
 
 
+def comparable(value: Any) -> Any:
+    """The value without what differs from run to run.
+
+    `cached` is among that: a case that another worker had asked ahead has its answer from there.
+    """
+    if isinstance(value, dict):
+        varying = ("latency_s", "cached", "answered_at")
+        return {name: comparable(each) for name, each in value.items() if name not in varying}
+    return [comparable(each) for each in value] if isinstance(value, list) else value
+
+
 class Project:
     """The folder of a `pytester`, with the models `agent` and `other`, both the scripted agent."""
 

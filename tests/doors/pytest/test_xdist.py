@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from .project import Project
 from .project import case
+from .project import comparable
 from .project import failed
 from .project import raising
 from .project import right
 from .project import wrong
 
 pytest.importorskip("xdist")
-
-
-def comparable(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The rows without what differs from run to run.
-
-    `cached` is among that: a case that another worker had asked ahead has its answer from there.
-    """
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {
-                k: plain(v) for k, v in value.items() if k not in ("latency_s", "cached", "answered_at")
-            }
-        return [plain(v) for v in value] if isinstance(value, list) else value
-
-    return {name: plain(row) for name, row in rows.items()}
 
 
 @pytest.fixture

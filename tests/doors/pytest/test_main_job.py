@@ -1,0 +1,85 @@
+"""The job that people run all day, as whole processes: each ends in time with one process's results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from .project import Project
+from .project import call
+from .project import case
+from .project import comparable
+
+pytest.importorskip("xdist")
+
+# A run takes about two seconds of one core. The built-in model once took four minutes with workers.
+_BOUND_S = 30
+_QUESTIONS = 9  # that a model gets
+_MODELS = [f"--tooleval-model={name}" for name in ("builtin/lexical", "agent", "served")]
+_TAPES = "--tooleval-cassette=tapes"
+
+
+def town(name: str, expected: str = "", id: str = "") -> dict[str, Any]:
+    """A case that all models answer with the town in its prompt."""
+    return case(
+        id or name.lower(),
+        {"calls": [call(city=name)]},
+        prompt=f"What is the weather in {name}?",
+        expected_params={"city": expected or name},
+    )
+
+
+def write(project: Project, server: MockServer) -> None:
+    same = town("Lima", id="same question")
+    project.suite(town("Paris"), town("Lima"), same, town("Oslo"), town("Rome", "Bern"))
+    more = map(town, ("Tokyo", "Cairo", "Quito", "Delhi", "Accra"))
+    project.suite(*more, file="more.tooleval.json", name="More")
+    project.write(
+        "tooleval.toml",
+        f"""
+        [models.agent]
+        callable = "my_agent:answer"
+
+        [models.served]
+        model = "openai/tiny"
+        api_base = "{server.base_url}"
+        """,
+    )
+
+
+def results(project: Project, name: str) -> tuple[Any, dict[str, Any]]:
+    """The sums and the rows of a document, without times."""
+    document = project.document(name)
+    return comparable([document["models"], document["suites"]]), comparable(project.rows(name))
+
+
+@pytest.mark.parametrize("history", ["history", "no history"])
+@pytest.mark.parametrize("source", ["live", "replay"])
+@pytest.mark.parametrize("args", [(), ("-n2",), ("-n2", "--dist=loadfile"), ("-n2", "-x")], ids=" ".join)
+def test_results_are_those_of_one_process(
+    project: Project, args: Sequence[str], source: str, history: str
+) -> None:
+    chosen = [*args, *([_TAPES, "--tooleval-record=none"] if source == "replay" else [])]
+    chosen += [] if history == "history" else ["--tooleval-history=off"]
+    with MockServer() as server:
+        write(project, server)
+        project.run(*_MODELS, _TAPES, "--tooleval-report=alone.json", model=None)
+        before = server.requests + len(project.calls)
+        assert before == 2 * _QUESTIONS
+        result = project.run_subprocess(
+            *_MODELS, *chosen, "--tooleval-report=out.json", model=None, timeout=_BOUND_S
+        )
+        sent = server.requests + len(project.calls) - before
+    (sums, rows), (sums_alone, rows_alone) = results(project, "out.json"), results(project, "alone.json")
+    assert ("saved as " in result.stdout.str()) == (history == "history")
+    if "-x" in args:
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        assert rows.items() <= rows_alone.items()
+        assert "failed" in {row["outcome"] for row in rows.values()}
+    else:
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        assert (sums, rows) == (sums_alone, rows_alone)
+        assert sent == (before if source == "live" else 0)
