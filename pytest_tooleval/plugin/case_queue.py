@@ -6,6 +6,7 @@ import concurrent.futures
 import time
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,6 +122,19 @@ class CaseQueue:
             found[problem] = None
         if found:
             raise pytest.UsageError("\n".join(found))
+
+    def unusable_cassettes(self, items: Iterable[pytest.Item]) -> str:
+        """Return a line for each cassette of these cases that cannot be used."""
+        found = []
+        asked = (item for item in items if isinstance(item, CaseItem) and item.spec is not None)
+        for path in dict.fromkeys(item.path for item in asked):
+            cassette = self.cassette_for(path)
+            try:
+                if cassette is not None:
+                    cassette.require_reading()
+            except ModelError as error:
+                found.append(error.message)
+        return "\n".join(found)
 
     def require_some_key(self) -> None:
         """Like `require_keys`, for the xdist controller, which has no items. Skipped with a cassette."""

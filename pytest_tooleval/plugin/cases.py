@@ -12,6 +12,7 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
+from ..errors import ModelError
 from ..errors import SuiteError
 from ..explain import listing
 from ..record.metrics import LIMITS
@@ -57,6 +58,8 @@ class Cases:
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
+        except ModelError as error:  # from the cassette, for the tools
+            raise pytest.UsageError(printable(error.message)) from None
         except (SuiteError, ConfigError) as error:
             # Show paths as pytest does elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None

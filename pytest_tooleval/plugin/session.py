@@ -84,10 +84,7 @@ class EvalSession:
         # Other tests may evaluate cases from suites that are not collected.
         problem = unknown_scope(self._settings, cases) if 0 < len(cases) == len(items) else ""
         if problem:
-            items.clear()
-            # A report, because xdist workers send reports on. Without xdist, it ends the run here.
-            text = f"{USAGE_ERROR}{printable(problem)}"
-            config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
+            _end_with_usage_error(config, items, problem)
         result = yield
         state, transcripts = self.state, self.state.transcripts
         if transcripts is not None:
@@ -102,6 +99,9 @@ class EvalSession:
 
             shard = keep_shard(config, items, self._settings)
             state.shard = structs.replace(shard, misnamed=tuple(state.misnamed))
+        problem = state.queue.unusable_cassettes(items) if evaluates(config) else ""
+        if problem:
+            _end_with_usage_error(config, items, problem)
         return result
 
     @contextmanager
@@ -269,6 +269,13 @@ class EvalSession:
     @property
     def _suites(self) -> FindSuite:
         return suites_in(self._config.rootpath, self.state.suites)
+
+
+def _end_with_usage_error(config: pytest.Config, items: list[pytest.Item], problem: str) -> None:
+    items.clear()
+    # A report, because xdist workers send reports on. Without xdist, it ends the run here.
+    text = USAGE_ERROR + printable(problem, keep_newlines=True)
+    config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:

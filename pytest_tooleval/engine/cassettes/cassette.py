@@ -29,6 +29,7 @@ from ...secrets import scrub_json
 from ...secrets import secret_values
 from ...text import counted
 from ...text import first_few
+from ...text import json_text
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..clients.transport import CONTAINER
@@ -47,6 +48,7 @@ from .why_missing import summary
 RecordMode = Literal["none", "new", "all"]
 VERSION = 3
 _EXPLAINED = 10
+_SHOWN = 40
 
 
 class _Line(msgspec.Struct):
@@ -64,6 +66,10 @@ class _Line(msgspec.Struct):
 
 
 _LINE = msgspec.json.Decoder(_Line)
+
+
+class _OtherVersion(Exception):
+    """A line has another version of the format."""
 
 
 class NotRecorded(ModelError):
@@ -164,6 +170,8 @@ class Cassette:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
+        # Why no answer may be replayed or recorded: a line of another format.
+        self._unusable = ""
         self._must_record = must_record
         self._started = started
         self._appender = appender or Appender()
@@ -225,10 +233,14 @@ class Cassette:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to replay in the lines read so far."""
+        self.require_reading()
+        return not self._answers
+
+    def require_reading(self) -> None:
+        """Raise ModelError if the file cannot be used."""
         with self._lock:
             if not self._looked:
                 self._read_on()
-            return not self._answers
 
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
         """How the question differs from the most similar recorded one.
@@ -353,12 +365,25 @@ class Cassette:
             self._modules.pop(key, None)
 
     def _read_on(self) -> None:
-        """Read the complete lines that were added since the last read."""
+        """Read the complete lines that were added since the last read. Raises ModelError, every time."""
+        if self._unusable:
+            raise ModelError(self._unusable, kind="replay")
+        try:
+            self._read_added()
+            self._looked = True
+        except _OtherVersion as error:
+            self._answers.clear()
+            self._unusable = (
+                f"the cassette {self.path} has version {error} of the format, "
+                f"but this pytest-tooleval reads version {VERSION}; delete it and record again"
+            )
+            raise ModelError(self._unusable, kind="replay") from None
+
+    def _read_added(self) -> None:
         try:
             size = self.path.stat().st_size
         except OSError:
             size = None
-        self._looked = True
         if size in (None, self._read_bytes):
             return
         try:
@@ -399,18 +424,20 @@ class Cassette:
         """
         try:
             entry = _LINE.decode(line)
-        except msgspec.DecodeError:  # models write NaN and lone surrogates
-            entry = msgspec.convert(json.loads(line), _Line)
+        except msgspec.DecodeError:  # another version's fields; and models write NaN and lone surrogates
+            value = json.loads(line)
+            _require_version(value.get("version", VERSION) if isinstance(value, dict) else VERSION)
+            entry = msgspec.convert(value, _Line)
+        _require_version(entry.version)
         if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
             return {}
-        if entry.version != VERSION:
-            raise ModelError(
-                f"the cassette {self.path} has version {entry.version} of the format, "
-                f"but this pytest-tooleval reads version {VERSION}; delete it and record again",
-                kind="replay",
-            )
         self._note(entry.key, entry.modules, entry.digests)
         return {entry.key: msgspec.convert(entry.answer, ChatAnswer)}
+
+
+def _require_version(version: object) -> None:
+    if version != VERSION:
+        raise _OtherVersion(json_text(version, _SHOWN))
 
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:

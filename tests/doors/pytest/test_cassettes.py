@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from .project import Project
 from .project import call
 from .project import case
@@ -191,6 +193,45 @@ def test_a_damaged_line_is_named_and_asked_again(project: Project) -> None:
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["cassette *weather.jsonl: line 2 cannot be read*"])
     assert len(project.calls) == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--tooleval-record=none",), ("--tooleval-record=all",)])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
+    project: Project, workers: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    """Also where the cassette, or one of several, is a folder."""
+    project.suite(right("a"), right("b"))
+    project.suite(right("c"), file="other.tooleval.json")
+    project.run(CASSETTE)
+    project.forget_calls()
+    tape = project.path / "tapes/weather.jsonl"
+    tape.write_text(tape.read_text().replace('"version": 3', '"version": 4', 1))
+    other = project.path / "tapes/other.jsonl"
+    other.unlink()
+    other.mkdir()
+    run = project.run_subprocess if workers else project.run
+    result = run(CASSETTE, *workers, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines_random(
+        [
+            "*cassette *weather.jsonl has version 4 of the format, but *; delete it and record again",
+            "*cassette *other.jsonl cannot be read: *",
+        ]
+    )
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert project.calls == []
+    run(CASSETTE, *workers, "--deselect=weather.tooleval.json", "-k", "nothing").assert_outcomes()
+
+
+def test_the_tools_on_a_cassette_of_another_version(project: Project) -> None:
+    source = {"mcp": {"stdio": "python server.py"}}
+    path = project.suite(right("a"), tools_from=source)
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "tools"}))
+    project.write("tapes/weather.jsonl", '{"version": 2, "key": "x", "answer": {}}\n')
+    result = project.run(CASSETTE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*weather.jsonl has version 2 of the format*"])
 
 
 def test_answers_survive_a_run_that_was_stopped(project: Project) -> None:

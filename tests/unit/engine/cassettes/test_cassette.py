@@ -139,11 +139,29 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
     assert cassette.damaged == [2]
 
 
-def test_a_file_of_another_version_is_refused_by_name(path: Path) -> None:
-    recorded(path)
-    path.write_text(path.read_text().replace('"version": 3, ', ""))
-    with pytest.raises(ModelError, match=r"suite\.jsonl has version 1 .* delete it and record again"):
-        Cassette(path, "new").find(KEY)
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ('{"key": "x", "answer": {}}', "1"),
+        ('{"version": 4, "key": "x", "answer": {}}', "4"),
+        ('{"version": 4, "question": [], "reply": NaN}', "4"),
+        ('{"version": "3.1", "key": "x", "answer": {}}', '"3.1"'),
+        ('{"version": 4, "key": "x", "answer": {}', "4"),  # a last line without its newline
+    ],
+)
+@pytest.mark.parametrize("mode", ["none", "new", "all"])
+def test_a_line_of_another_version_makes_the_file_unusable(
+    path: Path, line: str, version: str, mode: RecordMode
+) -> None:
+    recorded(path, "a")
+    complete = line.endswith("}}") or "NaN" in line
+    path.write_text(path.read_text() + (f"{line}\n" if complete else f"{line}}}"))
+    cassette = Cassette(path, mode)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=f"has version {version} .* delete it and record again"):
+            cassette.find("a")
+        with pytest.raises(ModelError, match=f"has version {version} "):
+            cassette.require_reading()
 
 
 def chain(first: str, second: str) -> tuple[dict[str, Any], ...]:
