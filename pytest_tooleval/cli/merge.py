@@ -227,7 +227,7 @@ def _keep(document: Document, cases: Sequence[KeptCase], store: Path, place: Pla
         except NotStored as error:
             click.echo(printable(str(error)))
         trends = history.trends_for(document)
-    except (ToolevalError, OSError) as error:
+    except Exception as error:
         click.echo(printable(f"the run was not saved in the history: {error}"))
         return None
     click.echo(f"saved as {document.run.id}; view: tooleval show")

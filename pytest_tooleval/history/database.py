@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from ..errors import ToolevalError
+from ..errors import error_text
 from ..errors import os_reason
 from ..text import printable
 from .schema import make_tables
 
 PATIENCE_S = 10.0
 _RETRY_S = 0.02
+# What SQLite says of a damaged file, also of one whose tables have lost their names.
+_DAMAGE = ("malformed", "not a database", "no such", "decode")
 
 
 class Database:
@@ -36,7 +36,8 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A consistent view of the store; without a file, of an empty one.
 
-        Raises ToolevalError when the file cannot be read or is not a history.
+        Raises ToolevalError when the file cannot be read or is not a history, and for any error in the
+        block, so decode values there: damage can turn them into anything.
         """
         with self._explained(), _ending(self._connect_to_read()) as connection:
             yield connection
@@ -113,10 +114,12 @@ class Database:
             raise ToolevalError(f"{self.path.parent}: {text}") from error
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error
-        except (zlib.error, msgspec.DecodeError) as error:
-            raise ToolevalError(f"{self.path}: {_damaged(error)}") from error
         except UnicodeEncodeError as error:
             raise ToolevalError(f"{printable(error.object)}: expected text in UTF-8") from error
+        except ToolevalError:
+            raise
+        except Exception as error:  # damage can turn any value into any other
+            raise ToolevalError(f"{self.path}: {_damaged(error_text(error))}") from error
 
 
 @contextmanager
@@ -142,13 +145,12 @@ def _explain(error: sqlite3.Error) -> str:
     if _is_busy(error):
         return f"another process has kept it locked for more than {PATIENCE_S:.0f} s"
     text = printable(str(error))
-    if "not a database" in text or "malformed" in text:
-        return _damaged(error)
+    if not isinstance(error, sqlite3.OperationalError) or any(word in text for word in _DAMAGE):
+        return _damaged(text)
     if _is_barred(error):
         return f"cannot be opened or written ({text}); check the permissions of file and folder"
     return text
 
 
-def _damaged(error: Exception) -> str:
-    text = printable(str(error))
-    return f"not a history, or a damaged one ({text}); move it away, and a new one is made"
+def _damaged(text: str) -> str:
+    return f"not a history, or a damaged one ({printable(text)}); move it away, and a new one is made"

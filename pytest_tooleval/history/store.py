@@ -152,7 +152,8 @@ class History:
             try:
                 self._put(each)
             except ToolevalError as error:
-                raise NotStored(f"the run stays on this machine until the next one: {error}") from error
+                which = "the run" if each == id else f"the earlier run {printable(each)}"
+                raise NotStored(f"{which} stays on this machine until the next one: {error}") from error
 
     def _put(self, id: str) -> None:
         with self._database.reading() as connection:
@@ -160,17 +161,17 @@ class History:
                 connection, id, f"number, summary, gates, baseline, {RUN_COLUMNS}"
             )
             run, texts = stored_run(columns, ()), stored_texts(connection, number)
-        order = file_order(asked.model for asked in run.models)
-        decode = msgspec.json.Decoder(CaseRow).decode
-        pairs = sorted(((decode(text), text) for text in texts), key=lambda pair: order(pair[0]))
-        document = rows_document(
-            run,
-            [row for row, _ in pairs],
-            msgspec.json.decode(gates, type=list[Gate]),
-            msgspec.json.decode(baseline, type=Comparison | None),
-            intervals=True,
-        )
-        made = msgspec.json.decode(summary, type=RunSummary)
+            order = file_order(asked.model for asked in run.models)
+            decode = msgspec.json.Decoder(CaseRow).decode
+            pairs = sorted(((decode(text), text) for text in texts), key=lambda pair: order(pair[0]))
+            document = rows_document(
+                run,
+                [row for row, _ in pairs],
+                msgspec.json.decode(gates, type=list[Gate]),
+                msgspec.json.decode(baseline, type=Comparison | None),
+                intervals=True,
+            )
+            made = msgspec.json.decode(summary, type=RunSummary)
         put_document(self.place, document, [text for _, text in pairs], run, made)
         with self._database.writing() as connection:
             connection.execute("UPDATE runs SET stored = 1 WHERE id = ?", (id,))
@@ -224,8 +225,8 @@ class History:
                 msgspec.json.decode(gates, type=list[Gate]),
                 msgspec.json.decode(baseline, type=Comparison | None),
             )
-        order = file_order(asked.model for asked in run.models)
-        return run, sorted(cases, key=order), *judged
+            order = file_order(asked.model for asked in run.models)
+            return run, sorted(cases, key=order), *judged
 
     def case(self, id: str, nodeid: str) -> CaseResult:
         """One whole case of a run, with its transcripts."""
@@ -288,10 +289,10 @@ class History:
                 "SELECT id, started, finished, number IN (SELECT run FROM tags) FROM runs "
                 "ORDER BY started DESC, number DESC"
             ).fetchall()[keep:]
-        if older_than is not None:
-            before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
-            rows = [row for row in rows if row[1] < before]
-        return [id for id, _, finished, tagged in rows if (finished or id in dead) and not tagged]
+            if older_than is not None:
+                before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
+                rows = [row for row in rows if row[1] < before]
+            return [id for id, _, finished, tagged in rows if (finished or id in dead) and not tagged]
 
     def delete(self, *ids: str) -> Pruned:
         """Delete these runs, and give their space back to the disk.
@@ -315,8 +316,9 @@ class History:
         for id in ids:
             with self._database.reading() as connection:
                 summary, stored = self._row(connection, id, "summary, stored")
-            if stored:
-                delete_document(self.place, msgspec.json.decode(summary, type=RunSummary))
+                made = msgspec.json.decode(summary, type=RunSummary) if stored else None
+            if made is not None:
+                delete_document(self.place, made)
             # One transaction each, so that a running test run does not wait for all of them.
             with self._database.writing() as connection:
                 (count,) = connection.execute(
@@ -348,5 +350,7 @@ class History:
             unfinished = connection.execute(
                 "SELECT id, host, updated FROM runs WHERE NOT finished"
             ).fetchall()
-        folder = self.folder / "running"
-        return frozenset(id for id, host, updated in unfinished if has_died(folder / id, host, updated))
+            folder = self.folder / "running"
+            return frozenset(
+                id for id, host, updated in unfinished if has_died(folder / id, host, updated)
+            )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError
+from ..errors import error_text
 from ..errors import os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
@@ -78,7 +79,7 @@ class Keeper(Observer):
                 if self._writer is None:
                     self._writer = self._history().begin(self._state.about())
                 self._writer.add(cases)
-            except (ToolevalError, OSError) as error:
+            except Exception as error:  # whatever it is, the run's verdict does not depend on it
                 self._fail(error)
 
     def finished(self) -> None:
@@ -97,7 +98,7 @@ class Keeper(Observer):
             state.is_saved = True
         except NotStored as error:
             state.is_saved, state.unsaved = True, str(error)
-        except (ToolevalError, OSError) as error:
+        except Exception as error:
             self._fail(error)
 
     def trends(self, document: Document) -> Trends | None:
@@ -105,7 +106,7 @@ class Keeper(Observer):
         self._write()
         try:
             return self._history().trends_for(document)
-        except (ToolevalError, OSError):
+        except Exception:
             return None
 
     def _history(self) -> History:
@@ -116,4 +117,8 @@ class Keeper(Observer):
         return History(folder, place_of(self._state.settings.history, folder))
 
     def _fail(self, error: Exception) -> None:
-        self._state.unsaved = f"the run was not saved in the history: {os_reason(error)}"
+        self._state.unsaved = f"the run was not saved in the history: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
+    return os_reason(error) if isinstance(error, (ToolevalError, OSError)) else error_text(error)

@@ -6,12 +6,14 @@ import csv
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +175,28 @@ def test_no_history_and_a_damaged_one(
     done = invoke(*arguments)
     assert done.exit_code == (2 if "compare" in arguments else 1)
     assert "not a history, or a damaged one" in done.output
+    assert len(done.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("history",),
+        ("show",),
+        ("compare",),
+        ("trend", "Weather"),
+        ("history", "html", "site"),
+        ("history", "prune", "--keep=0", "--yes"),
+    ],
+)
+def test_values_that_are_no_text(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
+    for day in (1, 2):
+        keep(history, day)
+    with closing(sqlite3.connect(history.path)) as connection, connection:
+        connection.execute("UPDATE runs SET run = :bytes, summary = :bytes", {"bytes": b'{"id":"\xff"}'})
+    done = invoke(*arguments)
+    assert done.exit_code == (2 if "compare" in arguments else 1)
+    assert "a damaged one (UnicodeDecodeError: " in done.output
     assert len(done.output.splitlines()) == 1
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -15,6 +17,7 @@ from .project import Project
 from .project import call
 from .project import case
 from .project import right
+from .project import wrong
 
 _NO_LIMITS = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 
@@ -49,6 +52,26 @@ def test_nothing_is_asked_where_the_cassette_cannot_be_written(
     result.stdout.fnmatch_lines(
         [("*not asked, because the answer could not be recorded: *cannot be written*")]
     )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "workers"])
+def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: tuple[str, ...]) -> None:
+    """Also where only the end of the run meets the damage: in an earlier run that it stores, too."""
+    project.suite(right("a"), wrong("b"))
+    project.run()
+    path = project.path / ".tooleval/history.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE runs SET stored = 0, run = ?", (b'{"id":"\xff"}',))
+    run = project.run_subprocess if workers else project.run
+    result = run("--tooleval-fail-under=0.5", "--tooleval-report=out.html", *workers)
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["agent passed: 1 of 2 cases*", "the earlier run * stays on *damaged*"])
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 50_000)
+    result = run(*workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    unsaved = "the run was not saved in the history: *history.db: not a history, or a damaged one*"
+    result.stdout.fnmatch_lines(["agent FAILED: 1 of 2 cases passed*", unsaved])
 
 
 def test_answers_that_no_run_can_take_over_are_scored(project: Project) -> None:

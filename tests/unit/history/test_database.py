@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import re
 import sqlite3
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 from pytest_tooleval.history import database
 from pytest_tooleval.history import schema
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.verdicts.summary import rows_document
 
 from .conftest import Keep
 from .runs import case_of
@@ -107,9 +116,72 @@ def test_text_that_is_not_utf8(history: History, keep: Keep) -> None:
     keep(1)
     with closing(sqlite3.connect(history.path)) as connection, connection:
         connection.execute("UPDATE cases SET model = CAST(? AS TEXT)", (b"\x1b]0;x\xff",))
-    with pytest.raises(ToolevalError, match=r"history\.db: Could not decode") as found:
+    with pytest.raises(ToolevalError, match=r"history\.db: .* damaged one \(Could not decode") as found:
         history.trend("paris")
     assert str(found.value).isprintable()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_damage_is_an_error_of_ours(seed: int, tmp_path: Path, whole_store: bytes) -> None:
+    """Whatever a reader or a writer makes of the values in a damaged file."""
+    history = History(tmp_path / "project" / ".tooleval")
+    history.folder.mkdir(parents=True)
+    history.path.write_bytes(damaged(random.Random(seed), whole_store))
+    document = Document(**structs.asdict(rows_document(run_of(), [], [], None, intervals=True)))
+    uses: Sequence[Callable[[], object]] = (
+        history.runs,
+        lambda: history.runs(model="claude-3"),
+        lambda: history.document(history.find("latest")),
+        lambda: history.case(history.find("latest"), "weather.tooleval.json::c1[claude-3]"),
+        lambda: history.side("latest", history.find("latest~1")),
+        lambda: history.trend("c1"),
+        lambda: history.trend("Weather"),
+        lambda: history.trends_for(document),
+        lambda: history.tag(history.find("latest"), "new"),
+        lambda: write(history),
+        lambda: history.delete(*history.expired(keep=1, older_than=timedelta(days=1))),
+    )
+    for use in uses:
+        with contextlib.suppress(ToolevalError):
+            use()
+
+
+@pytest.fixture(scope="module")
+def whole_store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Three runs, of which the last one has not been stored in its place."""
+    history = History(tmp_path_factory.mktemp("whole") / ".tooleval")
+    for day in (1, 2, 3):
+        made = run_of(f"2026-11-0{day}T10:00:00+00:00", id=f"2026-0{day}")
+        writer = history.begin(made)
+        writer.add(kept(*(case_of(f"c{number}", answer="It rains. " * 20) for number in range(20))))
+        writer.finish(made)
+    with closing(sqlite3.connect(history.path)) as connection, connection:
+        connection.execute("UPDATE runs SET stored = 0 WHERE id = '2026-03'")
+    return history.path.read_bytes()
+
+
+_WORDS = (b"claude-3", b"2026-11-0", b"2026-0", b"weather", b'{"id"', b'{"total', b"passed", b"CREATE")
+
+
+def damaged(chance: random.Random, store: bytes) -> bytes:
+    """The store with random bytes within its values, in a page's header, or in a block; or cut off."""
+    data = bytearray(store)
+    kind = chance.randrange(4)
+    if kind == 0:
+        for word in chance.sample(_WORDS, 3):
+            places = [found.start() for found in re.finditer(re.escape(word), store)]
+            for place in chance.sample(places, min(len(places), 5)):
+                data[place + chance.randrange(len(word))] = chance.randrange(256)
+    elif kind == 1:
+        page = chance.randrange(len(data) // 4096) * 4096
+        for _ in range(chance.randrange(1, 12)):
+            data[page + chance.randrange(100)] = chance.randrange(256)
+    elif kind == 2:
+        start, size = chance.randrange(len(data)), chance.choice([16, 64, 512, 4096, 20_000])
+        data[start : start + size] = chance.randbytes(len(data[start : start + size]))
+    else:
+        del data[chance.randrange(len(data)) :]
+    return bytes(data)
 
 
 def test_an_empty_file_becomes_a_store(history: History) -> None:
