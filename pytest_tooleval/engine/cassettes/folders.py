@@ -1,6 +1,8 @@
 """Folders for the answers of runs, one for each, so that a killed run can be resumed.
 
-ROOT/.tooleval/answers/20261121T214512034-4711/weather.jsonl
+ROOT/.tooleval/answers/17-20261121T214512034-4711/weather.jsonl
+
+Their numbers order them, because clocks may be set back.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ def work_folder(root: Path) -> Path:
 
 def new_run(root: Path) -> Path:
     """The folder for a new run's answers. It is created with the first answer."""
+    answers = root / ".tooleval" / "answers"
+    number = max(map(_number, _runs(answers)), default=0) + 1
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3]
-    return root / ".tooleval" / "answers" / f"{stamp}-{os.getpid()}"
+    return answers / f"{number}-{stamp}-{os.getpid()}"
 
 
 def answers_folder(root: Path, *, resume: bool) -> Path:
@@ -45,18 +49,32 @@ def make_room(root: Path) -> None:
     answers.mkdir(exist_ok=True)
     hour_ago = time.time() - 3600
     for old in _runs(answers)[KEPT_RUNS - 1 :]:
-        if all(file.stat().st_mtime < hour_ago for file in old.rglob("*")):
+        if _written(old) < hour_ago:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def last_run(root: Path) -> Path | None:
     """The folder of the newest run that stored an answer, or None."""
     answers = root / ".tooleval" / "answers"
-    if not answers.is_dir():
-        return None
     return next((run for run in _runs(answers) if any(run.iterdir())), None)
 
 
 def _runs(answers: Path) -> list[Path]:
-    """The runs' folders, newest first, because names begin with the time."""
-    return sorted((path for path in answers.iterdir() if path.is_dir()), reverse=True)
+    """The runs' folders, newest first; of those with one number, the last one written to."""
+    if not answers.is_dir():
+        return []
+    folders = (path for path in answers.iterdir() if path.is_dir())
+    return sorted(folders, key=lambda path: (_number(path), _written(path), path.name), reverse=True)
+
+
+def _number(run: Path) -> int:
+    """0 if the folder has none."""
+    number, hyphen, _ = run.name.partition("-")
+    return int(number) if hyphen and number.isdecimal() else 0
+
+
+def _written(run: Path) -> float:
+    try:
+        return max((file.stat().st_mtime for file in run.rglob("*")), default=0.0)
+    except OSError:  # another process deletes the folder
+        return 0.0
