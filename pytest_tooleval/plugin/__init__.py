@@ -172,12 +172,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker when the run started, and where to record answers and spending."""
+    """Tell an xdist worker what only the controller knows: start, paths, where to record answers."""
     from ..engine.cassettes.folders import answers_folder
     from .started import run_started
 
     config = node.config
     node.workerinput["tooleval_started"] = run_started(config).isoformat()
+    node.workerinput["tooleval_paths"] = bool(config.getoption("file_or_dir"))
     settings = config.stash[_settings_key]
     if _answers_key not in config.stash:
         config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)
@@ -192,7 +193,6 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers collect the same cases. The xdist controller collects none."""
-    from .no_model import missing_model
     from .nodeids import is_case
     from .nodeids import split_nodeid
 
@@ -201,9 +201,6 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     if cases:
         session = eval_session(node.config)
         is_first, session.state.selected = not session.state.selected, selected
-        problem = missing_model(node.config, session.state.settings)
-        if problem:
-            raise pytest.UsageError(problem)
         if is_first:
             session.foresee(cases)
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
+from .nodeids import is_case
 from .settings import Settings
 from .settings import config_tables
 
@@ -20,20 +26,50 @@ def no_model(config: pytest.Config, needs: str = "") -> str:
     )
 
 
-def missing_model(config: pytest.Config, settings: Settings) -> str:
-    """Why a run with cases but no model is a usage error; empty if the cases are skipped."""
+def missing_model(config: pytest.Config, settings: Settings, path: str = "") -> str:
+    """Why a run with cases but no model is a usage error; empty if the cases are skipped.
+
+    `path` is one from `path_of_cases`.
+    """
     if settings.models or settings.transcripts is not None:
         return ""
-    needs = next(filter(None, _needs(config, settings)), "")
+    needs = next(filter(None, _needs(config, settings, path)), "")
     return no_model(config, f", and {needs} needs one") if needs else ""
 
 
-def _needs(config: pytest.Config, settings: Settings) -> list[str]:
-    paths = (name.partition("::")[0] for name in config.getoption("file_or_dir"))
+def _needs(config: pytest.Config, settings: Settings, path: str) -> list[str]:
     return [
         f"the preset {settings.preset}" if settings.preset else "",
         "--tooleval-estimate" if settings.estimate else "",
         "a gate" if settings.gates or settings.judging.keys() - {"history"} else "",
         "the baseline" if config.getoption("tooleval_baseline") is not None else "",
-        *(path for path in paths if path.endswith(SUITE_ENDING)),
+        path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
     ]
+
+
+def path_of_cases(config: pytest.Config, items: Sequence[pytest.Item]) -> str:
+    """The first path on the command line with test cases and no other tests; empty if there is none.
+
+    It names suites, just as a suite's own path does. `items` are all that were collected, before any
+    selection. With --lf, pytest leaves out files without earlier failures, but then also these cases:
+    without a model, they have other ids.
+    """
+    cases = {item.path for item in items if is_case(item.nodeid)}
+    others = {item.path for item in items if not is_case(item.nodeid)}
+    for argument in config.args if _has_paths(config) else ():
+        path = argument.partition("::")[0]
+        place = Path(os.path.abspath(config.invocation_params.dir / path))
+        if _any_in(place, cases) and not _any_in(place, others):
+            return path
+    return ""
+
+
+def _has_paths(config: pytest.Config) -> bool:
+    """True if the command line has paths. An xdist worker gets some even if the user gave none."""
+    if hasattr(config, "workerinput"):
+        return bool(config.workerinput["tooleval_paths"])
+    return bool(config.getoption("file_or_dir"))
+
+
+def _any_in(place: Path, files: Iterable[Path]) -> bool:
+    return any(file.is_relative_to(place) for file in files)

@@ -29,6 +29,7 @@ from .garbage import leave_out_what_is_there
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
 from .no_model import missing_model
+from .no_model import path_of_cases
 from .nodeids import split_nodeid
 from .output import clean_sections
 from .output import clean_warning
@@ -78,14 +79,16 @@ class EvalSession:
     # Wraps --lf and all other plugins that select items.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
         cases = [item for item in items if isinstance(item, CaseItem)]
         # Other tests may evaluate cases from suites that are not collected.
-        problem = unknown_scope(self._settings, cases) if 0 < len(cases) == len(items) else ""
-        if problem:
-            _end_with_usage_error(config, items, problem)
+        if 0 < len(cases) == len(items):
+            self._refuse(items, unknown_scope(self._settings, cases))
+        path = path_of_cases(config, items)
         result = yield
+        if will_run(session) and any(isinstance(item, CaseItem) for item in items):
+            self._refuse(items, missing_model(config, self._settings, path))
         state, transcripts = self.state, self.state.transcripts
         if transcripts is not None:
             state.unclaimed = [*transcripts.unread(), *transcripts.left()]
@@ -99,19 +102,23 @@ class EvalSession:
 
             shard = keep_shard(config, items, self._settings)
             state.shard = structs.replace(shard, misnamed=tuple(state.misnamed))
-        problem = state.queue.unusable_cassettes(items) if evaluates(config) else ""
-        if problem:
-            _end_with_usage_error(config, items, problem)
+        self._refuse(items, state.queue.unusable_cassettes(items) if evaluates(config) else "")
         return result
+
+    def _refuse(self, items: list[pytest.Item], problem: str) -> None:
+        """End the run with a usage error if there is a problem."""
+        if problem:
+            items.clear()
+            # A report, because xdist workers send reports on. Without xdist, it ends the run here.
+            text = f"{USAGE_ERROR}{printable(problem)}"
+            report = pytest.CollectReport("", "failed", text, [])
+            self._config.hook.pytest_collectreport(report=report)
 
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Send all selected cases ahead; at the end, cancel those still pending."""
         state, cases = self.state, [item for item in session.items if isinstance(item, CaseItem)]
         state.selected = state.selected or sum(not item.case.arm.variant for item in cases)
-        problem = missing_model(self._config, self._settings)
-        if problem and state.selected and will_run(session):
-            raise pytest.UsageError(problem)
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not self._is_worker and will_run(session):
@@ -270,12 +277,6 @@ class EvalSession:
     def _suites(self) -> FindSuite:
         return suites_in(self._config.rootpath, self.state.suites)
 
-
-def _end_with_usage_error(config: pytest.Config, items: list[pytest.Item], problem: str) -> None:
-    items.clear()
-    # A report, because xdist workers send reports on. Without xdist, it ends the run here.
-    text = USAGE_ERROR + printable(problem, keep_newlines=True)
-    config.hook.pytest_collectreport(report=pytest.CollectReport("", "failed", text, []))
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:

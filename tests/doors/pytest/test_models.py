@@ -72,7 +72,7 @@ NEEDS_MODEL = {
 
 
 def test_a_verdict_without_a_model_is_a_usage_error(project: Project) -> None:
-    """What nobody asked of a model must not pass; a folder is no suite, and collecting asks nothing."""
+    """What nobody asked of a model must not pass; collecting asks nothing."""
     project.suite(right("a"))
     project.run("--tooleval-report=good.json")
     project.forget_calls()
@@ -82,9 +82,58 @@ def test_a_verdict_without_a_model_is_a_usage_error(project: Project) -> None:
         message = f"ERROR: no model is set, and {needs} needs one: use --tooleval-model=NAME*"
         result.stderr.fnmatch_lines([message])
     assert project.calls == []
-    assert project.run(".", model=None).ret == pytest.ExitCode.OK
     shown = project.run("--co", "--tooleval-preset=pr", "weather.tooleval.json", model=None)
     assert shown.ret == pytest.ExitCode.OK
+
+
+@pytest.fixture
+def folders(project: Project) -> Project:
+    """A folder with suites alone and one with other tests beside them, and a failure of each."""
+    project.suite(right("a"), wrong("b", tags=["hard"]), file="evals/deep/weather.tooleval.json")
+    project.suite(right("c"), wrong("d"), file="both/weather.tooleval.json")
+    project.write("both/test_plain.py", "def test_plain(): pass\n")
+    project.write("evals/helpers_test.py", "ANSWER = 42\n")
+    project.run()
+    return project
+
+
+ONLY_CASES = "no model is set, and {} (all tests in it are test cases) needs one: use --tooleval-model=*"
+PATHS: tuple[tuple[str, ...], ...] = (
+    ("evals",),
+    ("evals/deep/..",),
+    ("evals", "-k", "a or plain"),
+    ("evals", "-m", "hard"),
+    ("evals", "--lf"),
+    ("both/test_plain.py", "evals"),
+    ("both", "evals/deep"),
+)
+MIXED: tuple[tuple[str, ...], ...] = (
+    (),
+    (".",),
+    ("both",),
+    ("both", "--lf"),
+    ("both", "-k", "weather"),
+    ("--lf",),
+    ("-k", "weather"),
+    ("-o", "testpaths=evals"),
+    ("evals", "--co"),
+)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+def test_a_path_with_cases_alone_names_its_suites(folders: Project, workers: tuple[str, ...]) -> None:
+    """A forgotten model must not be green; paths with other tests may be about those."""
+    run = folders.run_subprocess if workers else folders.run
+    for arguments in PATHS[: 1 if workers else None]:
+        result = run(*arguments, *workers, model=None)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, arguments
+        path = next(each for each in arguments if each.startswith("evals"))
+        result.stderr.fnmatch_lines([f"ERROR: {ONLY_CASES.format(path)}"])
+    for arguments in MIXED[: 1 if workers else None]:
+        result = run(*arguments, *workers, model=None)
+        assert result.ret == pytest.ExitCode.OK, arguments
+        if "--co" not in arguments:
+            result.stdout.fnmatch_lines(["* NOT EVALUATED: no model is set: *"])
 
 
 def test_a_verdict_without_a_model_is_a_usage_error_under_xdist(project: Project) -> None:
