@@ -58,7 +58,8 @@ def _with_options(command: _Command) -> _Command:
         if option.is_flag:
             settings["is_flag"] = True
         else:
-            settings |= {"metavar": option.metavar or "|".join(option.choices), "multiple": option.many}
+            settings["metavar"] = option.metavar or "|".join(option.choices)
+            settings["multiple"] = option.repeats
         command = click.option(f"--{option.name}", **settings)(command)
     return command
 
@@ -86,6 +87,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     cases, document, verdict = _judged(shards, judging)
+    print_lines(map(own_options, filter(None, [given.replaced_text])))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])

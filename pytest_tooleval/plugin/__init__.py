@@ -84,8 +84,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = config.stash.get(_settings_key, None)
     if settings is None or not settings.models:
         return []
-    preset = [f"tooleval: {settings.preset_text}"] if settings.preset_text else []
-    return [_asked_header(settings, config.getoption("numprocesses", None)), *preset]
+    presets = filter(None, (settings.replaced_text, settings.preset_text))
+    workers = config.getoption("numprocesses", None)
+    return [_asked_header(settings, workers), *(f"tooleval: {text}" for text in presets)]
 
 
 def _asked_header(settings: Settings, workers: int | None) -> str:

@@ -31,7 +31,7 @@ def _for_argparse(option: Option) -> dict[str, Any]:
     if option.is_flag:
         return {"help": help, "action": "store_true"}
     metavar = option.metavar or "|".join(option.choices)
-    return {"help": help, "action": "append" if option.many else "store", "metavar": metavar}
+    return {"help": help, "action": "append" if option.repeats else "store", "metavar": metavar}
 
 
 def typed_options(config: pytest.Config) -> dict[str, Any]:

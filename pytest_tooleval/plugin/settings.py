@@ -59,6 +59,7 @@ class Settings:
     options: Mapping[str, Any]
     preset: str
     preset_text: str
+    replaced_text: str
     models: tuple[ModelSpec, ...]
     transcripts: tuple[Conversation, ...] | None
     judge: ModelSpec | None
@@ -153,6 +154,7 @@ def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Se
         options={name: value for name, value in given.record().items() if name != "events"},
         preset=given.preset,
         preset_text=given.preset_text,
+        replaced_text=given.replaced_text,
         models=_models(config, given, transcripts),
         transcripts=transcripts,
         judge=_other(config, given["judge"]),

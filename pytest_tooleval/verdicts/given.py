@@ -29,16 +29,21 @@ Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 class Given:
     """The user's settings by option key: texts, lists of texts, and True for flags.
 
-    The command line takes precedence over the ini file, and both over their preset. Raises ConfigError
-    for invalid values.
+    The command line takes precedence over the ini file, and both over their preset. A preset replaces an
+    earlier one. Raises ConfigError for invalid values.
     """
 
     def __init__(
         self, options: Iterable[Option], typed: Mapping[str, Any], ini: Mapping[str, Any]
     ) -> None:
         self.options = {option.key: option for option in options}
-        self.typed = typed
-        self._own = {**ini, **typed}
+        self.typed = dict(typed)
+        self._typed_presets: list[str] = typed.get("preset", [])
+        if self._typed_presets:
+            self.typed["preset"] = self._typed_presets[-1]
+        self._own = {**ini, **self.typed}
+        presets = dict.fromkeys([*([ini["preset"]] if "preset" in ini else []), *self._typed_presets])
+        self._replaced = [name for name in presets if name != self.preset]
 
     @property
     def preset(self) -> str:
@@ -47,14 +52,26 @@ class Given:
     @cached_property
     def sets(self) -> dict[str, Any]:
         """The options that the preset sets."""
+        return self._sets_of(self.preset)
+
+    def _sets_of(self, preset: str) -> dict[str, Any]:
         own = {*self._own, *([] if "cassette" in self._own else ["record"])}
-        sets = PRESETS[self.preset].sets if self.preset in PRESETS else {}
+        sets = PRESETS[preset].sets if preset in PRESETS else {}
         return {key: value for key, value in sets.items() if key in self.options and key not in own}
 
     @property
     def preset_text(self) -> str:
         """The preset's options as on the command line; empty if it sets none."""
         return f"--tooleval-preset={self.preset} sets {options_text(self.sets)}" if self.sets else ""
+
+    @property
+    def replaced_text(self) -> str:
+        """Which presets the preset replaced, and the options that went with them; empty if none."""
+        lost = {k: v for name in self._replaced for k, v in self._sets_of(name).items()}
+        without = options_text({k: v for k, v in lost.items() if k not in self.sets})
+        end = f": the run is without {without}" if without else ""
+        names = " and ".join(self._replaced)
+        return f"--tooleval-preset={self.preset} replaces {names}{end}" if names else ""
 
     def has(self, key: str) -> bool:
         return key in self._own or key in self.sets
@@ -93,6 +110,8 @@ class Given:
         """Raise ConfigError for invalid values and for options that exclude each other."""
         for key in self._own:
             self[key]
+        for preset in self._typed_presets:
+            self._value(self.options["preset"], preset)
         for key in self.typed:
             for other, why in self.options[key].excludes.items():
                 if other in self.typed:

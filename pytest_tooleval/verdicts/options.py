@@ -24,7 +24,8 @@ class Option(NamedTuple):
 
     `meanings` explain choices. `read` converts the text to a value; its ValueError says what was
     expected. With `ini`, the ini file can set the option under `key`; with `form`, the run form can,
-    which remembers it for the next run if it is `kept`. `needs` is another option's key; `excludes`
+    which remembers it for the next run if it is `kept`. With `replaces`, a later value replaces earlier
+    ones, and the run says so. `needs` is another option's key; `excludes`
     has the keys of others, and why.
     """
 
@@ -39,6 +40,7 @@ class Option(NamedTuple):
     ini: bool = False
     form: bool = False
     kept: bool = False
+    replaces: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
 
@@ -50,6 +52,10 @@ class Option(NamedTuple):
     def is_flag(self) -> bool:
         return not (self.metavar or self.choices)
 
+    @property
+    def repeats(self) -> bool:
+        return self.many or self.replaces
+
     def arguments(self, text: str) -> list[str]:
         """pytest's arguments for a text from the run form. Spaces separate several values."""
         if self.is_flag:
@@ -59,7 +65,10 @@ class Option(NamedTuple):
 
     def value(self, text: str) -> Any:
         if self.choices and text not in self.choices:
-            raise ValueError(f"expected {', '.join(self.choices)}{near(text, self.choices)}")
+            several = "," in text or " " in text
+            which = "only one of " if several else ""
+            hint = "" if several else near(text, self.choices)
+            raise ValueError(f"expected {which}{', '.join(self.choices)}{hint}")
         return self.read(text)
 
 
@@ -198,6 +207,7 @@ JUDGING = (
         meanings={name: preset.meaning for name, preset in PRESETS.items()},
         ini=True,
         form=True,
+        replaces=True,
     ),
     Option(
         "fail-under",

@@ -44,7 +44,7 @@ def settings(root: Path, line: str = "", **ini: Any) -> Settings:
         name, _, value = text.removeprefix("--").partition("=")
         option = OPTIONS[name.replace("-", "_")]
         key = f"tooleval_{option.key}"
-        options[key] = [*options.get(key, []), value] if option.many else option.is_flag or value
+        options[key] = [*options.get(key, []), value] if option.repeats else option.is_flag or value
     given = {f"tooleval_{key}": value for key, value in ini.items()}
     return read_settings(FakeConfig(root, given, **options))  # type: ignore[arg-type]
 
@@ -147,6 +147,30 @@ def test_a_preset_says_what_it_sets_and_your_own_options_win(tmp_path: Path) -> 
     assert (found.baseline.name, found.baseline.run) == ("good", None)  # which may not exist yet
 
 
+REPLACED = {
+    ("preset=pr", ""): "",
+    ("preset=pr --preset=pr", "pr"): "",
+    ("", "pr"): "",
+    ("preset=nightly --preset=strict", ""): "strict replaces nightly: the run is without "
+    "--tooleval-trials=5 --tooleval-fail-under=0.85 --tooleval-confidence=0.95 "
+    "--tooleval-fail-over=errors=2% --tooleval-baseline=good",
+    ("preset=strict", "pr"): "strict replaces pr: the run is without --tooleval-fail-under=0.9 "
+    "--tooleval-baseline=good",
+    ("preset=pr --fail-inconclusive --pass=any", "strict"): "pr replaces strict",
+    ("preset=strict --preset=pr --fail-under=0.5 --baseline-model=a=a", "nightly"): "pr replaces "
+    "nightly and strict: the run is without --tooleval-trials=5 --tooleval-confidence=0.95 "
+    "--tooleval-fail-over=errors=2% --tooleval-pass=all --tooleval-fail-inconclusive",
+}
+
+
+@pytest.mark.parametrize(("line", "ini"), REPLACED, ids=str)
+def test_a_preset_says_which_it_replaced_and_what_that_took_away(
+    tmp_path: Path, line: str, ini: str
+) -> None:
+    text = settings(tmp_path, line, **{"preset": ini} if ini else {}).replaced_text
+    assert text.removeprefix("--tooleval-preset=") == REPLACED[line, ini]
+
+
 def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
     """And those of the ini file are about all runs, also of other tests."""
     for line, ini, asked in (
@@ -221,6 +245,8 @@ MISTAKES = {
     "history=nope://b": "nope://b: cannot be used: ValueError: Protocol not known: nope",
     "judge= ": "--tooleval-judge= : expected a model, got nothing",
     "preset=hard": "--tooleval-preset=hard: expected strict, pr, nightly",
+    "preset=pr,strict": "--tooleval-preset=pr,strict: expected only one of strict, pr, nightly",
+    "preset=hard --preset=pr": "--tooleval-preset=hard: expected strict, pr, nightly",
     "pass=most": f"--tooleval-pass=most: {_PASS}",
     "pass=6/5": _PASS,
     "pass=0/5": _PASS,
