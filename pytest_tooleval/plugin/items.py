@@ -215,6 +215,11 @@ class CaseItem(pytest.Item):
         """Attach the result to the report, as the JSON of a `CaseResult`."""
         if report.when == "setup" and self._result is not None:
             report.duration = seconds_of(self._result)
+        # Tolerate only errors from the model or its endpoint, never those from a broken hook.
+        own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
+        if own and self._result is not None and self._result.called_forbidden:
+            report.outcome = "failed"  # nothing excuses it, whoever set the mark
+            vars(report).pop("wasxfail", None)
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
@@ -224,8 +229,6 @@ class CaseItem(pytest.Item):
             about = result.model if of_model else f"{result.file}:{result.line}"
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
-        # Tolerate only errors from the model or its endpoint, never those from a broken hook.
-        own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
         if result is not None:
             if (own or unanswered) and tolerate(report, result, self._answers.settings):
                 result = structs.replace(result, tolerated=True)

@@ -88,7 +88,7 @@ def _verdict(case: CaseRow) -> ModelVerdict:
 
 def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], broken: int) -> str:
     expected = sum(case.was_expected for case in cases)
-    forbidden = sum(case.called_forbidden and not case.tolerated for case in cases)
+    forbidden = sum(case.called_forbidden for case in cases)
     every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
     run = row.cases - row.skipped
     if row.errors == run:

@@ -83,8 +83,6 @@ def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, rea
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
     """The result of an `xfail` case that the model failed; `reason` is the mark's."""
     text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
-    if result.called_forbidden:
-        text += f"; {result.reason}"
     return structs.replace(result, tolerated=True, reason=text)
 
 

@@ -48,14 +48,35 @@ def test_a_further_call_and_an_invented_argument_fail_by_default(
     result.stdout.fnmatch_lines([f'*to let it pass: "thresholds": {{"{metric}": null}}', failed(reason)])
 
 
-def test_an_expected_failure_does_not_hide_a_forbidden_call(project: Project) -> None:
-    calls = [call(city="Paris"), call("get_time")]
-    project.suite(case("a", {"calls": calls}, xfail="known"), forbidden_calls=["get_time"])
-    result = project.run()
-    result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(
-        ["forbidden  *a?agent?* - expected to fail: known; called get_time, which is forbidden"]
+@pytest.mark.parametrize("options", [(), ("--tooleval-fail-under=0.1",), ("-n1",)], ids=str)
+def test_an_expected_failure_does_not_excuse_a_forbidden_call(
+    project: Project, options: tuple[str, ...]
+) -> None:
+    """Neither by the suite's mark nor by a hook's."""
+    script = {"calls": [call(city="Paris"), call("get_time")]}
+    cases = [case("a", script, xfail="known"), case("b", script), case("c", script), right("d")]
+    project.suite(*cases, wrong("e", xfail=True), forbidden_calls=["get_time"])
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[2].add_marker(pytest.mark.xfail(reason="known"))
+        """,
     )
+    run = project.run_subprocess if "-n1" in options else project.run
+    result = run(*options, "--tooleval-report=out.json")
+    result.assert_outcomes(failed=3, passed=1, xfailed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "*1 of 5 cases passed, 1 expected to fail*, 3 with a forbidden call*",
+            *(f"forbidden  *{id}?agent?* - called get_time, which is forbidden" for id in "abc"),
+        ]
+    )
+    rows = [row for row in project.rows().values() if row["outcome"] == "failed"]
+    assert [row["tolerated"] for row in rows] == [False, False, False, True]
 
 
 def test_limits(project: Project) -> None:
