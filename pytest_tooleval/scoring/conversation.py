@@ -1,13 +1,11 @@
 """A conversation of several turns: each expectation is a check from 0 to 1, and `overall` is their mean.
 
-    calls    expected_calls with match exact, contains and within
-    state    expected_state, and expected_calls with match state: the model's calls run on a new world,
-             except those that changed nothing, and the expected calls on another
-    results  with "results": true, the model got every answer that the turn's expected calls give
-    text     expected_text
-    conduct  forbidden_calls and max_calls; 0 for a turn that did not end
-
-A forbidden call makes `overall` 0.
+calls    expected_calls with match exact, contains and within
+state    expected_state, and expected_calls with match state: the model's calls run on a new world,
+except those that changed nothing, and the expected calls on another
+results  with "results": true, the model got every answer that the turn's expected calls give
+text     expected_text
+conduct  forbidden_calls and max_calls; 0 for a turn that did not end
 """
 
 from __future__ import annotations
@@ -257,7 +255,7 @@ class _Conversation:
         self._parts = list(self._all_parts())
 
     def drafts(self) -> dict[str, Draft]:
-        drafts = {"overall": Draft(self._overall(), self._explain_overall)}
+        drafts = {"overall": Draft(_mean(self._parts), self._explain_overall)}
         for metric in CONVERSATION:
             parts = [part for part in self._parts if part.metric == metric]
             value = _mean(parts) if parts else None
@@ -271,19 +269,14 @@ class _Conversation:
         wrong.sort(key=lambda part: CONVERSATION.index(part.metric))
         return wrong[0].failure if wrong else None
 
-    def _overall(self) -> float:
-        return 0.0 if any(self._forbidden) else _mean(self._parts)
-
     def _explain_overall(self) -> Explained:
-        if text := next(filter(None, self._forbidden), None):
-            return text, ()
         checks = counted(len(self._parts), "check")
         held = ", ".join(
             f"{metric} {_held(parts)}"
             for metric in CONVERSATION
             if (parts := [part for part in self._parts if part.metric == metric])
         )
-        return f"{self._overall():.4g} = the mean of {checks}: {held}", ()
+        return f"{_mean(self._parts):.4g} = the mean of {checks}: {held}", ()
 
     def _all_parts(self) -> Iterator[Part]:
         most = self._case.max_rounds

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.scoring import score_calls
@@ -97,6 +98,36 @@ def test_a_forbidden_call_fails_whatever_the_thresholds(
     assert result.passed is (wrong is None)
     assert result.failure == ("forbidden_call" if wrong else None)
     assert result.wrong == (wrong or "")
+
+
+ANY = {"expected_tool": "*", "expected_params": None}
+CHAIN = {"expected_tool": "c", "multi_turn": True}
+SEVERAL = {"expected_calls": [{"tool": "b"}]}
+LOOSE = {"expected_tool": "b", "param_scoring": "bfcl"}
+HOSTED = structs.replace(call("b"), hosted=True)
+
+
+@pytest.mark.parametrize(
+    ("expected", "replies"),
+    [
+        (ANY, [[call("b")]]),
+        (CHAIN, [[call("b")], [call("c")]]),
+        (SEVERAL, [[call("b")]]),
+        (LOOSE, [[call("b")]]),
+        ({"expected_tool": "a"}, [[HOSTED, call("a")]]),
+        ({"turns": [{"prompt": "?", "expected_tool": "a"}]}, [[HOSTED, call("a")]]),
+    ],
+)
+def test_overall_is_0_wherever_a_forbidden_call_was_made(
+    expected: dict[str, Any], replies: list[list[ToolCall]]
+) -> None:
+    result = score_live(replies, **expected, forbidden_calls=["b"])
+    assert (result.failure, result.scores["overall"].value) == ("forbidden_call", 0)
+
+
+def test_overall_says_which_call_was_forbidden() -> None:
+    overall = score([call("b")], **ANY, forbidden_calls=["b"]).scores["overall"]
+    assert (overall.value, overall.explanation) == (0.0, "called b, which is forbidden")
 
 
 def test_a_repeated_key_in_a_transcript() -> None:
