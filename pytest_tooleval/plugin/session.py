@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Generator
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -86,6 +87,8 @@ class EvalSession:
         if 0 < len(cases) == len(items):
             self._refuse(items, unknown_scope(self._settings, cases))
         path = path_of_cases(config, items)
+        labels = (item.spec.label for item in cases if item.spec and not item.case.arm.variant)
+        self.state.case_counts = dict(Counter(labels))
         result = yield
         if will_run(session) and any(isinstance(item, CaseItem) for item in items):
             self._refuse(items, missing_model(config, self._settings, path))

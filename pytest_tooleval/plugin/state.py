@@ -79,6 +79,7 @@ class WorkerSummary(Struct, frozen=True):
     unapplied: list[str]
     problems: list[str]
     recorded: int
+    case_counts: dict[str, int]
     spent: Mapping[str, Spent]
     shard: Shard | None
 
@@ -95,6 +96,8 @@ class RunState:
         # By file, as in the results. The xdist controller collects none.
         self.suites: dict[str, Suite] = {}
         self.selected = 0
+        # How many cases each model has, selected or not.
+        self.case_counts: dict[str, int] = {}
         # For each variant, the file and id of every collected case that it applies to; and the variants
         # that apply to no selected case. Every xdist worker has them all.
         self.applied: dict[str, set[tuple[str, str]]] = {}
@@ -150,6 +153,7 @@ class RunState:
             self.unapplied,
             self.problems,
             self.answers_recorded,
+            self.case_counts,
             self.queue.spent_apart,
             self.shard,
         )
@@ -160,7 +164,7 @@ class RunState:
         worker = msgspec.convert(summary, WorkerSummary)
         self.workers.append(worker)
         self.unclaimed, self.misnamed = worker.unclaimed, worker.misnamed
-        self.unapplied = worker.unapplied
+        self.unapplied, self.case_counts = worker.unapplied, worker.case_counts
         self.shard = worker.shard or self.shard
 
     @property
@@ -236,6 +240,7 @@ class RunState:
             options=dict(self.settings.options),
             git=self._git,
             selected=self.selected,
+            collected=self.case_counts,
             unapplied=tuple(self.unapplied),
             partial=ran_partly(rows) or self.shard is not None,
             shard=self.shard,

@@ -139,6 +139,7 @@ class ComparedCases(Struct, frozen=True, gc=False):
         tuple[Incomparable, ...],
         doc("Cases that both have, but that cannot be judged by the same rules."),
     ] = ()
+    not_selected: Annotated[int, doc("Cases that one of the runs did not select.", ge=0)] = 0
 
 
 class Comparison(Struct, frozen=True, kw_only=True, gc=False):

@@ -133,6 +133,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     selected: Annotated[
         int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
     ] = 0
+    collected: Annotated[
+        dict[str, int], doc("The label of a model to its number of cases, selected or not.")
+    ] = {}
     unapplied: Annotated[
         tuple[str, ...], doc("The variants that apply to none of the selected cases.")
     ] = ()

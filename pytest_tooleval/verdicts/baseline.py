@@ -6,6 +6,7 @@ rule. docs/reference/methods.md explains how, and how often it raises a false al
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -54,6 +55,8 @@ from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
 from .planning import trials_to_compare
+from .selection import not_selected
+from .sides import FindSuite
 from .sides import Rescored
 from .sides import Side
 from .statistics import clusters_of
@@ -113,7 +116,8 @@ def compare(
     sides = _by_model(both[0].side), _by_model(both[1].side)
     limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
-    compared = [_compare_model(pair, sides, both, limits) for pair in pairs]
+    suites = new.suites or old.suites
+    compared = [_compare_model(pair, sides, both, limits, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
     empty_verdict: Verdict = "failed" if named and has_one_rule else "inconclusive"
     results = _results(compared, limits, empty_verdict)
@@ -186,8 +190,9 @@ def _compare_model(
     sides: tuple[_Rows, _Rows],
     both: tuple[Rescored, Rescored],
     limits: Limits,
+    suites: FindSuite | None,
 ) -> _Model:
-    pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]])
+    pairing = _paired(sides[0][labels[0]], sides[1][labels[1]], suites)
     scored: list[Pair] = []
     left_out: list[Pair] = []
     incomparable: list[Incomparable] = []
@@ -206,6 +211,21 @@ def _compare_model(
     several = any(n > 1 or m > 1 for n, _, m, _ in counts)
     broken_p = newly_broken_test(counts, clusters) if several else None
     return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
+
+
+def _paired(old: Sequence[CaseRow], new: Sequence[CaseRow], suites: FindSuite | None) -> Pairing:
+    """Pair the rows of two runs. Today's suites are those of the new one."""
+    pairing = pair_cases(old, new)
+    left_out_now, left_out_before = not_selected(new, suites), not_selected(old)
+    return dataclasses.replace(
+        pairing,
+        removed=[row for row in pairing.removed if not left_out_now(row)],
+        added=[row for row in pairing.added if not left_out_before(row)],
+        not_selected=[
+            *filter(left_out_now, pairing.removed),
+            *filter(left_out_before, pairing.added),
+        ],
+    )
 
 
 def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
@@ -377,6 +397,7 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
         changed=_unique(new for pairing in found for _, new in pairing.changed),
         renamed=tuple(renamed.values()),
         incomparable=tuple(dict.fromkeys(case for model in models for case in model.incomparable)),
+        not_selected=len(_unique(row for pairing in found for row in pairing.not_selected)),
     )
 
 

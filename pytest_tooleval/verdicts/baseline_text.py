@@ -44,6 +44,7 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
         "with another prompt or expectation": pairing.changed,
         f"only in {shown(names[0])}": pairing.removed,
         f"only in {shown(names[1])}": pairing.added,
+        "not selected in one of the runs": pairing.not_selected,
     }
     parts = [f"{len(cases)} {word}" for word, cases in found.items() if cases]
     return f"nothing to compare, no case of {shown(model)} is the same in both runs: {', '.join(parts)}"
@@ -55,6 +56,8 @@ def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models:
     parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
     kinds = {"changed": changes.changed, "added": changes.added, "removed": changes.removed}
     parts += [f"{counted(len(cases), 'case')} {kind}" for kind, cases in kinds.items() if cases]
+    if changes.not_selected:
+        parts.append(f"{counted(changes.not_selected, 'case')} not selected")
     if models:
         parts.append(f"{labels_text(models)} (no such model in the other run)")
     return ", ".join(parts)

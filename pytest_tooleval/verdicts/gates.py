@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections import defaultdict
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from msgspec import structs
 
@@ -36,8 +38,9 @@ def judge_gates(
     confidence: float | None = None,
     *,
     strict: bool = False,
+    collected: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Gate]:
-    """Judge all gates of a run.
+    """Judge all gates of a run, for which `collected` cases of each model were there to select.
 
     With `confidence` (0 to 1), a gate passes if the lower end of the interval reaches the value, and
     fails if the upper end is below it; otherwise it is inconclusive, which fails the run if `strict`.
@@ -46,7 +49,7 @@ def judge_gates(
     """
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
     allowed = _allowed_errors(evaluated, rules)
-    rows = [row for rule in rules for row in _judge(rule, evaluated, allowed, confidence)]
+    rows = [row for rule in rules for row in _judge(rule, evaluated, allowed, confidence, collected)]
     for place, row in enumerate(rows):
         if row.verdict == "inconclusive":
             message = row.message + strict_text(strict)
@@ -82,7 +85,11 @@ def _most_errors(rule: Rule, cases: int) -> int:
 
 
 def _judge(
-    rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
+    rule: Rule,
+    cases: Sequence[CaseRow],
+    allowed: Collection[str],
+    confidence: float | None,
+    collected: Mapping[str, int],
 ) -> list[Gate]:
     groups = groups_of(rule, cases)
     if not groups:
@@ -108,7 +115,8 @@ def _judge(
         where = model if rule.scope is MODEL else f"{model}, {rule.scope.name} {name}"
         # The file distinguishes suites of the same name.
         where += f" ({file})" if file is not None and name in shared else ""
-        gate = _judge_group(rule, rows, allowed, confidence)
+        total = collected.get(model, 0) if rule.scope is MODEL else 0
+        gate = _judge_group(rule, rows, allowed, confidence, total)
         gates.append(
             structs.replace(
                 gate,
@@ -136,11 +144,15 @@ def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str 
 
 
 def _judge_group(
-    rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
+    rule: Rule,
+    cases: Sequence[CaseRow],
+    allowed: Collection[str],
+    confidence: float | None,
+    total: int,
 ) -> Gate:
     """The verdict on these cases, with a message that has only the figures."""
     if not rule.over:
-        return _judge_mean(rule, cases, allowed, confidence)
+        return _judge_mean(rule, cases, allowed, confidence, total)
     if rule.metric in RATES:
         return _judge_rate(rule, cases, allowed, confidence)
     return _judge_errors(rule, cases) if rule.metric == ERRORS else _judge_amount(rule, cases)
@@ -237,7 +249,11 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
 
 
 def _judge_mean(
-    rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
+    rule: Rule,
+    cases: Sequence[CaseRow],
+    allowed: Collection[str],
+    confidence: float | None,
+    total: int,
 ) -> Gate:
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     scored = [case for case in cases if case.outcome != "error"]
@@ -253,7 +269,8 @@ def _judge_mean(
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
             further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, [case for case, _ in found], scored)}{_loud(verdict, scored)}"
+    text += f", over {_how_many(rule, [case for case, _ in found], scored, total)}"
+    text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"
         text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
@@ -290,10 +307,11 @@ def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
     return f", {wrong} of which FAILED{every}" if wrong else ""
 
 
-def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow]) -> str:
+def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow], collected: int) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
-    total = sum(whole.values()) if rule.scope.whole else 0
+    # Suites without a selected case count as collected; a path on the command line may be one case.
+    total = max(collected, sum(whole.values())) if rule.scope.whole else 0
     trials = sum(case.scored for case in found)
     part = f"{len(found)} of " if total > len(found) else ""
     text = part + counted(max(total, len(found)), "case")

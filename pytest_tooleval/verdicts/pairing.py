@@ -21,7 +21,7 @@ class Pairing:
     """Paired rows of an old and a new run on one model.
 
     `same` are the pairs to compare, including `renamed` ones. A `changed` pair has the same name, but
-    different content.
+    different content. `not_selected` are rows of either run that the other left out.
     """
 
     same: list[Pair]
@@ -29,6 +29,7 @@ class Pairing:
     changed: list[Pair]
     added: list[CaseRow]
     removed: list[CaseRow]
+    not_selected: Sequence[CaseRow] = ()
 
 
 def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:

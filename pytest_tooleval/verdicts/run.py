@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..errors import NoBaseline
@@ -72,7 +74,7 @@ def judge(
         uncompared = f"not compared with a baseline: {error}"
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    judged = judge_run(cases, gates, strict=strict, looks=looks)
+    judged = judge_run(cases, gates, strict=strict, looks=looks, collected=run.collected)
     return RunVerdict(
         judged, comparison, uncompared, list(_findings(judged, comparison, problem, misnamed))
     )
@@ -109,13 +111,21 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
     return any(tolerated(case, rule) for rule in gates.rules)
 
 
-def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: int = 1) -> list[Gate]:
+def judge_run(
+    cases: Sequence[CaseRow],
+    gates: Gates,
+    *,
+    strict: bool,
+    looks: int = 1,
+    collected: Mapping[str, int] = MappingProxyType({}),
+) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
     from .gates import judge_gates
 
-    return judge_gates(cases, gates.rules, _confidence(gates, looks), strict=strict)
+    confidence = _confidence(gates, looks)
+    return judge_gates(cases, gates.rules, confidence, strict=strict, collected=collected)
 
 
 def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:
@@ -182,7 +192,7 @@ def compare_run(
     if old is None:
         raise NoBaseline(baseline.missing)
     return compare(
-        old._replace(cases=_selected(old.cases, evaluated), suites=suites or old.suites),
+        old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
         models=baseline.models,
         alpha=_of_each_look(ALPHA, looks),
@@ -190,20 +200,3 @@ def compare_run(
         strict=strict,
         named=word is None and not is_base,
     )
-
-
-def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
-    """The old rows, except cases that this run did not select: these do not count as removed."""
-    ran: dict[str, set[str]] = {}
-    whole: dict[str, int] = {}
-    for case in new:
-        # By file, because suites in two files may share a name; by name, because a file may have moved.
-        for place in (case.file, case.suite):
-            ran.setdefault(place, set()).add(case.case)
-            whole[place] = case.suite_cases
-
-    def may_be_compared(case: CaseRow) -> bool:
-        place = case.file if case.file in ran else case.suite
-        return place not in ran or len(ran[place]) >= whole[place] or case.case in ran[place]
-
-    return list(filter(may_be_compared, old))

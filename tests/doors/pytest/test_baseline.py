@@ -150,6 +150,44 @@ def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:
     assert found["same"] == 28  # the renamed one, too
 
 
+SELECTIONS = {
+    ("-k", "a0"): (1, 4, 3),
+    ("a.tooleval.json",): (2, 2, 2),
+    ("-m", "odd"): (2, 4, 2),
+    ("a.tooleval.json::a0",): (1, 2, 3),
+    ("-k", "a0", "-n1"): (1, 4, 3),
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+def test_what_is_not_selected_is_not_removed(project: Project, selection: tuple[str, ...]) -> None:
+    """Nor left out of a gate's number of cases, wherever it lies; what is gone was removed."""
+    gone = right("gone")
+    for file in "ab":
+        cases = [right(f"{file}0"), right(f"{file}1", tags=["odd"])]
+        project.suite(*cases, *([gone] if file == "a" else []), file=f"{file}.tooleval.json", name=file)
+    project.suite(right("c0"), file="c.tooleval.json")
+    project.run("--tooleval-report=old.json")
+    project.suite(right("a0"), right("a1", tags=["odd"]), file="a.tooleval.json", name="a")
+    (project.path / "c.tooleval.json").unlink()
+
+    run = project.run_subprocess if "-n1" in selection else project.run
+    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5", "--tooleval-report=out.json")
+    result = run(*selection, *options)
+    ran, of, left_out = SELECTIONS[selection]
+    assert result.ret == 0
+    part = f"{ran} of {of} cases" if of > ran else f"{ran} cases"
+    result.stdout.fnmatch_lines([f"agent passed: *pass_rate: 1.00 >= 0.50, over {part}*"])
+    found = project.document()["baseline"]["cases"]
+    assert ([each["case"] for each in found["removed"]], found["added"]) == (["gone", "c0"], [])
+    assert (found["same"], found["not_selected"]) == (ran, left_out)
+    # The whole run after a partial one.
+    project.run("--tooleval-baseline=out.json", "--tooleval-report=next.json")
+    found = project.document("next.json")["baseline"]["cases"]
+    assert found["removed"] == []
+    assert len(found["added"]) + found["not_selected"] == 4 - ran
+
+
 NOTHING = "nothing to compare, no case of agent is the same in both runs: "
 
 

@@ -86,7 +86,7 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     assert comparison["message"] == "no worse than baseline: drops above 0.18 ruled out"
     empty = ("added", "removed", "changed", "renamed", "incomparable")
     lists: dict[str, list[object]] = {name: [] for name in empty}
-    assert comparison["cases"] == {"same": 3, **lists}
+    assert comparison["cases"] == {"same": 3, "not_selected": 0, **lists}
     (model,) = comparison["models"]
     assert model["cases"] == 3
     assert model["worse"] == model["better"] == []
@@ -294,6 +294,7 @@ def test_changes_of_the_suite_are_told() -> None:
             {"suite": "weather", "case": "renamed", "old_suite": "weather", "old_case": "case-1"}
         ],
         "incomparable": [],
+        "not_selected": 0,
     }
     assert comparison["message"].endswith("not compared: 1 case changed, 2 cases added, 1 case removed")
 
