@@ -39,7 +39,8 @@ def reach(weights: Sequence[float], needed: float, confidence: float, *, binary:
     This is valid for any scores: none with the same mean have a wider interval than scores of 0 and 1,
     on which all trials of a case agree. `binary` scores are only these. A cluster is one case with its
     total weight. With unequal weights, it matters which cases are wrong: the widest intervals come from
-    the heaviest or the lightest first.
+    the heaviest or the lightest first. Between the two means, only equally weighted `binary` scores
+    without clusters are certainly inconclusive.
     """
     orders = sorted(weights), sorted(weights, reverse=True)
     # The means of equally weighted binary cases come in steps of one case.

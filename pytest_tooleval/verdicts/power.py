@@ -36,19 +36,27 @@ def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
 
 
 def _power(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
-    weights = summed([case.weight for case in cases], clusters_of(cases))
+    clusters = clusters_of(cases)
+    weights = [each for each in summed([case.weight for case in cases], clusters) if each]
     trials = sorted({case.scored for case in cases})
     each = f"{trials[0]} to {trials[-1]} trials" if len(trials) > 1 else counted(trials[0], "trial")
-    binary = gate.metric == PASS_RATE
-    found = reach([each for each in weights if each], gate.needed, confidence, binary=binary)
+    passes_only = gate.metric == PASS_RATE
+    # Otherwise, the same mean may be decided or not: it depends on which cases it is made of.
+    alike = passes_only and len(weights) == len(cases) and min(weights) == max(weights)
+    found = reach(weights, gate.needed, confidence, binary=alike)
+    # Rounded to the safe side, but by less than one of many cases.
+    digits = max(2, len(str(len(cases))))
     parts = []
-    # Rounded to the safe side, where the gate is certainly decided.
     if found.fails is not None:
-        parts.append(f"under {math.floor(100 * found.fails) / 100:.2f} fails")
+        parts.append(f"under {math.floor(10**digits * found.fails) / 10**digits:.{digits}f} fails")
     if found.passes is not None:
-        parts.append(f"over {math.ceil(100 * found.passes) / 100:.2f} passes")
-    rest = {0: "anything", 1: "anything else", 2: "in between"}[len(parts)]
-    parts.append(f"{rest} {'is' if binary else 'may be'} inconclusive")
-    least = least_cases(gate.needed, confidence) if found.passes is None else None
+        parts.append(f"over {math.ceil(10**digits * found.passes) / 10**digits:.{digits}f} passes")
+    if passes_only and not alike:
+        rest = ("the verdict", "anything else", "in between, the verdict")[len(parts)]
+        parts.append(f"{rest} depends on which cases fail")
+    else:
+        rest = ("anything", "anything else", "in between")[len(parts)]
+        parts.append(f"{rest} {'is' if alike else 'may be'} inconclusive")
+    least = least_cases(gate.needed, confidence) if alike and found.passes is None else None
     takes = "" if least is None else f"; passing takes {counted(least, 'case')}"
     return f"{counted(len(cases), 'case')}, {each}, all answered: {', '.join(parts)}{takes}"

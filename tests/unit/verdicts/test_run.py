@@ -111,7 +111,7 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
             "suite:overall=0.6",
             [
                 "gate overall of suite Two 0.6, 2 cases, 1 to 3 trials, all answered: anything may be "
-                "inconclusive; passing takes 6 cases",
+                "inconclusive",
                 "gate overall of suite Eight 0.6, 8 cases, 1 trial, all answered: under 0.25 fails, "
                 "over 1.00 passes, in between may be inconclusive",
             ],
@@ -124,6 +124,22 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
                 "passes, in between is inconclusive (a)",
                 "gate pass_rate 0.85, 1 case, 1 trial, all answered: under 1.00 fails, anything else is "
                 "inconclusive; passing takes 22 cases (b)",
+            ],
+        ),
+        (
+            [*planned(6, weight=3), *planned(6, "Other")],
+            "0.6",
+            [
+                "gate pass_rate 0.6, 12 cases, 1 trial, all answered: under 0.25 fails, over 1.00 "
+                "passes, in between, the verdict depends on which cases fail"
+            ],
+        ),
+        (
+            planned(4, cluster="same"),
+            "0.6",
+            [
+                "gate pass_rate 0.6, 4 cases, 1 trial, all answered: the verdict depends on which cases "
+                "fail"
             ],
         ),
         (planned(3), "1", []),

@@ -1,0 +1,71 @@
+"""Forecasts of gates hold for every way in which cases may fail."""
+
+from __future__ import annotations
+
+import re
+
+from builders import result_of
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.verdicts.given import Gates
+from pytest_tooleval.verdicts.rules import read_rule
+from pytest_tooleval.verdicts.run import foresee
+from pytest_tooleval.verdicts.run import judge_run
+
+CASE = st.tuples(st.booleans(), st.sampled_from([1.0, 3.0]), st.sampled_from(["", "", "a", "b"]))
+ALIKE = st.tuples(st.booleans(), st.just(1.0), st.just(""))
+SCORED = st.tuples(st.sampled_from([0.0, 0.5, 0.96, 1.0]), st.sampled_from([1.0, 3.0]), st.just(""))
+BOUNDS = re.compile(r"(?:under (?P<fails>[0-9.]+) fails)?(?:.*over (?P<passes>[0-9.]+) passes)?")
+
+
+def suites(number: int) -> st.SearchStrategy[tuple[str, list[tuple[float, float, str]]]]:
+    """A metric, and cases as value, weight and cluster."""
+    return st.one_of(
+        st.tuples(st.just("pass_rate"), st.lists(CASE, min_size=1, max_size=number)),
+        st.tuples(st.just("pass_rate"), st.lists(ALIKE, min_size=1, max_size=10 * number)),
+        st.tuples(st.just("overall"), st.lists(SCORED, min_size=1, max_size=number)),
+    )
+
+
+@settings(max_examples=400)
+@given(suites(24), st.sampled_from([0.3, 0.6, 0.85]), st.sampled_from([0.6, 0.95]))
+def test_forecasts_and_verdicts_agree(
+    suite: tuple[str, list[tuple[float, float, str]]], needed: float, confidence: float
+) -> None:
+    metric, cases = suite
+    rows: list[CaseRow] = [
+        result_of(
+            case=f"c{place}",
+            outcome="passed" if value == 1 else "failed",
+            scores={"overall": float(value)},
+            weight=weight,
+            cluster=cluster,
+            scored=1,
+        )
+        for place, (value, weight, cluster) in enumerate(cases)
+    ]
+    gates = Gates((read_rule(f"{metric}={needed}", over=False),), confidence)
+    line = foresee(rows, gates)[0]
+    gate = judge_run(rows, gates, strict=False)[0]
+    bounds = BOUNDS.match(line.partition("answered: ")[2])
+    assert bounds is not None
+    assert gate.value is not None
+    if bounds["fails"] and gate.value < float(bounds["fails"]):
+        assert gate.verdict == "failed", line
+    elif bounds["passes"] and gate.value > float(bounds["passes"]):
+        assert gate.verdict == "passed", line
+    elif "is inconclusive" in line:
+        assert gate.verdict == "inconclusive", line
+    if takes := re.search("passing takes ([0-9]+)", line):
+        assert len(rows) < int(takes[1])
+        assert gate.verdict != "passed", line
+
+
+def test_many_cases_need_more_digits() -> None:
+    """160 right ones of 200 fail, and 161 are inconclusive."""
+    rows: list[CaseRow] = [result_of(case=f"c{n}", scored=1) for n in range(200)]
+    lines = foresee(rows, Gates((read_rule("0.85", over=False),), 0.95))
+    assert "under 0.805 fails, over 0.895 passes, in between is inconclusive" in lines[0]
