@@ -113,7 +113,7 @@ class EvalSession:
         if problem:
             items.clear()
             # A report, because xdist workers send reports on. Without xdist, it ends the run here.
-            text = f"{USAGE_ERROR}{printable(problem)}"
+            text = USAGE_ERROR + printable(problem, keep_newlines=True)
             report = pytest.CollectReport("", "failed", text, [])
             self._config.hook.pytest_collectreport(report=report)
 
@@ -279,7 +279,6 @@ class EvalSession:
     @property
     def _suites(self) -> FindSuite:
         return suites_in(self._config.rootpath, self.state.suites)
-
 
 
 def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
