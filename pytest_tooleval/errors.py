@@ -34,6 +34,7 @@ ErrorKind = Literal[
     "server",  # 5xx
     "bad_request",  # the provider rejected the request itself
     "bad_response",  # the answer cannot be read
+    "unread",  # a part of the answer that may be a call cannot be understood, by no fault of the model
     "callable",  # a Python callable used as a model raised, or did not return a message
     "max_cost",  # the run has reached its cost limit
     "replay",  # the answer is not in the cassette, and no model may be called

@@ -68,28 +68,52 @@ models.add_command(check_judge)
 
 
 @models.command()
-@click.argument("name")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one answer.")
-def check(name: str, timeout: float) -> None:
+def check(names: tuple[str, ...], timeout: float) -> None:
     """Find out what a model and its server support.
 
     If a model behaves oddly, this sends a question with tools in several ways. It prints which
     parameters, tool_choice modes and parallel calls work, what was sent instead if not, and tokens, cost
-    and latency. The exit status is 1 if the model calls no tool at all.
+    and latency. It also counts the calls that came as text, and names the server's option that reads
+    them. Several names compare, for instance, two servers of one model. The exit status is 1 if a model
+    calls no tool at all.
     """
     from ..engine.check import probe
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
 
-    (spec,) = resolve_models([name], read_tables(Path.cwd()))
-    click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))
-    results = list(probe(spec, timeout))
-    for line in table([_row(each) for each in results], texts=("asked with", "works", "sent instead")):
-        click.echo(line)
-    for line in _explained(results):
-        click.echo(line)
-    if not any(each.works for each in results if each.probe.calls != 0):
+    calls = True
+    for place, spec in enumerate(resolve_models(names, read_tables(Path.cwd()))):
+        if place:
+            click.echo()
+        click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))
+        results = list(probe(spec, timeout))
+        for line in table([_row(each) for each in results], texts=_TEXTS):
+            click.echo(line)
+        for line in _explained(results):
+            click.echo(line)
+        for line in _forms(results):
+            click.echo(line)
+        calls = calls and any(each.works for each in results if each.probe.calls != 0)
+    if not calls:
         raise SystemExit(1)
+
+
+_TEXTS = ("asked with", "works", "sent instead")
+
+
+def _forms(results: list[ProbeResult]) -> Iterator[str]:
+    """How many calls came natively and how many as text, and the option that reads those."""
+    from ..record.dialects import options_for
+    from ..record.recovery import CallForms
+    from ..record.transcript import Reply
+
+    replies = [each.reply for each in results if isinstance(each.reply, Reply)]
+    forms = sum((reply.forms for reply in replies), CallForms())
+    yield f"calls: {forms.native} native, {forms.recovered} as text, {forms.lost} lost"
+    for dialect in dict.fromkeys(reply.dialect for reply in replies if reply.dialect):
+        yield f"as text ({dialect}); the option of a server that reads it: {options_for(dialect)}"
 
 
 def _row(result: ProbeResult) -> dict[str, str]:

@@ -47,6 +47,6 @@ async def play(
             prompt += next_messages
         replies += [first, *rest]
         last = replies[-1]
-        if last.to_answer or last.no_answer is not None:
+        if last.to_answer or last.no_answer is not None or last.unread:
             break  # the turn did not end
     return Transcript(prompt, tuple(replies), user=user.played)

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
 from ..record.recovery import prose_of
@@ -22,10 +23,12 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
+from .clients.base import Reads
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
 from .others import Models
 from .tool_features import naming
+from .tool_features import with_prefix
 from .toolbox import Toolbox
 from .toolbox import ends_chain
 
@@ -43,7 +46,10 @@ def player_request(
 ) -> ChatRequest:
     """The request to the model under test."""
     tools = [*(_offered(tool, case) for tool in toolbox.tools), *hosted_tools(case, spec)]
-    return ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox)
+    exact = MODES[case.param_scoring].exact_names
+    reads = Reads(exact, spec.text_calls, case.tool_prefix)
+    request = ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox, reads)
+    return with_prefix(request) if reads.prefix else request
 
 
 def _offered(tool: Tool, case: ResolvedCase) -> dict[str, Any]:
@@ -110,7 +116,8 @@ class Player:
 
     def _ends(self, reply: Reply) -> bool:
         """Whether the turn ends with this reply."""
-        return not reply.to_answer or reply.no_answer is not None or ends_chain(self._case, reply.calls)
+        is_unusable = reply.no_answer is not None or bool(reply.unread)
+        return is_unusable or not reply.to_answer or ends_chain(self._case, reply.calls)
 
     async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
         """The reply with the answers to its calls, which are added to `messages`.

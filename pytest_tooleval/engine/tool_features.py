@@ -22,6 +22,7 @@ from ..errors import ModelError
 from ..record.names import KnownTools
 from ..record.names import qualified
 from ..record.untrusted import as_mapping
+from ..record.untrusted import objects_in
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
@@ -167,10 +168,43 @@ def _space_of(tool: Tool) -> str | None:
 
 def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
     """The tools that an answer may call, with `in_text` also in its text."""
-    tools = ((name_of(tool), _space_of(tool), _parameters(tool)) for tool in request.tools)
     reads = request.reads
+    tools = (
+        (name_of(tool).removeprefix(reads.prefix), _space_of(tool), _parameters(tool))
+        for tool in request.tools
+    )
     return KnownTools.of(
         tools, exact=reads.exact_names, prefix=reads.prefix, in_text=in_text and reads.text_calls
+    )
+
+
+def with_prefix(request: ChatRequest) -> ChatRequest:
+    """The request with the prefix before the name of each tool, also in earlier calls."""
+    prefix = request.reads.prefix
+
+    def renamed(tool: Tool) -> Tool:
+        kind = next((kind for kind in ("function", "custom") if kind in tool), None)
+        name = name_of(tool)
+        if kind is None or not name or name.startswith(prefix):
+            return tool
+        return {**tool, kind: {**tool[kind], "name": prefix + name}}
+
+    def sent(message: Mapping[str, Any]) -> Mapping[str, Any]:
+        calls = objects_in(message.get("tool_calls"))
+        return {**message, "tool_calls": [*map(renamed, calls)]} if calls else message
+
+    choice = request.tool_choice
+    if isinstance(choice, Mapping) and "allowed_tools" in choice:
+        allowed = choice["allowed_tools"]
+        tools = [*map(renamed, allowed["tools"])]
+        choice = {**choice, "allowed_tools": {**allowed, "tools": tools}}
+    elif isinstance(choice, Mapping):
+        choice = renamed(choice)
+    return structs.replace(
+        request,
+        messages=tuple(map(sent, request.messages)),
+        tools=[*map(renamed, request.tools)],
+        tool_choice=choice,
     )
 
 

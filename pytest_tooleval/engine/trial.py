@@ -66,7 +66,8 @@ async def hold(trial: Trial, models: Models, live: LiveTools | None = None) -> T
 
 
 async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Transcript:
-    case, number = trial.case, trial.number
+    prefix = trial.model.tool_prefix or trial.case.tool_prefix
+    case, number = structs.replace(trial.case, tool_prefix=prefix), trial.number
     player = Player(case, trial.model, models, number)
     user = user_in(case, trial.user, models, number)
     world = WorldTools(case.world, case.public) if case.world is not None else None

@@ -70,6 +70,9 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
 }
 # The finish reason of an answer that continues once it is sent back, as the provider runs tools itself.
 PAUSED = "pause_turn"
+# The reason of an error that a server answers with if it cannot parse the model's call. The text is what
+# the server quotes of it.
+UNPARSED = "not_parsed_by_server"
 # The finish reasons of an answer with calls.
 _CALLED = frozenset("tool_calls tool_call tool_use function_call".split())
 _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
@@ -80,7 +83,7 @@ def no_answer(
     text: str | None,
     reason: str | None,
     message: str | None,
-    unread: Sequence[Unread] = (),
+    unread: Unread | None = None,
 ) -> NoAnswer | None:
     """Return why a reply with these calls and this text is unusable; None if it is usable.
 
@@ -92,8 +95,10 @@ def no_answer(
     could not be read is never judged.
     """
     found = _by_ending(calls, text, reason, message)
-    if found is None and unread:
-        return NoAnswer("malformed_call", shorten(str(unread[0]), 500))
+    if reason == UNPARSED:
+        found = None
+    if found is None and unread is not None:
+        return NoAnswer("malformed_call", shorten(str(unread), 500))
     return found
 
 

@@ -47,17 +47,15 @@ def qualified(name: str, namespace: str | None) -> str:
     return f"{namespace}.{name}" if namespace else name
 
 
-def undecorated(name: str, offered: Collection[str], prefix: str = "") -> str | None:
+def undecorated(name: str, offered: Collection[str]) -> str | None:
     """Return the offered tool whose decorated name this is; None unless exactly one fits."""
-    found = {tool for bare in _bare_names(name, prefix) if (tool := meant(bare, offered)) is not None}
+    found = {tool for bare in _bare_names(name) if (tool := meant(bare, offered)) is not None}
     return found.pop() if len(found) == 1 else None
 
 
-def _bare_names(name: str, prefix: str) -> Iterator[str]:
+def _bare_names(name: str) -> Iterator[str]:
     """Yield the names that a decorated name may stand for."""
     bare = name.partition("<|")[0].strip()
-    if prefix and bare.startswith(prefix):
-        yield bare.removeprefix(prefix)
     bare = _NUMBER.sub("", _PREFIX.sub("", bare, count=1) if _PREFIX.match(bare) else bare)
     yield bare
     if bare.startswith(_MCP):
@@ -104,7 +102,10 @@ class KnownTools(NamedTuple):
         If no tool has a namespace, the call's namespace is ignored.
         """
         spelled = meant(name, self.names)
-        if spelled is None and not self.exact and (bare := undecorated(name, self.names, self.prefix)):
+        if spelled is None and self.prefix and name.startswith(self.prefix):
+            name = name.removeprefix(self.prefix)
+            spelled = meant(name, self.names)
+        if spelled is None and not self.exact and (bare := undecorated(name, self.names)):
             name = spelled = bare
         if all(name == whole for name, whole in self.names.items()):
             return name
@@ -137,6 +138,8 @@ class KnownTools(NamedTuple):
 
 
 NO_TOOLS = KnownTools({}, {}, in_text=False)
+# Where any call counts, whatever its tool.
+ANY_TOOLS = KnownTools({}, {})
 
 
 def _spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:

@@ -17,12 +17,16 @@ import json
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping
+from typing import Annotated
 from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from .calls import ToolCall
 from .dialects import DIALECTS
+from .dialects import options_for
 from .dialects.dialect import DECODER
 from .dialects.dialect import Broken
 from .dialects.dialect import Cursor
@@ -32,6 +36,7 @@ from .dialects.dialect import Written
 from .dialects.json_calls import calls_in_json
 from .dialects.json_calls import read_values
 from .dialects.pythonic import read_list
+from .fields import doc
 from .names import NO_TOOLS
 from .names import KnownTools
 from .prose import FENCE
@@ -40,6 +45,7 @@ from .prose import THOUGHT
 from .prose import TICKS
 from .prose import Code
 from .prose import begin_of_answer
+from .unread import Owner
 from .unread import Unread
 from .untrusted import as_text
 
@@ -55,16 +61,39 @@ _COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
 _PRINTED = re.compile(r"\s*print\((.*)\)\s*\Z", re.DOTALL)
 
 
+class CallForms(Struct, frozen=True, gc=False):
+    """How many calls came in which form."""
+
+    native: Annotated[int, doc("Calls in the API's own form.", ge=0)] = 0
+    recovered: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
+    lost: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
+
+    def __add__(self, other: CallForms) -> CallForms:
+        return CallForms(
+            self.native + other.native, self.recovered + other.recovered, self.lost + other.lost
+        )
+
+
 class Reading(NamedTuple):
     """The calls of a message, how they were written, and what could not be read.
 
-    `dialect` is that of the first call that was written as text; empty if there is none.
+    `dialect` is that of the first call that was written as text; empty if there is none. `recovered` is
+    the number of calls that were.
     """
 
     calls: tuple[ToolCall, ...]
     format: CallFormat = "native"
     dialect: str = ""
     unread: tuple[Unread, ...] = ()
+    recovered: int = 0
+
+    @property
+    def forms(self) -> CallForms:
+        lost = sum(each.owner == "model" for each in self.unread)
+        return CallForms(len(self.calls) - self.recovered, self.recovered, lost)
+
+
+NOTHING = Reading(())
 
 
 class _Text(NamedTuple):
@@ -91,7 +120,26 @@ def read_calls(
         written = [call for call in written if not any(_same(call, each) for each in repaired)]
     is_native = repaired == native and not written
     dialect = found.dialect if written or found.unread else ""
-    return Reading((*repaired, *written), "native" if is_native else "recovered", dialect, found.unread)
+    recovered = len(written) + sum(one != other for one, other in zip(native, repaired, strict=True))
+    form: CallFormat = "native" if is_native else "recovered"
+    return Reading((*repaired, *written), form, dialect, found.unread, recovered)
+
+
+def of_server(reading: Reading, text: str, error: str) -> Reading:
+    """Return what is known of a call that a server could not parse, with the server's error.
+
+    `text` is the part of it that the server quotes. If we can read the call, or if nothing is quoted,
+    it is the server's fault; else the model's.
+    """
+    if reading.unread:
+        return reading
+    owner: Owner = "model" if text and not reading.calls else "other"
+    why = "the server could not parse the model's call"
+    if reading.calls:
+        names = ", ".join(call.name for call in reading.calls)
+        options = options_for(reading.dialect)
+        why = f"the server could not parse a readable call of {names} ({reading.dialect}: {options})"
+    return reading._replace(unread=(Unread.at(error, text, why, owner, reading.dialect),))
 
 
 def prose_of(text: str, offered: KnownTools) -> str:

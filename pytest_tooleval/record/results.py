@@ -199,6 +199,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     thresholds: Annotated[dict[str, float], doc("Minimum scores by metric.")] = {}
     limits: Annotated[dict[str, float], doc("Limits on a trial, by name.")] = {}
     reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
+    forbids: Annotated[bool, doc("Whether the case forbids calls.")] = False
     weight: Annotated[float, doc("The case's weight in means.")] = 1.0
     cluster: Annotated[
         str, doc("Cases of a suite with the same cluster are paraphrases; empty: none.")
@@ -242,6 +243,12 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     def called_forbidden(self) -> bool:
         """True if a trial made a call that the case forbids."""
         return any(trial.failure == "forbidden_call" for trial in self.trials)
+
+    @property
+    def may_hide_forbidden(self) -> bool:
+        """True if an unread part of a trial may be a call that the case forbids."""
+        unread = (trial.error is not None and trial.error.kind == "unread" for trial in self.trials)
+        return self.forbids and any(unread)
 
     @property
     def was_expected(self) -> bool:

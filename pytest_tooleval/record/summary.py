@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from .fields import doc
+from .recovery import CallForms
 
 
 class Mean(Struct, frozen=True, gc=False):
@@ -75,6 +76,10 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     trials: Annotated[int, doc("Trials with an answer.", ge=0)]
     cached: Annotated[int, doc("Trials with cached answers.", ge=0)]
     recovered: Annotated[int, doc("Trials whose calls were written as text.", ge=0)]
+    forms: Annotated[CallForms, doc("How many calls came natively, and how many as text.")] = CallForms()
+    dialects: Annotated[
+        dict[str, int], doc("Trials by the dialect of the calls that were written as text.")
+    ] = {}
     fallbacks: Annotated[tuple[Fallback, ...], doc("Values sent instead of refused parameters.")]
     tokens: Annotated[Tokens, doc("Tokens of all trials.")]
     cost_usd: Annotated[

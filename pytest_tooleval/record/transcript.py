@@ -18,6 +18,7 @@ from msgspec import structs
 from .calls import ToolCall
 from .calls import own_calls
 from .endings import PAUSED
+from .endings import UNPARSED
 from .endings import NoAnswer
 from .endings import ending_of
 from .endings import is_cut_off
@@ -27,8 +28,11 @@ from .fields import doc
 from .names import NO_TOOLS
 from .names import KnownTools
 from .recovery import CallFormat
+from .recovery import CallForms
+from .recovery import of_server
 from .recovery import read_calls
 from .unread import Unread
+from .unread import of_model
 from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
@@ -95,6 +99,7 @@ class Measures(Usage, frozen=True, kw_only=True, gc=False):
         CallFormat | None,
         doc("native; recovered: calls were written as text; null: no answer."),
     ] = None
+    forms: Annotated[CallForms, doc("How many calls came natively, and how many as text.")] = CallForms()
     dialect: Annotated[
         str, doc("The dialect of the calls that were written as text; empty: none were.")
     ] = ""
@@ -278,6 +283,12 @@ class Transcript(Struct, frozen=True, gc=False):
         return next(filter(None, (reply.no_answer for reply in ends)), None)
 
     @property
+    def unread(self) -> Unread | None:
+        """The first part that could not be understood by somebody else's fault, if there is one."""
+        parts = (each for reply in self.replies for each in reply.unread)
+        return next((each for each in parts if each.owner == "other"), None)
+
+    @property
     def others_cost_usd(self) -> float | None:
         """The cost of the judge and the simulated user. None: unknown, or neither took part."""
         costs = [each.cost_usd for each in self.judged]
@@ -312,16 +323,19 @@ def read_message(
     `text` is its text, or None if neither text nor calls are required.
     """
     reading = read_calls(message, text or "", offered, cut_off=is_cut_off(reason))
+    if reason == UNPARSED:
+        reading = of_server(reading, text or "", detail or "")
     own = own_calls(reading.calls, offered.names)
     return Reply(
         message=message,
         calls=reading.calls,
         searches=searches_in(message),
         format=reading.format,
+        forms=reading.forms,
         dialect=reading.dialect,
         unread=reading.unread,
         finish_reason=reason,
-        no_answer=no_answer(own, text, reason, detail, reading.unread),
+        no_answer=no_answer(own, text, reason, detail, of_model(reading.unread)),
     )
 
 
@@ -439,6 +453,7 @@ def measures_of(transcript: Transcript) -> Measures:
     replies = transcript.replies
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
+        forms=sum((reply.forms for reply in replies), CallForms()),
         dialect=next((reply.dialect for reply in replies if reply.dialect), ""),
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,

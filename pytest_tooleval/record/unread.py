@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 from typing import Literal
 
@@ -32,4 +33,9 @@ class Unread(Struct, frozen=True, gc=False):
         return cls(where, shorten(" ".join(text[: 4 * _SHOWN].split()), _SHOWN), why, owner, dialect)
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.why}: {self.beginning}"
+        return ": ".join(filter(None, (self.where, self.why, self.beginning)))
+
+
+def of_model(unread: Iterable[Unread]) -> Unread | None:
+    """Return the first part that the model itself wrote wrongly."""
+    return next((each for each in unread if each.owner == "model"), None)

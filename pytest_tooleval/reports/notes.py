@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
+from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run
 from ..record.run import Spent
@@ -88,6 +89,17 @@ def _money(document: RowsDocument) -> list[str]:
     return lines
 
 
+def _written_as_text(row: ModelSummary) -> str:
+    """The calls that the server returned as text, which applications would miss."""
+    forms = row.forms
+    lost = f", {forms.lost} could not be read" if forms.lost else ""
+    text = f"{forms.recovered} of {counted(forms.native + forms.recovered, 'call')} came as text{lost}"
+    if not row.dialects:
+        return text
+    named = [f"{name}: {options_for(name)}" for name in row.dialects]
+    return f"{text}, which an application would miss; the option that reads it ({'; '.join(named)})"
+
+
 def _too_cold(document: RowsDocument) -> Iterator[str]:
     warm = {asked.model for asked in document.run.models if wants_warmth(asked.calls)}
     cold = {
@@ -133,8 +145,8 @@ def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
         yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
-    if row.recovered:
-        yield f"{counted(row.recovered, 'answer')} had calls written as text (recovered)"
+    if row.forms.recovered or row.forms.lost:
+        yield _written_as_text(row)
     if row.cached:
         yield f"{row.cached} of {row.trials} answers {_SOURCES[run.answers]}"
     unpriced = row.trials - row.priced - row.cached

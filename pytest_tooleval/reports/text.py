@@ -168,7 +168,8 @@ def _message_lines(message: Message) -> Iterable[str]:
 
 def _reply_lines(reply: Reply) -> Iterable[str]:
     text = reply.text
-    recovered = " (written as text)" if reply.format == "recovered" else ""
+    as_text = f"written as text: {reply.dialect}" if reply.dialect else "written as text"
+    recovered = f" ({as_text})" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
         yield f"  assistant  {shown(text, _TEXT)}"
     for search in reply.searches:

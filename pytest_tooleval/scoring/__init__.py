@@ -20,6 +20,7 @@ from ..record.metrics import PENALTIES
 from ..record.names import KnownTools
 from ..record.results import FailureCategory
 from ..record.results import Score
+from ..record.results import TrialError
 from ..record.results import TrialResult
 from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
@@ -51,6 +52,9 @@ from .registry import run_scorer
 from .thresholds import missed_thresholds
 from .thresholds import over_limit
 from .wrong import what_was_wrong
+
+# Servers that cannot enforce it often answer with a text.
+_IGNORED = '; tool_choice is "required", which the server ignored: "tool_choice": "auto" asks without it'
 
 __all__ = ["conversation_of", "explained", "score_calls", "score_messages", "score_transcript"]
 
@@ -94,8 +98,8 @@ def score_messages(
     calls run again on a new world, except those that never ran according to their tools' answers.
     `judged` says which rubrics (`$judge`) are met. A turn fails if it has neither text nor calls, or if
     the `refusal` or `finish_reason` of its last reply marks it as unusable. Raises ScoringError as
-    `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` means that the provider
-    failed.
+    `score_calls` does, and if `judged` lacks a rubric, a `finish_reason` means that the provider failed,
+    or a part of a message that may be a call is of an unknown kind.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     try:
@@ -108,7 +112,10 @@ def score_messages(
         Judged(rubric, turn, judged[rubric]) for turn, rubric in rubrics if judged and rubric in judged
     ]
     transcript = structs.replace(transcript, judged=tuple(met))
-    return explained(resolved, score_transcript(resolved, transcript))
+    result = score_transcript(resolved, transcript)
+    if result.error is not None:
+        raise ScoringError(f"{resolved.suite}::{resolved.id}: {result.error.message}")
+    return explained(resolved, result)
 
 
 def conversation_of(
@@ -140,12 +147,17 @@ def score_transcript(
 ) -> TrialResult:
     """Score one conversation, and judge it by the case's thresholds.
 
-    Without a usable answer, every applicable metric is 0 and the trial fails. The built-in scores have
-    no explanations; `explained` adds them. Raises ScoringError if the suite asks for a comparison that
+    Without a usable answer, every applicable metric is 0 and the trial fails. If others made a part of
+    it unreadable, the trial is an error, unless a forbidden call was read. The built-in scores have no
+    explanations; `explained` adds them. Raises ScoringError if the suite asks for a comparison that
     cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
     """
     measures = structs.asdict(measures_of(transcript))
     with _naming(case):
+        # Nothing can be said of what others made unreadable, but for a forbidden call.
+        if (unread := transcript.unread) and forbidden_in(case, without_asked(case, transcript)) is None:
+            error = TrialError("unread", printable(str(unread)))
+            return TrialResult(trial=trial, transcript=transcript, error=error)
         scored, found, forbidden = _judged(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
         if transcript.no_answer is not None:
@@ -204,14 +216,16 @@ def _failure(
     failing = _failing(case, trial.values, scorers)
     if failing:
         category = failure_category(case, found, failing)
-        return category, what_was_wrong(category, found, failing)
+        wrong = what_was_wrong(category, found, failing)
+        ignored = category == "missing_call" and trial.tool_choice == "required" and not trial.calls
+        return category, wrong + (_IGNORED if ignored else "")
     over = over_limit(trial.spent, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
 
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     """Return the trial with explanations for its built-in scores."""
-    if trial.transcript is None or trial.no_answer is not None:
+    if trial.transcript is None or trial.no_answer is not None or trial.error is not None:
         return trial
     with _naming(case):
         drafts = _judged(case, trial.transcript)[1].drafts

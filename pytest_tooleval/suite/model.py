@@ -134,6 +134,11 @@ ExpectedText = Annotated[
     _defined("ExpectedText"),
 ]
 Url = Annotated[Name, Expects("a URL")]
+ToolPrefix = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$"),
+    Expects("the beginning of all tool names, such as mcp__shop__"),
+]
 NamespaceName = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"),
@@ -290,6 +295,7 @@ def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> Know
     return KnownTools.of(
         ((tool.definition.name, tool.namespace, tool.parameters) for tool in given),
         exact=MODES[case.param_scoring].exact_names,
+        prefix=case.tool_prefix,
         in_text=case.tool_choice != "none",
     )
 
@@ -816,6 +822,10 @@ class Suite(_Commented):
         description="Whether the model must call a tool; default: required, or auto for a case where "
         "nothing should be called.",
     )
+    tool_prefix: ToolPrefix | None = Field(
+        None,
+        description="What the tools' names begin with in requests and answers; cases leave it out.",
+    )
     temperature: Temperature | None = Field(
         None, description="The sampling temperature of every case; default 0."
     )
@@ -917,6 +927,7 @@ class ResolvedCase(Struct, frozen=True):
     param_scoring: ParamScoring
     thresholds: Mapping[str, float]
     trials: int
+    tool_prefix: str = ""
     pass_rule: str = "mean"
     limits: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
@@ -998,6 +1009,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         public=suite.public,
         namespaces=suite.namespaces,
         provider_tools=suite.provider_tools,
+        tool_prefix=suite.tool_prefix or "",
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),

@@ -32,6 +32,7 @@ class Standard(NamedTuple):
     thresholds: Mapping[str, float]
     limits: Mapping[str, float]
     pass_rule: str = "mean"
+    forbids: bool = False
 
 
 def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
@@ -50,7 +51,8 @@ def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
 def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
-    A forbidden call in any trial fails the case. With `mean`, mean scores must reach the thresholds and
+    A forbidden call in any trial fails the case, and where calls are forbidden, an unread part of any
+    trial makes it an error. With `mean`, mean scores must reach the thresholds and
     mean costs must stay within the limits; a trial without an answer makes the case an error. With
     `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only if
     they could change the verdict. Raises ScoringError if no metric with a threshold applies.
@@ -61,6 +63,10 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
     if forbidden is not None:
         return "failed", scores, _of_trial(forbidden, trials)
+    # What cannot be read may be a forbidden call, which no other trial makes up for.
+    unread = next((error for error in errors if error.kind == "unread"), None)
+    if by.forbids and unread is not None:
+        return "error", scores, unread.message
     counted = by.pass_rule != "mean"
     # A recorded case may have fewer trials than today's rule requires.
     _, planned = needed_of(by.pass_rule) or (0, 0)

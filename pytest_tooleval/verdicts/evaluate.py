@@ -66,7 +66,7 @@ def evaluate(
     """
     try:
         trials = score_trials(case, answers, scorers)
-        standard = Standard(case.thresholds, case.limits, case.pass_rule)
+        standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
         outcome, scores, reason = judge(trials, standard)
         if explain or outcome != "passed":
             trials = tuple(explained(case, trial) for trial in trials)
@@ -121,6 +121,7 @@ def _result(
         scored=sum(trial.error is None for trial in trials),
         trials=trials,
         reason=reason,
+        forbids=case.forbids,
         weight=case.case.weight,
         cluster=case.case.cluster or "",
         tags=tuple(case.case.tags),

@@ -23,6 +23,7 @@ from .planning import more_trials
 from .rules import ERRORS
 from .rules import MODEL
 from .rules import PASS_RATE
+from .rules import RECOVERED
 from .rules import RELIABILITY
 from .rules import Rule
 from .rules import rule_of
@@ -155,7 +156,12 @@ def _judge_group(
         return _judge_mean(rule, cases, allowed, confidence, total)
     if rule.metric in RATES:
         return _judge_rate(rule, cases, allowed, confidence)
-    return _judge_errors(rule, cases) if rule.metric == ERRORS else _judge_amount(rule, cases)
+    if rule.metric == RECOVERED:
+        as_text = [case for case in cases if any(t.forms.recovered + t.forms.lost for t in case.trials)]
+        return _judge_count(rule, cases, len(as_text), "with a call written as text")
+    if rule.metric == ERRORS:
+        return _judge_count(rule, cases, _errors(cases), "without an answer")
+    return _judge_amount(rule, cases)
 
 
 def _judge_rate(
@@ -205,20 +211,21 @@ def _unanswered(cases: Sequence[CaseRow], allowed: Collection[str]) -> tuple[boo
     return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
 
 
-def _judge_errors(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
-    errors, most = _errors(cases), _most_errors(rule, len(cases))
+def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> Gate:
+    """Judge the number of cases of which something is true."""
+    most = _most_errors(rule, len(cases))
     shown = f"{100 * rule.needed:g}%" if rule.share else str(most)
     return Gate(
         kind="fail_over",
         name="",
         metric=rule.metric,
         needed=most,
-        value=errors,
+        value=count,
         cases=len(cases),
-        errors=errors,
-        verdict="passed" if errors <= most else "failed",
+        errors=_errors(cases),
+        verdict="passed" if count <= most else "failed",
         failed=False,
-        message=f"{errors} of {counted(len(cases), 'case')} without an answer, {shown} allowed",
+        message=f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
     )
 
 

@@ -41,5 +41,5 @@ def _joined(cases: Sequence[_Case]) -> _Case:
     case = next((case for case in cases if case.trials), cases[0])
     answered = sum(trial.error is None for trial in trials)
     joined = structs.replace(case, trials=numbered, scored=answered)
-    standard = Standard(case.thresholds, case.limits, case.pass_rule)
+    standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
     return judge_again(joined, standard) if answered else joined  # type: ignore[return-value]

@@ -9,9 +9,8 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..errors import ToolevalError
-from ..record.calls import ToolCall
-from ..record.endings import no_answer
 from ..record.metrics import BUILT_IN
+from ..record.names import KnownTools
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import Score
@@ -20,11 +19,13 @@ from ..record.run import SCORING_VERSION
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import ended_turn
+from ..record.transcript import read_message
 from ..record.transcript import statuses_of
 from ..scoring import score_transcript
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
+from ..suite.model import known_tools
 from ..suite.model import resolve
 from .case import Standard
 from .case import judge_again
@@ -122,7 +123,7 @@ def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
     """A case's row by today's rules, with its recorded thresholds."""
     case = structs.replace(case, thresholds=result.thresholds, limits=result.limits)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
-    standard = Standard(result.thresholds, result.limits, result.pass_rule)
+    standard = Standard(result.thresholds, result.limits, result.pass_rule, result.forbids)
     return judge_again(structs.replace(result, trials=trials).row(), standard)
 
 
@@ -132,7 +133,7 @@ def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     if trial.transcript is None:
         raise ScoringError(_NOT_KEPT)
     return score_transcript(
-        case, _read_again(trial.transcript), scorers=[_AsBefore(trial, case)], trial=trial.trial
+        case, _read_again(case, trial.transcript), scorers=[_AsBefore(trial, case)], trial=trial.trial
     )
 
 
@@ -148,31 +149,34 @@ class _AsBefore:
         return self._scores
 
 
-def _read_again(transcript: Transcript) -> Transcript:
+def _read_again(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """The transcript as it would be read today. Statuses of calls that it contains are kept."""
-    # In benchmark results, which have no times, silence is an answer.
+    # In benchmark results, which have no times, silence is an answer, and a text never a call.
     was_asked = any(reply.latency_s is not None for reply in transcript.replies)
+    offered = known_tools(case)
+    offered = offered._replace(in_text=offered.in_text and was_asked)
     read = statuses_of((each.message, each.answers) for each in transcript.replies)
     replies = []
     for each, found in zip(transcript.replies, read, strict=True):
         status = each.status or (found if len(found) == len(each.calls) else ())
-        again = _reply_again(each, was_asked=was_asked)
+        again = _reply_again(each, offered, was_asked=was_asked)
         replies.append(structs.replace(again, status=status))
     turns = structs.replace(transcript, replies=tuple(replies)).turns
     ended = (each for turn in turns for each in ended_turn(turn))
     return structs.replace(transcript, replies=tuple(ended))
 
 
-def _reply_again(reply: Reply, *, was_asked: bool) -> Reply:
-    """A reply as it would be read today. Calls that were found in text or repaired are kept."""
-    calls = reply.calls
-    if reply.format == "native":
-        calls = tuple(
-            call
-            if (text := call.raw_arguments) is None
-            else structs.replace(call, arguments=ToolCall.parse(call.name, text).arguments)
-            for call in calls
-        )
-    said = reply.text if was_asked else None
-    unusable = reply.no_answer or no_answer(calls, said, reply.finish_reason, None)
-    return structs.replace(reply, calls=calls, no_answer=unusable)
+def _reply_again(reply: Reply, offered: KnownTools, *, was_asked: bool) -> Reply:
+    """A reply as it would be read today. Calls that its message does not hold are kept."""
+    text = reply.text if was_asked else None
+    again = read_message(reply.message, text, offered, reply.finish_reason)
+    calls = again.calls if len(again.calls) >= len(reply.calls) else reply.calls
+    return structs.replace(
+        reply,
+        calls=calls,
+        format=again.format,
+        dialect=again.dialect,
+        forms=again.forms,
+        unread=again.unread,
+        no_answer=reply.no_answer or again.no_answer,
+    )

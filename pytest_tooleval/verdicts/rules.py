@@ -50,6 +50,9 @@ SCOPES = {
 
 PASS_RATE = "pass_rate"
 ERRORS = "errors"
+# Cases in which a call was written as text, recovered or lost.
+RECOVERED = "recovered"
+_COUNTS = (ERRORS, RECOVERED)
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 _SCOPED = f"scopes are {', '.join(SCOPES)}, with a name or without (each of them)"
 _UNDER = (
@@ -58,7 +61,7 @@ _UNDER = (
 )
 _OVER = (
     "expected [SCOPE:]NAME=VALUE, such as cost_usd=0.01, errors=2%, errors=3 or suite:latency_s=5; "
-    f"names are {', '.join((*AMOUNTS, *RATES))} and {ERRORS}; {_SCOPED}"
+    f"names are {', '.join((*AMOUNTS, *RATES, RECOVERED))} and {ERRORS}; {_SCOPED}"
 )
 
 
@@ -68,7 +71,8 @@ class Rule:
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
     `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, the metric is one of
-    `AMOUNTS` or `RATES`, or `errors`, and must not exceed `needed`; `share` means a share of the cases.
+    `AMOUNTS` or `RATES`, `errors` or `recovered`, and must not exceed `needed`; `share` means a share of
+    the cases.
     """
 
     metric: str
@@ -130,13 +134,13 @@ def read_rule(text: str, *, over: bool) -> Rule:
 def _under_problem(metric: str) -> str:
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
-    if metric in (*AMOUNTS, *RATES, ERRORS) and metric != "calls":  # it is also a conversation metric
+    if metric in (*AMOUNTS, *RATES, *_COUNTS) and metric != "calls":  # it is also a conversation metric
         return f"lower is better for {metric}; use --tooleval-fail-over"
     return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
 
 
 def _over_problem(metric: str) -> str:
-    known = (*AMOUNTS, *RATES, ERRORS)
+    known = (*AMOUNTS, *RATES, *_COUNTS)
     if metric in known:
         return ""
     meant = near(metric, known)
@@ -148,7 +152,7 @@ def _most(metric: str, text: str) -> tuple[float, bool]:
     if metric in RATES:
         value = _number(text)
         return value if value <= 1 else -1.0, True
-    if metric != ERRORS:
+    if metric not in _COUNTS:
         return read_number(text), False
     value = _number(text)
     if text.endswith("%") or 0 < value < 1:

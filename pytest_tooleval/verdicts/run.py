@@ -100,11 +100,12 @@ def _findings(
 def tolerates(gates: Gates, case: CaseRow) -> bool:
     """True if a case that failed or has no answer does not itself fail the run.
 
-    A forbidden call is never tolerated. A variant always is: only its own gate can fail the run.
+    A forbidden call is never tolerated, nor an unread part that may be one. A variant always is: only
+    its own gate can fail the run.
     """
     if case.variant:
         return True
-    if not gates or case.called_forbidden:
+    if not gates or case.called_forbidden or case.may_hide_forbidden:
         return False
     from .gates import tolerated
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
+from ..record.recovery import CallForms
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
@@ -167,6 +169,8 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         trials=len(trials),
         cached=sum(trial.cached for trial in trials),
         recovered=sum(trial.format == "recovered" for trial in trials),
+        forms=sum((trial.forms for trial in trials), CallForms()),
+        dialects=dict(Counter(trial.dialect for trial in trials if trial.dialect)),
         fallbacks=_fallbacks(cases),
         tokens=Tokens(
             prompt=_total(trial.prompt_tokens for trial in trials),

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.run import Role
+from ...record.transcript import Transcript
 from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
 from ..cassettes.cassette import question
@@ -128,7 +129,10 @@ class Recording:
             try:
                 answer = await self._complete(request, replace(context, turn=turn))
                 run = read_run(answer, request, cached=cassette.known(key) is answer)
-                if not last_of(run).cached:  # otherwise another process has recorded it meanwhile
+                # What a server could not parse, it may parse tomorrow.
+                is_read = Transcript(replies=run if isinstance(run, tuple) else (run,)).unread is None
+                # If it is cached, another process has recorded it meanwhile.
+                if is_read and not last_of(run).cached:
                     if context.read is not None:
                         context.read(last_of(run))
                     cassette.add(key, asked, answer, self._spec.modules)

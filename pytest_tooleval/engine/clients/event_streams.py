@@ -18,6 +18,11 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
+def is_stream(text: str) -> bool:
+    """Whether a body is a stream of events, whatever its content type says."""
+    return text.lstrip()[:6] in ("data: ", "event:", "data:{")
+
+
 def events(text: str) -> Iterator[Any]:
     """The JSON value of each event. Raises ValueError for data that is not JSON."""
     lines: list[str] = []
@@ -41,8 +46,9 @@ def joined_chat(chunks: Sequence[Document]) -> Document:
         choice = as_mapping(next(iter(as_list(chunk.get("choices"))), None))
         reason = choice.get("finish_reason") or reason
         delta = as_mapping(choice.get("delta") or choice.get("message"))
-        if text := as_text(delta.get("content")):
-            message["content"] = (message["content"] or "") + text
+        for name in ("content", "reasoning_content", "reasoning", "refusal"):
+            if text := as_text(delta.get(name)):
+                message[name] = (message.get(name) or "") + text
         for place, part in enumerate(as_list(delta.get("tool_calls"))):
             _add_call(calls, as_mapping(part), place)
     if calls:

@@ -31,6 +31,7 @@ from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
 from .chat_document import read_chat
+from .event_streams import is_stream
 from .provider_errors import one_line
 from .provider_errors import provider_error
 from .provider_errors import redirected
@@ -119,7 +120,12 @@ class HttpClient(ABC):
     def _answer(self, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
-        return self._read(_parsed(answered, self._clean), answered, request)
+        document = self._streamed(answered.text) if is_stream(answered.text[:20]) else None
+        return self._read(document or _parsed(answered, self._clean), answered, request)
+
+    def _streamed(self, text: str) -> Mapping[str, Any] | None:
+        """The document in a stream, which some servers send unasked; None if it cannot be joined."""
+        return None
 
     def _read(
         self, document: Mapping[str, Any], answered: HttpAnswer, request: ChatRequest
@@ -194,7 +200,7 @@ class HttpClient(ABC):
     def _refused(self, status: int, text: str, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         """Return the answer in an error response, or raise the error if it has none."""
         detail = self._clean(text)
-        answer = refused_answer(status, text, detail, answered.latency_s)
+        answer = refused_answer(status, text, detail, answered.latency_s, request.messages)
         if answer is not None:
             return answer
         raise provider_error(

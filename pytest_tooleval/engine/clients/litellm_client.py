@@ -156,7 +156,7 @@ class LitellmClient:
         except asyncio.TimeoutError:
             raise timed_out(timeout_s) from None
         except Exception as error:
-            answer = self._answer_in(error, native, time.perf_counter() - begin)
+            answer = self._answer_in(error, native, request, time.perf_counter() - begin)
             if answer is None:
                 raise self._translate(error, request, timeout_s) from None
             return answer
@@ -219,7 +219,9 @@ class LitellmClient:
                 fatal=True,
             )
 
-    def _answer_in(self, error: Exception, native: _Native, latency_s: float) -> ChatAnswer | None:
+    def _answer_in(
+        self, error: Exception, native: _Native, request: ChatRequest, latency_s: float
+    ) -> ChatAnswer | None:
         """The model's answer in an exception of litellm; None if it is really an error."""
         ending = ending_of(native.document())
         if ending is not None:  # litellm fails if Gemini blocks a prompt and reports no usage
@@ -230,7 +232,8 @@ class LitellmClient:
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
         text = _text_of(error)
         detail = self._clean(text)
-        found = (refused_answer(status, each, detail, latency_s) for each in [*texts, text])
+        asked = request.messages
+        found = (refused_answer(status, each, detail, latency_s, asked) for each in [*texts, text])
         refused = next((answer for answer in found if answer is not None), None)
         if refused is not None or not _NO_MESSAGE.search(text):
             return refused

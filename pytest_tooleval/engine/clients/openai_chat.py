@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -16,6 +17,9 @@ from ..models.traits import needs_responses
 from ..models.traits import reasons
 from .base import ChatAnswer
 from .base import ChatRequest
+from .event_streams import events
+from .event_streams import joined_chat
+from .event_streams import joined_responses
 from .http_client import HttpClient
 from .openai_responses import chat_document
 from .openai_responses import responses_body
@@ -81,11 +85,21 @@ class OpenAIClient(HttpClient):
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         body = {"model": self._model, **chat}
+        if self._spec.stream:
+            body |= {"stream": True}
+            if not self._responses:
+                body["stream_options"] = {"include_usage": True}
         if self._is_azure:
             body.pop("api_version", None)
         if self._responses:
             return responses_body(body, encrypted=self._encrypted)
         return {**body, "messages": for_chat(body["messages"])}
+
+    def _streamed(self, text: str) -> Mapping[str, Any] | None:
+        with contextlib.suppress(ValueError, RecursionError):
+            found = [event for event in events(text) if isinstance(event, Mapping)]
+            return (joined_responses if self._responses else joined_chat)(found)
+        return None
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         return chat_document(document) if self._responses else document

@@ -10,11 +10,18 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urljoin
 
 from ...errors import ErrorKind
 from ...errors import ModelError
+from ...record.calls import ToolCall
+from ...record.endings import UNPARSED
+from ...record.names import ANY_TOOLS
+from ...record.recovery import NOTHING
+from ...record.recovery import read_calls
+from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...secrets import scrub
@@ -45,6 +52,14 @@ _BLOCKED = re.compile(
     r"|ResponsibleAIPolicy|data_inspection_failed|content exists risk"
     r"|violat\w{1,5} ((our|the) )?(content|usage) (policy|policies|guidelines)",
     re.IGNORECASE,
+)
+# How llama.cpp and Ollama say that they could not parse a model's call, with the part that they quote:
+# of the call itself, or else of a text that may contain one.
+_UNPARSED: Sequence[tuple[re.Pattern[str], bool]] = (
+    (re.compile(r"error parsing tool call: raw='(?P<text>.*)', err=", re.DOTALL), True),
+    (re.compile(r"Failed to parse tool call arguments as JSON"), True),
+    (re.compile(r"Failed to parse input at pos \d+(?::\s*(?P<text>.*))?", re.DOTALL), False),
+    (re.compile(r"XML syntax error on line \d+: element <\w+> closed by </\w+>"), True),
 )
 _NO_MONEY = re.compile(
     r"insufficient[ _](quota|balance|credits?|funds)|credit balance|spend(ing)? limit", re.IGNORECASE
@@ -128,6 +143,9 @@ def provider_error(
         return failed(
             "credentials", f"access refused (403), {_credentials_help(spec)}: {detail}", fatal=True
         )
+    if status is not None and quoted_call(sentence) is not None:
+        message = f"the server could not parse a call in the messages ({status}): {detail}"
+        return failed("bad_response", message)
     if status is not None and (status in (408, 409) or status >= 500):
         return failed("server", f"the server failed ({status}): {detail}", retry=True)
     if status == 404:
@@ -150,11 +168,14 @@ def spoken(text: str) -> str:
     return next((each for each in map(as_text, texts) if each.strip()), text)
 
 
-def refused_answer(status: object, text: str, detail: str, latency_s: float) -> ChatAnswer | None:
+def refused_answer(
+    status: object, text: str, detail: str, latency_s: float, asked: Sequence[Mapping[str, Any]]
+) -> ChatAnswer | None:
     """The model's answer in a response with an error status; None if it is really an error.
 
-    Groq refuses invalid calls, and filters block prompts and answers. Both count as the model's answers.
-    `detail` is the text on one line, without secrets.
+    Groq refuses invalid calls, local servers fail to parse calls, and filters block prompts and answers.
+    All count as the model's answers. `detail` is the text on one line, without secrets. If the messages
+    `asked` have calls that cannot be parsed, the error is about those.
     """
     detail = spoken(detail)
     error = as_mapping(_object_in(text).get("error"))
@@ -164,10 +185,31 @@ def refused_answer(status: object, text: str, detail: str, latency_s: float) -> 
         content, reason = as_text(error.get("failed_generation")), "tool_use_failed"
     elif status in (400, 403, 422) and _BLOCKED.search(f"{detail} {codes}"[:_READ]):
         content, reason = None, "content_filter"
+    elif (quoted := quoted_call(detail)) is not None and not _holds_broken_calls(asked):
+        content, reason = quoted, UNPARSED
     else:
         return None
     message = {"role": "assistant", "content": content}
     return ChatAnswer(message, reason, latency_s=latency_s, finish_message=detail)
+
+
+def quoted_call(error: str) -> str | None:
+    """What a server's error quotes of a call that it could not parse; None for any other error.
+
+    Empty if nothing is quoted, or no call.
+    """
+    for pattern, is_call in _UNPARSED:
+        if found := pattern.search(error[:_READ]):
+            quoted = found.groupdict().get("text") or ""
+            return quoted if is_call or read_calls({}, quoted, ANY_TOOLS) != NOTHING else ""
+    return None
+
+
+def _holds_broken_calls(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a call in these messages has arguments that no server can parse."""
+    calls = (call for each in messages for call in as_list(each.get("tool_calls")))
+    made = (ToolCall.coerce(call) for call in calls if isinstance(call, Mapping))
+    return any(call.arguments is None for call in made)
 
 
 def _object_in(text: str) -> dict[str, Any]:

@@ -51,7 +51,9 @@ class ModelSpec:
     """A model and how to query it. It has the name of the key's variable, never the key.
 
     `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits; None means no limit.
-    `timeout` is in seconds per request. The parameters in `omit` are never sent.
+    `timeout` is in seconds per request. The parameters in `omit` are never sent. With `text_calls`,
+    calls are also read in texts. `tool_prefix` stands before each tool's name on the wire; cases leave
+    it out. `stream` asks for a stream of events, as some servers have nothing else.
 
     For an agent at an address, `url` is the address, `headers` are the variables of its headers, and
     `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
@@ -72,6 +74,9 @@ class ModelSpec:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     omit: tuple[str, ...] = ()
+    text_calls: bool = True
+    tool_prefix: str = ""
+    stream: bool = False
     timeout: float | None = None
     max_concurrency: int | None = None
     requests_per_minute: int | None = None

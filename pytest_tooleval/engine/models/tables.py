@@ -152,6 +152,7 @@ _Count = Annotated[int, msgspec.Meta(gt=0)]
 _Target = Annotated[str, msgspec.Meta(pattern=r"^[\w.]+:[\w.]+$")]
 _Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$")]
 _Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*$")]
+_Prefix = Annotated[str, msgspec.Meta(pattern=r"^[\w.:/-]+$", max_length=64)]
 _Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?$")]
 
 
@@ -185,6 +186,9 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     thinking: dict[str, Any] | None = None
     extra: dict[str, Any] | None = None
     omit: list[str] | None = None
+    text_calls: bool | None = None
+    tool_prefix: _Prefix | None = None
+    stream: bool | None = None
     timeout: _Positive | None = None
     max_concurrency: _Count | None = None
     requests_per_minute: _Count | None = None
@@ -206,12 +210,16 @@ _EXPECTED = {
         '{ text = "/reply", calls = "/steps", name = "/tool", arguments = "/input" }'
     ),
     "conversation": 'expected a JSON Pointer such as "/thread_id"',
+    "tool_prefix": 'expected the beginning of all tool names, such as "mcp__shop__"',
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
 }
 _OF_AGENTS = ("headers", "request", "answer", "conversation")
 _FOR_AGENTS = frozenset(
-    (*_OF_AGENTS, "url", "timeout", "max_concurrency", "requests_per_minute", "tokens_per_minute")
-)
+    (
+        *_OF_AGENTS, "url", "text_calls", "tool_prefix", "timeout", "max_concurrency",
+        "requests_per_minute", "tokens_per_minute",
+    )
+)  # fmt: skip
 # The placeholders that an agent's request may contain.
 PLACEHOLDERS = ("$prompt", "$messages", "$system", "$tools", "$conversation")
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
@@ -261,6 +269,14 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         raise fail(f"extra: {problem}", "extra")
     if "api" in table:
         _check_api(table, fail)
+    spec = _spec(name, table, tables)
+    if spec.stream and spec.protocol != "openai":
+        raise fail("stream: only for servers that are asked directly with OpenAI's protocol", "stream")
+    return spec
+
+
+def _spec(name: str, table: Mapping[str, Any], tables: ModelTables) -> ModelSpec:
+    """The model of a table that has been checked."""
     own = {key: value for key, value in table.items() if key not in SAMPLING}
     return ModelSpec(
         label=name,

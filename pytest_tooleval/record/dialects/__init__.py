@@ -34,6 +34,13 @@ DIALECTS = (
     LLAMA_FUNCTION, PHI, GRANITE, GRANITE_20B, FUNCTION_GEMMA, GEMMA, LFM2, OLMO, COHERE, NEMOTRON,
     INTERNLM,
 )  # fmt: skip
-OF_NAME = {dialect.name: dialect for dialect in DIALECTS}
+_OF_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
-__all__ = ["DIALECTS", "OF_NAME"]
+
+def options_for(name: str) -> str:
+    """Return the options of the servers that parse a dialect; for bare JSON, that of the model's own."""
+    dialect = _OF_NAME.get(name)
+    return dialect.options if dialect else "the server's parser for this model"
+
+
+__all__ = ["DIALECTS", "options_for"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.record.dialects import DIALECTS
 from pytest_tooleval.record.names import KnownTools
+from pytest_tooleval.record.recovery import NOTHING
 from pytest_tooleval.record.recovery import read_calls
 
 WEATHER = {
@@ -109,9 +110,7 @@ def test_ordinary_texts_about_tools_are_no_calls() -> None:
     texts, thoughts = found["texts"], found["thoughts"]
 
     assert (len(texts), len(thoughts)) == (300, 30)
-    wrong = [
-        text for text in [*texts, *thoughts] if read_calls({}, text, TOOLS) != ((), "native", "", ())
-    ]
+    wrong = [text for text in [*texts, *thoughts] if read_calls({}, text, TOOLS) != NOTHING]
     assert wrong == []
 
 

@@ -46,7 +46,7 @@ AZURE_FILTER = json.dumps(
 
 
 def refused(text: str, status: int = 400) -> ChatAnswer | None:
-    return refused_answer(status, text, text, 0.5)
+    return refused_answer(status, text, text, 0.5, [])
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_other_refusals_are_errors(text: str) -> None:
 @given(st.none() | st.integers(100, 999), st.text() | st.just("{" * 100_000) | st.just('{"error": 5}'))
 def test_any_text_is_survived(status: int | None, text: str) -> None:
     provider_error(SPEC, status, text, sent={"tool_choice": "required"})
-    refused_answer(status, text, text, 0.0)
+    refused_answer(status, text, text, 0.0, [])
 
 
 def test_a_text_of_megabytes_is_read_in_no_time() -> None:
