@@ -74,10 +74,24 @@ def pytest_configure(config: pytest.Config) -> None:
         # An estimate runs nothing. With auto trials, one process must see all answers to decide which
         # cases to run again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-    compares = settings.baseline is not None and settings.baseline.run is not None
-    is_followed = settings.reports or settings.events is not None or STANDARD_INPUT in config.stash
-    if is_followed or settings.estimate or settings.gates.asked or compares:
+    if settings.events is not None or STANDARD_INPUT in config.stash:
         eval_session(config)
+
+
+# xdist's own hook starts the workers, and is the last: all imports here run beside their start.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
+    yield
+    config = session.config
+    settings = config.stash.get(_settings_key, None)
+    if settings is None:
+        return
+    compares = settings.baseline is not None and settings.baseline.run is not None
+    if settings.reports or settings.estimate or settings.gates.asked or compares:
+        eval_session(config)
+    elif settings.models and config.getoption("dist", "no") != "no":
+        # The controller needs it when all workers have collected, and all would wait for it.
+        from . import session as _  # noqa: F401
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -111,6 +111,24 @@ def test_one_cassette_serves_both_workers(mixed: Project) -> None:
     result.assert_outcomes(passed=12, failed=1, errors=1, skipped=1, xfailed=1)
 
 
+def test_workers_do_not_wait_for_what_their_controller_imports(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        import sys
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_xdist_node_collection_finished():
+            print("ready:", "pytest_tooleval.plugin.session" in sys.modules)
+        """,
+    )
+    project.suite(right("a"))
+    for args, model in [((), "agent"), (("--tooleval-report=out.json",), None)]:
+        result = project.run_subprocess("-n1", "-s", *args, model=model)
+        result.stdout.fnmatch_lines(["ready: True"])
+
+
 def test_no_heartbeat_in_workers(project: Project) -> None:
     """And --collect-only asks nothing."""
     project.write(
