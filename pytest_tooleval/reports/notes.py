@@ -80,6 +80,7 @@ def _money(document: RowsDocument) -> list[str]:
         now = sum(each.usd for each in spent.values())
         of_it = f", ${varied:.4f} of it for variants" if varied > _LEAST_USD else ""
         lines.append(f"cost: {cost}; spent in this run: {least}${now:.4f}{of_it}")
+    lines += _above_the_limit(document.run)
     # Not the sum over trials: they share verdicts, and those without an answer have no cost.
     others = sum((each for model, each in spent.items() if is_other(model)), Spent())
     if others.priced or total.others_cost_usd is not None:
@@ -98,6 +99,18 @@ def _written_as_text(row: ModelSummary) -> str:
         return text
     named = [f"{name}: {options_for(name)}" for name in row.dialects]
     return f"{text}, which an application would miss; the option that reads it ({'; '.join(named)})"
+
+
+def _above_the_limit(run: Run) -> Iterator[str]:
+    if run.max_cost_usd is None:
+        return
+    most = run.max_cost_usd / (run.shard.of if run.shard else 1)
+    spent = sum(each.usd for each in run.spent.values())
+    if spent > most + _LEAST_USD / 100:
+        yield (
+            f"spent ${spent:.6g}, more than the ${most:g} allowed by --tooleval-max-cost, because "
+            "requests in flight cost more than was reserved; known prices and max_tokens prevent that"
+        )
 
 
 def _too_cold(document: RowsDocument) -> Iterator[str]:

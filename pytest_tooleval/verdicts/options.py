@@ -405,7 +405,7 @@ _ANSWERS = (
     ),
     Option(
         "max-cost",
-        "stop asking after spending this much; the remaining cases are errors",
+        "spend at most this much; cases for which the rest is not enough are errors",
         "USD",
         read=number("US dollars above 0", lambda usd: usd > 0),
         form=True,

@@ -196,6 +196,7 @@ class Limited:
     def __init__(self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker) -> None:
         most = shared.concurrency
         self._inner = inner
+        self._spec = spec
         self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
         self._shared = shared
@@ -228,12 +229,15 @@ class Limited:
     async def _in_turn(self, request: ChatRequest, context: Context) -> ChatAnswer:
         self._breaker.check()
         await self._pace.wait(self._breaker.pause)
-        async with self._shared.slots.hold(context.priority):
+        spending, slots = self._shared.spending, self._shared.slots
+        reserve = spending.reserved(self._spec, request, self._breaker.pause)
+        async with reserve as reserved, slots.hold(context.priority):
             self._breaker.check()
-            self._shared.spending.check()
+            spending.check()
             if context.cassette is not None:
                 context.cassette.require_writing()
-            return await self._inner.complete(request, context)
+            reserved.answer = await self._inner.complete(request, context)
+            return reserved.answer
 
 
 class FallingBack:

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
-import sys
 from io import FileIO
 from pathlib import Path
 
+from .byte_locks import TAKEN
+from .byte_locks import lock
+from .byte_locks import unlock
 from .folders import work_folder
-
-_TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: FileIO, place: int) -> None:
-        file.seek(place)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-    def _unlock(file: FileIO, place: int) -> None:
-        file.seek(place)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: FileIO, place: int) -> None:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-
-    def _unlock(file: FileIO, place: int) -> None:
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
 
 
 class Claims:
-    """Locks on single bytes of an empty file, which the system releases when a process ends.
+    """Locks on the bytes of an empty file.
 
     The file is in the work folder of `root`. If it cannot be created or locked, every claim
     succeeds. Belongs to one event loop.
@@ -58,9 +37,9 @@ class Claims:
                 self._works = False
                 return True
             try:
-                _lock(self._file, place)
+                lock(self._file, place)
             except OSError as error:
-                return error.errno not in _TAKEN
+                return error.errno not in TAKEN
             self._held.add(place)
         return True
 
@@ -69,7 +48,7 @@ class Claims:
         if self._file is not None and place in self._held:
             self._held.remove(place)
             with contextlib.suppress(OSError):
-                _unlock(self._file, place)
+                unlock(self._file, place)
 
     def close(self) -> None:
         if self._file is not None:

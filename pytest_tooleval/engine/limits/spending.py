@@ -2,75 +2,170 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import json
+import os
+import secrets
+import threading
+from collections.abc import AsyncIterator
+from collections.abc import Awaitable
+from collections.abc import Callable
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from typing import NamedTuple
 
 from ...errors import ModelError
 from ...record.run import Spent
 from ...record.run import add_up
-from ..cassettes.appending import Appender
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatRequest
+from ..models.spec import ModelSpec
+from .ledger import Ledger
+from .reserves import Seen
+from .reserves import has_price
+from .reserves import reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
+_TICK_S = 0.02
+# After these errors the provider may bill an answer that nobody has read.
+_MAYBE_BILLED = ("bad_response", "timeout")
+
+
+class _Reserve(NamedTuple):
+    process: int
+    model: str
+    usd: float
+
+
+@dataclass
+class Reserved:
+    """A request that is being sent; set `answer` when it has come."""
+
+    answer: ChatAnswer | None = None
 
 
 class Spending:
-    """The cost of the answers of a run, including discarded ones. Belongs to one event loop.
+    """The cost of the answers of a run, including discarded ones. Requests are made on one event loop.
 
-    `most_usd` is the limit in dollars, or None. A price is known only after the answer, so requests
-    that are running when the limit is reached are still paid for. The processes of a run share a
-    ledger, a file with a line for each answer.
+    `most_usd` is the limit in dollars, or None. Before a request is sent, the most that it may cost is
+    reserved. The processes of a run share a ledger, a file of events.
     """
 
     def __init__(self, most_usd: float | None = None, ledger: Path | None = None) -> None:
         self._most_usd = most_usd
-        self._ledger = ledger
-        self._read = 0
+        self._ledger = None if ledger is None else Ledger(ledger)
         # By model label: spending outside the ledger, and in it.
         self.apart: dict[str, Spent] = {}
         self._shared: dict[str, Spent] = {}
+        # Of all processes: open reserves, what may be billed for lost answers, what answers have shown.
+        self._open: dict[str, _Reserve] = {}
+        self._lost_usd = 0.0
+        self._seen: dict[str, Seen] = {}
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._reading = threading.Lock()  # other threads report what was spent
 
     @property
     def by_model(self) -> Mapping[str, Spent]:
         """Spending by model label, over all processes that share the ledger."""
-        self._read_ledger()
+        self._catch_up()
         return add_up(self._shared, self.apart)
 
-    def _read_ledger(self) -> None:
-        if self._ledger is None or not self._ledger.exists():
-            return
-        with self._ledger.open("rb") as file:
-            file.seek(self._read)
-            whole, end, _ = file.read().rpartition(b"\n")
-        self._read += len(whole + end)
-        for line in whole.splitlines():
-            with contextlib.suppress(ValueError):  # a line cut short by a full disk
-                _count(self._shared, *json.loads(line))
+    def _catch_up(self) -> None:
+        with self._reading:
+            for event in self._ledger.new_events() if self._ledger is not None else ():
+                self._take_in(event, self._shared)
 
     def check(self) -> None:
         """Raise ModelError if the limit is reached."""
-        if self._most_usd is None:
-            return
-        spent = sum(each.usd for each in self.by_model.values())
-        if spent >= self._most_usd - _ROUNDING:
-            raise ModelError(
-                f"not asked: the run has spent ${spent:.4f} of the ${self._most_usd:g} allowed by "
-                "--tooleval-max-cost",
-                kind="max_cost",
-            )
+        if self._most_usd is not None and self._used() >= self._most_usd - _ROUNDING:
+            raise self._refusal()
 
     def add(self, model: str, cost_usd: float | None, at_least: bool = False) -> None:
         """Count an answer of the model with this label, as `Spent.of` does."""
-        if self._ledger is not None and self._ledger.parent.is_dir():
-            with contextlib.suppress(OSError), contextlib.closing(Appender()) as ledger:
-                ledger.append(self._ledger, f"{json.dumps([model, cost_usd, at_least])}\n".encode())
-                return
-        _count(self.apart, model, cost_usd, at_least)
+        self._record([model, cost_usd, at_least])
 
+    @contextlib.asynccontextmanager
+    async def reserved(
+        self, spec: ModelSpec, request: ChatRequest, pause: Callable[[float], Awaitable[None]]
+    ) -> AsyncIterator[Reserved]:
+        """Reserve what the request may cost, and give back what it did not cost.
 
-def _count(spent: dict[str, Spent], model: str, cost_usd: float | None, at_least: bool = False) -> None:
-    spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd, at_least)
+        Waits with `pause` while the reserves of other requests leave no room, and while a model's first
+        request, whose cost nothing shows yet, is in flight. Raises ModelError if no room can come.
+        """
+        reserved = Reserved()
+        if self._most_usd is None or not has_price(spec):
+            yield reserved
+            return
+        async with self._turns.setdefault(spec.label, asyncio.Lock()):
+            while (name := self._reserve(spec, request)) is None:
+                await pause(_TICK_S)
+        is_lost = False
+        try:
+            yield reserved
+        except ModelError as error:
+            is_lost = error.kind in _MAYBE_BILLED
+            raise
+        finally:
+            answer = reserved.answer
+            self._record({"end": name, "lost": is_lost, "seen": answer and Seen.of(request, answer)})
+
+    def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
+        """The name of the new reserve; None while there is no room for it."""
+        assert self._most_usd is not None
+        with contextlib.nullcontext() if self._ledger is None else self._ledger.alone():
+            self.check()
+            self._end_those_of_dead_processes()
+            label, seen = spec.label, self._seen.get(spec.label)
+            if seen is None and any(each.model == label for each in self._open.values()):
+                return None
+            usd = reserve_for(spec, request, seen)
+            others = sum(each.usd for each in self._open.values())
+            if self._used() + others + usd > self._most_usd + _ROUNDING:
+                if self._open:
+                    return None
+                raise self._refusal(f", and this request may cost ${usd:.4f}")
+            name = secrets.token_hex(8)
+            self._record({"reserve": name, "by": [os.getpid(), label, usd]})
+            return name
+
+    def _used(self) -> float:
+        return sum(each.usd for each in self.by_model.values()) + self._lost_usd
+
+    def _refusal(self, more: str = "") -> ModelError:
+        spent = sum(each.usd for each in self.by_model.values())
+        lost = f" (${self._lost_usd:.4f} more may be billed for lost answers)" if self._lost_usd else ""
+        return ModelError(
+            f"not asked: the run has spent ${spent:.4f}{lost} of the ${self._most_usd:g} allowed by "
+            f"--tooleval-max-cost{more}",
+            kind="max_cost",
+        )
+
+    def _end_those_of_dead_processes(self) -> None:
+        """A process that was killed cannot say what its requests cost."""
+        if self._ledger is not None:
+            for name, each in list(self._open.items()):
+                if not self._ledger.is_alive(each.process):
+                    self._record({"end": name, "lost": True, "seen": None})
+
+    def _record(self, event: list[Any] | dict[str, Any]) -> None:
+        if self._ledger is None or not self._ledger.append(event):
+            with self._reading:
+                self._take_in(event, self.apart)
+
+    def _take_in(self, event: Any, spent: dict[str, Spent]) -> None:
+        if isinstance(event, list):
+            model, cost_usd, *at_least = event
+            spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd, *at_least)
+        elif "reserve" in event:
+            self._open[event["reserve"]] = _Reserve(*event["by"])
+        elif (ended := self._open.pop(event["end"], None)) is not None:
+            self._lost_usd += ended.usd if event["lost"] else 0.0
+            if event["seen"] is not None:
+                before = self._seen.get(ended.model, Seen())
+                self._seen[ended.model] = before.and_also(Seen(*event["seen"]))
 
 
 def price(

@@ -24,10 +24,10 @@ def test_the_cap_stops_asking_and_says_so(project: Project) -> None:
             "--tooleval-report=out.json",
             model="served",
         )
-        assert 10 <= server.answered <= 12
-        result.assert_outcomes(passed=server.answered, errors=30 - server.answered)
+        assert server.answered == 10
+        result.assert_outcomes(passed=10, errors=20)
         result.stdout.fnmatch_lines(
-            ["*not asked: the run has spent $0.[56]*of the $0.5 allowed by --tooleval-max-cost*"]
+            ["*not asked: the run has spent $0.5000 of the $0.5 allowed by --tooleval-max-cost*"]
         )
         assert project.document()["models"][0]["cost_usd"] == pytest.approx(0.05 * server.answered)
 
@@ -88,16 +88,30 @@ def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
     result.stdout.fnmatch_lines([spent])
 
 
-def test_workers_share_the_cap(project: Project) -> None:
-    pytest.importorskip("xdist")
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_with_max_tokens_the_cap_is_never_passed(project: Project, workers: tuple[str, ...]) -> None:
+    """However many requests are sent at the same time; and little of it is left."""
     with MockServer(latency=0.05) as server:
-        with_server(project, server, input_price=1000, output_price=0)
+        # 0.06 USD an answer, of which 0.01 are for output.
+        with_server(project, server, input_price=1000, output_price=1000, max_tokens=10)
         served_cases(project, 40)
-        result = project.run_subprocess(
-            "-n2", "--tooleval-max-cost=0.5", "--tooleval-concurrency=2", model="served"
-        )
-        assert 10 <= server.answered <= 13
+        run = project.run_subprocess if workers else project.run
+        result = run(*workers, "--tooleval-max-cost=1", model="served")
+        assert 14 <= server.requests <= 16
         result.assert_outcomes(passed=server.answered, errors=40 - server.answered)
+        result.stdout.fnmatch_lines(["*of the $1 allowed by --tooleval-max-cost, and this request may*"])
+        result.stdout.no_fnmatch_line("*more than the $1 allowed*")
+
+
+def test_requests_without_a_price_are_sent_together_and_may_pass_the_cap(project: Project) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.125}
+    message = {"role": "assistant", "content": "Hi.", "usage": usage}
+    project.suite(*(case(id, {"returns": message, "together": 4}) for id in "abcd"))
+    result = project.run("--tooleval-max-cost=0.25")
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(
+        ["spent $0.5, more than the $0.25 allowed by --tooleval-max-cost, because*"]
+    )
 
 
 def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.limits.reserves import size_of
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.limits.spending import price
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Spent
 
@@ -65,3 +74,150 @@ def test_prices_are_per_million_tokens() -> None:
     assert price(1_000_000, 500_000, 3.0, 15.0) == 10.5
     assert price(None, 1, 3.0, 15.0) is None
     assert price(1, 1, None, 15.0) is None
+
+
+PRICED = ModelSpec("m", model="openai/m", input_price=1000.0, output_price=2000.0)
+
+
+def request(text: str = "Hi", **sampling: Any) -> ChatRequest:
+    return ChatRequest([{"role": "user", "content": text}], sampling=sampling)
+
+
+class Provider:
+    """Bills by bytes and by chance, up to `max_tokens` of output, and counts what is in flight."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.density = self.chance.uniform(0.1, 0.35)
+        self.longest = self.chance.choice([1, 10, 100])
+        self.billed = 0.0
+        self.asked = self.in_flight = self.most_in_flight = 0
+
+    async def ask(self, spending: Spending, spec: ModelSpec, sent: ChatRequest) -> float:
+        """What the answer cost above its reserve. Raises ModelError if it is not asked."""
+        async with spending.reserved(spec, sent, asyncio.sleep) as reserved:
+            self.asked += 1
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+            await asyncio.sleep(self.chance.choice([0, 0.001]))
+            self.in_flight -= 1
+            if self.chance.random() < 0.1:
+                raise ModelError("busy", kind="rate_limit")
+            prompt = round(size_of(sent) * self.density * self.chance.uniform(0.9, 1.0))
+            output = self.chance.randrange(self.longest + 1)
+            cost = price(prompt, output, spec.input_price, spec.output_price)
+            self.billed += cost or 0.0
+            spending.add(spec.label, cost)
+            reserved.answer = ChatAnswer(
+                {}, prompt_tokens=prompt, completion_tokens=output, cost_usd=cost
+            )
+        return cost or 0.0
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_with_max_tokens_the_limit_is_never_passed(seed: int, tmp_path: Path) -> None:
+    """Whatever two processes send at the same time, and little of it is left."""
+    provider = Provider(seed)
+    most = provider.chance.choice([0.5, 2.0, 10.0])
+    processes = [Spending(most, tmp_path / "spent") for _ in range(2)]
+
+    async def one(number: int) -> float:
+        text = "What is the weather like? " * provider.chance.randrange(1, 6)
+        return await provider.ask(
+            processes[number % 2], PRICED, request(text, max_tokens=provider.longest)
+        )
+
+    costs = await asyncio.gather(*map(one, range(120)), return_exceptions=True)
+    refused = [each for each in costs if isinstance(each, ModelError) and each.kind == "max_cost"]
+    assert provider.billed <= most
+    assert processes[0].by_model == processes[1].by_model
+    if refused:
+        dearest = max(request_cost(provider), *(each for each in costs if isinstance(each, float)))
+        assert provider.billed > most - 2 * dearest
+
+
+def request_cost(provider: Provider) -> float:
+    """The most that the longest request may cost."""
+    prompt = round(size_of(request("What is the weather like? " * 5)) * 0.4)
+    return price(prompt, provider.longest, PRICED.input_price, PRICED.output_price) or 0.0
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_without_max_tokens_it_is_passed_by_no_more_than_the_last_answers(seed: int) -> None:
+    provider = Provider(seed)
+    spending = Spending(5.0)
+    sent = request("What is the weather like?")
+    asked = (provider.ask(spending, PRICED, sent) for _ in range(200))
+    costs = [
+        each for each in await asyncio.gather(*asked, return_exceptions=True) if type(each) is float
+    ]
+    assert provider.billed <= 5.0 + provider.most_in_flight * max(costs)
+
+
+async def test_the_first_request_of_a_model_goes_alone() -> None:
+    provider, spending = Provider(1), Spending(1000.0)
+    first = asyncio.gather(*(provider.ask(spending, PRICED, request()) for _ in range(1)))
+    others = asyncio.gather(
+        *(provider.ask(spending, PRICED, request()) for _ in range(9)), return_exceptions=True
+    )
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert provider.in_flight == 1
+    await asyncio.gather(first, others)
+    assert provider.most_in_flight > 1
+
+
+@pytest.mark.parametrize(
+    "spec", [ModelSpec("m", model="openai/unheard-of"), ModelSpec("m", callable="a:b")]
+)
+async def test_requests_without_a_price_do_not_wait(spec: ModelSpec) -> None:
+    provider, spending = Provider(1), Spending(0.5)
+    started = asyncio.gather(
+        *(provider.ask(spending, spec, request()) for _ in range(9)), return_exceptions=True
+    )
+    await asyncio.sleep(0)
+    assert provider.in_flight == 9
+    await started
+
+
+async def test_an_agent_reserves_what_its_dearest_run_has_cost() -> None:
+    agent = replace(PRICED, model="", callable="a:b")
+    spending = Spending(1.0)
+
+    async def run(cost: float) -> None:
+        async with spending.reserved(agent, request(), asyncio.sleep) as reserved:
+            spending.add("m", cost)
+            reserved.answer = ChatAnswer({}, cost_usd=cost)
+
+    await run(0.4)
+    await run(0.3)
+    with pytest.raises(
+        ModelError, match=r"has spent \$0\.7000 of the \$1 .*this request may cost \$0\.4"
+    ):
+        await run(0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"), [("timeout", 3), ("bad_response", 3), ("rate_limit", 50), ("server", 50)]
+)
+async def test_what_a_lost_answer_may_have_cost_is_not_given_back(kind: ErrorKind, sent: int) -> None:
+    spending, errors = Spending(1.0), []
+    for _ in range(50):
+        with pytest.raises(ModelError) as raised:
+            async with spending.reserved(PRICED, request(max_tokens=150), asyncio.sleep):
+                raise ModelError("lost", kind=kind)
+        errors.append(raised.value)
+    assert sum(error.kind == kind for error in errors) == sent
+    refused = [error.message for error in errors if error.kind == "max_cost"]
+    assert all("more may be billed for lost answers" in message for message in refused)
+    assert spending.by_model == {}
+
+
+async def test_the_reserves_of_a_process_that_was_killed_are_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "spent").write_text('{"reserve": "a", "by": [999999999, "m", 0.7]}\n')
+    spending = Spending(1.0, tmp_path / "spent")
+    async with spending.reserved(PRICED, request(max_tokens=100), asyncio.sleep):
+        pass
+    with pytest.raises(ModelError, match=r"\(\$0\.7000 more may be billed for lost answers\)"):
+        async with spending.reserved(PRICED, request(max_tokens=200), asyncio.sleep):
+            pass

@@ -1,0 +1,79 @@
+"""How much a request may cost, from what the model's earlier answers show."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatRequest
+from ..models.prices import cost_usd
+from ..models.prices import listed
+from ..models.spec import ModelSpec
+
+# Before a model's first answer. Dense JSON has about one token for each three bytes.
+_TOKENS_PER_BYTE = 0.4
+# With `max_tokens` the output cannot exceed its reserve, so the input must not either: another text may
+# have more tokens for each byte than the densest one so far.
+_MARGIN = 1.25
+_MAX_TOKENS = ("max_tokens", "max_completion_tokens")
+
+
+class Seen(NamedTuple):
+    """The most tokens for each byte of a request, the longest answer, and the highest cost so far."""
+
+    tokens_per_byte: float = 0.0
+    longest: int = 0
+    dearest: float = 0.0
+
+    @classmethod
+    def of(cls, request: ChatRequest, answer: ChatAnswer) -> Seen:
+        tokens = answer.prompt_tokens if answer.earlier is None else None  # an agent asks on its own
+        return cls(
+            (tokens or 0) / size_of(request),
+            max(each.completion_tokens or 0 for each in answer.replies),
+            sum(each.cost_usd or 0.0 for each in answer.replies),
+        )
+
+    def and_also(self, other: Seen) -> Seen:
+        return Seen(
+            max(self.tokens_per_byte, other.tokens_per_byte),
+            max(self.longest, other.longest),
+            max(self.dearest, other.dearest),
+        )
+
+
+def size_of(request: ChatRequest) -> int:
+    """The bytes of messages and tools. Unlike characters, they count alike in all languages."""
+    text = json.dumps([*request.messages, *request.tools], ensure_ascii=False, default=str)
+    return len(text.encode(errors="replace"))
+
+
+def has_price(spec: ModelSpec) -> bool:
+    return _most_usd(spec, 1, 1) is not None
+
+
+def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> float:
+    """Dollars to reserve for a request to a model with a price; `seen` is None before its first answer.
+
+    For an agent, whose requests are unknown, that is its highest cost so far.
+    """
+    known = seen or Seen()
+    if spec.is_agent:
+        return known.dearest
+    limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]
+    longest = max([known.longest, *map(int, limits)])
+    margin = _MARGIN if limits and seen is not None else 1.0
+    prompt = round(size_of(request) * (known.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
+    return _most_usd(spec, prompt, longest) or 0.0
+
+
+def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
+    """The price of these tokens, also if all of the output is reasoning; None if it is unknown."""
+    if spec.input_price is not None and spec.output_price is not None:
+        return (prompt * spec.input_price + completion * spec.output_price) / 1_000_000
+    entry = None if spec.is_agent else listed(spec.model)
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+    reasoning = {**usage, "completion_tokens_details": {"reasoning_tokens": completion}}
+    costs = [cost_usd(entry, each) for each in (usage, reasoning)]
+    return max((cost for cost in costs if cost is not None), default=None)
