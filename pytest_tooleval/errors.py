@@ -115,6 +115,7 @@ class ModelError(ToolevalError):
 
     `retryable`: another request may succeed, after `retry_after` seconds if the provider gives a delay.
     `fatal`: no other case can succeed on this model either (a rejected key, an exhausted quota).
+    `answered`: the provider has answered, unreadably, and may bill it.
     """
 
     message: str
@@ -123,6 +124,7 @@ class ModelError(ToolevalError):
     retryable: bool = False
     retry_after: float | None = None
     fatal: bool = False
+    answered: bool = False
 
     def __post_init__(self) -> None:
         self.args = ()  # only `message` has the text, so that keys are removed in one place

@@ -28,6 +28,7 @@ _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
+_BROKEN_ANSWER = {"ClientPayloadError"}
 
 
 def key_from(spec: ModelSpec) -> str | None:
@@ -125,19 +126,22 @@ def connection_error(
         return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
     if classes & _BROKEN_CONNECTION:
         reason = clean(_innermost(causes))
-        return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
+        answered = bool(classes & _BROKEN_ANSWER)
+        text = f"the connection broke: {reason}"
+        return ModelError(text, kind="server", retryable=True, answered=answered)
     return None
 
 
 def extend(body: bytearray, part: bytes) -> None:
     """Add a part of an answer. Raises ModelError if it gets too long."""
     if len(body) + len(part) > MOST_BYTES:
-        raise ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
+        text = f"the answer is longer than {MOST_BYTES // 2**20} MiB"
+        raise ModelError(text, kind="bad_response", answered=True)
     body += part
 
 
 def no_message(reason: str) -> ModelError:
-    return ModelError(f"the answer has no message ({reason})", kind="bad_response", retryable=True)
+    return _unreadable(f"the answer has no message ({reason})")
 
 
 def timed_out(timeout_s: float) -> ModelError:
@@ -147,9 +151,11 @@ def timed_out(timeout_s: float) -> ModelError:
 
 
 def not_json(text: str) -> ModelError:
-    return ModelError(
-        f"the answer is not JSON: {shorten(text, 500)}", kind="bad_response", retryable=True
-    )
+    return _unreadable(f"the answer is not JSON: {shorten(text, 500)}")
+
+
+def _unreadable(text: str) -> ModelError:
+    return ModelError(text, kind="bad_response", retryable=True, answered=True)
 
 
 def chain(error: BaseException) -> list[BaseException]:

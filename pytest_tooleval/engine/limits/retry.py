@@ -22,12 +22,14 @@ class RetryPolicy:
     The wait before attempt n+1 is random, from 0 to `min(longest, base * 2**(n-1))`: the "full jitter"
     of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. A `Retry-After` is
     obeyed, unless all waits would exceed `total`. Throttled requests are retried more often than
-    failing ones, and time-outs less often.
+    failing ones, and time-outs less often. An unreadable answer may be billed, so it is asked for once
+    more at most.
     """
 
     attempts: int = 6
     rate_limit_attempts: int = 20
     timeout_attempts: int = 3
+    unreadable_answers: int = 2
     base: float = 0.5
     longest: float = 30.0
     total: float = 300.0
@@ -57,7 +59,7 @@ async def with_retries(
     `give_up(error, attempt)`, called after each failed attempt, may end the retries early, for instance
     when the endpoint is known to be unreachable.
     """
-    waited, begin, attempt = 0.0, time.monotonic(), 0
+    waited, begin, attempt, unreadable = 0.0, time.monotonic(), 0, 0
     while True:
         attempt += 1
         try:
@@ -65,9 +67,10 @@ async def with_retries(
         except ModelError as error:
             if not error.retryable:
                 raise
+            unreadable += error.answered
             pause = policy.wait(attempt, error, rng)
             ends = attempt >= policy.most(error) or waited + pause > policy.total
-            if give_up(error, attempt) or ends:
+            if give_up(error, attempt) or ends or unreadable >= policy.unreadable_answers:
                 raise _exhausted(error, attempt, time.monotonic() - begin) from None
         await sleep(pause)
         waited += pause

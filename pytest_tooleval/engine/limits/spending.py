@@ -29,8 +29,6 @@ from .reserves import reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 _TICK_S = 0.02
-# After these errors the provider may bill an answer that nobody has read.
-_MAYBE_BILLED = ("bad_response", "timeout")
 
 
 class _Reserve(NamedTuple):
@@ -106,7 +104,7 @@ class Spending:
         try:
             yield reserved
         except ModelError as error:
-            is_lost = error.kind in _MAYBE_BILLED
+            is_lost = error.answered or error.kind == "timeout"  # it may be billed
             raise
         finally:
             answer = reserved.answer

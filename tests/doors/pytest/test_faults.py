@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from mock_server import MockServer
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
@@ -18,6 +19,8 @@ from .project import call
 from .project import case
 from .project import right
 from .project import wrong
+from .test_resume import served_cases
+from .test_resume import with_server
 
 _NO_LIMITS = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 
@@ -72,6 +75,26 @@ def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: t
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     unsaved = "the run was not saved in the history: *history.db: not a history, or a damaged one*"
     result.stdout.fnmatch_lines(["agent FAILED: 1 of 2 cases passed*", unsaved])
+
+
+@pytest.mark.parametrize("answer", ["null message", "no choices", "no message", "empty", "cut", "list"])
+def test_an_unreadable_answer_is_asked_for_once_more(project: Project, answer: str) -> None:
+    """Each is a 200, which a provider bills."""
+    documents = {
+        "null message": {"choices": [{"message": None, "finish_reason": "stop"}]},
+        "no choices": {"choices": [], "usage": {"prompt_tokens": 5}},
+        "no message": {"choices": [{"finish_reason": "stop"}]},
+        "empty": b"",
+        "cut": b'{"choices": [{"message": {"role": "assist',
+        "list": [],
+    }
+    with MockServer(respond=lambda *_: (200, documents[answer])) as server:
+        with_server(project, server)
+        served_cases(project, 1)
+        result = project.run(model="served")
+        assert server.requests == 2
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["served: the answer *(after 2 attempts in * s)"])
 
 
 def test_answers_that_no_run_can_take_over_are_scored(project: Project) -> None:

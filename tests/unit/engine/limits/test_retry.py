@@ -45,6 +45,18 @@ async def test_it_asks_until_there_is_an_answer() -> None:
     assert len(script.slept) == 3
 
 
+@pytest.mark.parametrize("between", [[], [failing(), failing("rate_limit")]])
+async def test_an_unreadable_answer_is_asked_for_once_more(between: list[ModelError]) -> None:
+    """It may be billed. Other failures between two of them change nothing."""
+    unreadable = ModelError("no message", kind="bad_response", retryable=True, answered=True)
+    script = Script(*between, unreadable, *between)
+    assert await script.run() == "answer"
+    script = Script(unreadable, *between, unreadable)
+    with pytest.raises(ModelError, match=rf"^no message \(after {2 + len(between)} attempts"):
+        await script.run()
+    assert script.errors == []
+
+
 async def test_what_cannot_be_retried_is_raised_as_it_is() -> None:
     error = ModelError("no such key", kind="credentials", fatal=True)
     script = Script(error)

@@ -198,14 +198,14 @@ async def test_an_agent_reserves_what_its_dearest_run_has_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "sent"), [("timeout", 3), ("bad_response", 3), ("rate_limit", 50), ("server", 50)]
+    ("kind", "sent"), [("timeout", 3), ("server", 3), ("rate_limit", 50), ("bad_response", 50)]
 )
 async def test_what_a_lost_answer_may_have_cost_is_not_given_back(kind: ErrorKind, sent: int) -> None:
     spending, errors = Spending(1.0), []
     for _ in range(50):
         with pytest.raises(ModelError) as raised:
             async with spending.reserved(PRICED, request(max_tokens=150), asyncio.sleep):
-                raise ModelError("lost", kind=kind)
+                raise ModelError("lost", kind=kind, answered=kind == "server")
         errors.append(raised.value)
     assert sum(error.kind == kind for error in errors) == sent
     refused = [error.message for error in errors if error.kind == "max_cost"]
