@@ -57,8 +57,9 @@ def _findings(suite: Suite) -> Findings:
     yield from schemas.tool_warnings(suite.tools, (), seen)
     yield from schemas.world_warnings(suite)
     yield from thresholds.suite_threshold_warnings(suite)
-    yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), suite.tools)
-    for scope in case_scopes(suite, tools_of_suite(suite)):
+    offered = tools_of_suite(suite)
+    yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
+    for scope in case_scopes(suite, offered):
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
         for warnings in (*_OF_CASES, *KINDS[scope.case.kind].warnings):
             yield from warnings(scope)

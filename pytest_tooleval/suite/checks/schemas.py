@@ -24,18 +24,17 @@ from ...jsonschemas.validation import parameter_problem
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside
 from ...matchers.named import listed
-from ...record.names import same_tool
 from ...text import folded
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec
 from ...worlds.world import method_for
 from ..mocks import WHEN
 from ..model import ANY_PARAMETER
-from ..model import ANY_TOOL
 from ..model import Expectations
 from ..model import ExpectedCall
 from ..model import Suite
 from ..model import Tool
+from .scope import KnownTools
 from .scope import Scope
 
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
@@ -102,12 +101,12 @@ def params_warnings(scope: Scope) -> Findings:
     """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for part in scope.parts:
         for names, params, at in (*_expected(part.part, part.at), *_mocked(part)):
-            yield from _params(names, params, at, scope.tools.tools)
-    yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools.tools)
+            yield from _params(names, params, at, scope.tools)
+    yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
 
 
 def forbidden_params_warnings(
-    calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Sequence[Tool]
+    calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools
 ) -> Findings:
     """Warnings about forbidden calls that forbid nothing, since no tool accepts their params."""
     for index, call in enumerate(calls or ()):
@@ -138,29 +137,32 @@ def _mocked(scope: Scope) -> _Expected:
                 yield (name,), entry.get("params", {}), (*at, index, "params")
 
 
-def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Sequence[Tool]) -> Findings:
+def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: KnownTools) -> Findings:
     """Params whose expected value none of the acceptable tools accepts."""
-    offered = [tool.name for tool in tools]
-    acceptable = [
-        tool
-        for tool in tools
-        if ANY_TOOL in names or any(same_tool(each, tool.name, offered) for each in names)
-    ]
-    known = {parameter: None for tool in acceptable for parameter in described(tool.parameters)}
-    takes = [(tool, taken(tool.parameters)) for tool in acceptable]
+    acceptable = tools.named(names)
     for name, expected in params.items() if acceptable else ():
-        taking = [tool for tool, own in takes if own is None or name in own]
-        if not taking:
-            yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
+        first = next(_taking(acceptable, name), None)
+        if first is None:
+            yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
             continue
         values = listed(expected)
-        reasons = [_reason(tool, name, value) for value in values for tool in taking]
-        if reasons and all(reasons):
+        # Stops at the first tool that accepts a value: "*" may mean thousands.
+        reasons = (_reason(tool, name, value) for value in values for tool in _taking(acceptable, name))
+        if values and all(reasons):
             what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
-            message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
+            reason = _reason(first, name, values[0])
+            message = f"{what} does not match the schema of {show(first.name)}: {reason}"
             yield Finding((*at, name), message)
-        elif all(_is_text(tool, name) for tool in taking):
+        elif outside_texts(expected) and all(_is_text(tool, name) for tool in _taking(acceptable, name)):
             yield from _outside_texts(expected, (*at, name))
+
+
+def _taking(tools: Sequence[Tool], name: str) -> Iterator[Tool]:
+    """Yield the tools that take a parameter."""
+    for tool in tools:
+        takes = taken(tool.parameters)
+        if takes is None or name in takes:
+            yield tool
 
 
 def _is_text(tool: Tool, name: str) -> bool:
@@ -182,7 +184,8 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
         return None
 
 
-def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
+def _untaken(name: str, tools: Sequence[Tool]) -> str:
+    known = {parameter: None for tool in tools for parameter in described(tool.parameters)}
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
     near = nearest(name, known)
     if near:

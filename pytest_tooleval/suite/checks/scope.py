@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +15,7 @@ from ...explain import show
 from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
-from ...record.names import meant
+from ...record.names import Offered
 from ..model import ANY_TOOL
 from ..model import Suite
 from ..model import TestCase
@@ -29,9 +31,24 @@ class KnownTools:
         self.source = source
         self.names = dict.fromkeys(tool.name for tool in tools)
         self.complete = complete and "" not in self.names
+        self._offered = Offered(self.names)
+        self._places: dict[str, list[int]] = {}
+        for place, tool in enumerate(tools):
+            self._places.setdefault(tool.name, []).append(place)
 
     def lacks(self, name: str) -> bool:
-        return self.complete and name != ANY_TOOL and meant(name, self.names) is None
+        return self.complete and name != ANY_TOOL and self._offered.meant(name) is None
+
+    def meant(self, names: Iterable[str]) -> set[str]:
+        """The names of the tools that these names mean."""
+        return {found for name in names if (found := self._offered.meant(name)) is not None}
+
+    def named(self, names: Collection[str]) -> Sequence[Tool]:
+        """The tools that any of these names means; `"*"` means all of them."""
+        if ANY_TOOL in names:
+            return self.tools
+        places = sorted(place for name in self.meant(names) for place in self._places[name])
+        return [self.tools[place] for place in places]
 
     def complaint(self, name: str) -> str:
         if name.casefold() in ("null", "none"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from ...explain import listing
 from ...explain import show
 from ...findings import Finding
@@ -30,13 +28,13 @@ def _length_warnings(scope: Scope) -> Findings:
 
 
 def _mock_warnings(scope: Scope) -> Findings:
-    suite, case, tools = scope.suite, scope.case, scope.tools.names
+    suite, case, tools = scope.suite, scope.case, scope.tools
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if ANY_TOOL in (live or ()):
         return  # only the server knows its read-only tools
     answered = [*case.mock_responses, *(live or ())]
     for index, name in enumerate(case.valid_prerequisites):
-        if not _has(answered, name, tools):
+        if not any(same_tool(each, name, tools.names) for each in answered):
             message = f"{show(name)} has no mock response, so a call to it gets an error"
             yield Finding((*scope.at, "valid_prerequisites", index), message)
     if case.valid_prerequisites or ANY_TOOL in case.expected_tools:
@@ -45,17 +43,14 @@ def _mock_warnings(scope: Scope) -> Findings:
     if forbidden == ANY_TOOL:
         return
     ends = [*case.expected_tools, *(each for each in forbidden or () if isinstance(each, str))]
-    others = [name for name in tools if not _has([*answered, *ends], name, tools)]
+    known = tools.meant([*answered, *ends])
+    others = [name for name in tools.names if name not in known]
     if others:
         message = (
             f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "
             'a mock such as {"error": "not found"}'
         )
         yield Finding((*scope.at, "mock_responses"), message, at_key=True)
-
-
-def _has(names: Collection[str], name: str, tools: Collection[str]) -> bool:
-    return name in names or any(same_tool(each, name, tools) for each in names)
 
 
 _ONE_CALL = "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
