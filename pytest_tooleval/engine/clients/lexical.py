@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...record.calls import ToolCall
@@ -93,10 +94,11 @@ def lexical_message(
     return {**message, "tool_calls": [call]}
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(maxsize=2**14)  # every request has the same tools
+def words_of(text: str) -> tuple[str, ...]:
     """The words of a text in lower case and singular, without common ones."""
     words = map(str.lower, _WORD.findall(text))
-    return [_singular(word) for word in words if word not in _COMMON]
+    return tuple(_singular(word) for word in words if word not in _COMMON)
 
 
 def _singular(word: str) -> str:
@@ -107,16 +109,10 @@ def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping
     """The functions that overlap with the prompt, the largest weighted overlap first."""
     asked = sorted(set(words_of(prompt)))  # in a fixed order, for reproducible rounding
     weights = list(map(_weights, functions))
-
-    def score(own: Mapping[str, float]) -> float:
-        # Inverse document frequency, smoothed so that a lone tool can match at all.
-        return sum(
-            own[word] * math.log(1 + len(functions) / sum(word in each for each in weights))
-            for word in asked
-            if word in own
-        )
-
-    scores = list(map(score, weights))
+    found = {word: count for word in asked if (count := sum(word in own for own in weights))}
+    # Inverse document frequency, smoothed so that a lone tool can match at all.
+    rarity = {word: math.log(1 + len(functions) / count) for word, count in found.items()}
+    scores = [sum(own[word] * rarity[word] for word in rarity if word in own) for own in weights]
     places = sorted(range(len(scores)), key=lambda place: -scores[place])  # ties keep their order
     return [functions[place] for place in places if scores[place] > 0]
 
