@@ -89,11 +89,16 @@ def put_document(
             place.put(file, content)
 
 
-def delete_document(place: Place, summary: RunSummary) -> None:
-    """Delete a run, head first, so that no head lacks its document."""
-    name = name_of(summary)
-    for file in (name.head, name.document):
-        place.delete(file)
+def delete_documents(place: Place, summaries: Iterable[RunSummary]) -> None:
+    """Delete runs, each head first, so that no head lacks its document."""
+
+    def delete(summary: RunSummary) -> None:
+        name = name_of(summary)
+        for file in (name.head, name.document):
+            place.delete(file)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(delete, summaries))  # raises what they raised
 
 
 def read_head(place: Place, name: HeadName) -> Head:

@@ -40,7 +40,7 @@ from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
 from .base import find_base
 from .database import Database
-from .documents import delete_document
+from .documents import delete_documents
 from .documents import delete_tag
 from .documents import put_document
 from .documents import put_tag
@@ -61,6 +61,8 @@ from .trends import read_trends
 from .writer import RunWriter
 
 FILE = "history.db"
+# Runs that are deleted in one transaction.
+_AT_ONCE = 32
 _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 
 _Case = TypeVar("_Case", bound=CaseRow)
@@ -313,23 +315,31 @@ class History:
                     raise ToolevalError(f"the run {id} is still running; delete it when it is over")
         runs = cases = 0
         before = self.path.stat().st_size
-        for id in ids:
-            with self._database.reading() as connection:
-                summary, stored = self._row(connection, id, "summary, stored")
-                made = msgspec.json.decode(summary, type=RunSummary) if stored else None
-            if made is not None:
-                delete_document(self.place, made)
-            # One transaction each, so that a running test run does not wait for all of them.
-            with self._database.writing() as connection:
+        # Each transaction waits for the disk, but a running test run must not wait for all of them.
+        for start in range(0, len(ids), _AT_ONCE):
+            gone = self._delete(ids[start : start + _AT_ONCE])
+            runs, cases = runs + gone[0], cases + gone[1]
+        self._database.shrink()
+        return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
+
+    def _delete(self, ids: Sequence[str]) -> tuple[int, int]:
+        """Delete runs in one transaction, and return how many runs and cases these were."""
+        with self._database.reading() as connection:
+            found = [self._row(connection, id, "summary, stored") for id in ids]
+            made = [msgspec.json.decode(summary, type=RunSummary) for summary, stored in found if stored]
+        delete_documents(self.place, made)
+        runs = cases = 0
+        with self._database.writing() as connection:
+            for id in ids:
                 (count,) = connection.execute(
                     "SELECT COUNT(*) FROM cases JOIN runs ON cases.run = number WHERE runs.id = ?", (id,)
                 ).fetchone()
+                cases += count
                 runs += connection.execute("DELETE FROM runs WHERE id = ?", (id,)).rowcount
-            cases += count
+        for id in ids:
             with contextlib.suppress(OSError):
                 (self.folder / "running" / id).unlink()
-        self._database.shrink()
-        return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
+        return runs, cases
 
     def _row(self, connection: sqlite3.Connection, id: str, columns: str) -> tuple[Any, ...]:
         """These columns of the run with this id."""
