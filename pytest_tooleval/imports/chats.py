@@ -23,11 +23,11 @@ from msgspec import Struct
 from msgspec import structs
 
 from ..engine.protocols.builder import EXTENSIONS
-from ..engine.protocols.builder import kind_of
 from ..engine.protocols.reading import read_messages
 from ..errors import ModelError
 from ..explain import describe
 from ..explain import show
+from ..record.call_like import kind_of
 from ..record.calls import MAX_DEPTH
 from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
@@ -568,6 +568,8 @@ def _calls(
             shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"
             raise UnusableError(f"a call of {shown}")
         found.append((call.name, call.arguments))
+    if transcript.unread is not None:
+        raise UnusableError(f"the answer has {transcript.unread}")
     if unread and not found:
         raise UnusableError(f"the answer has {_named(unread[0])}, which may be a call")
     if transcript.no_answer is not None:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
-from ..engine.protocols.builder import UNREAD
-from ..engine.protocols.builder import kind_of
 from ..errors import Problem
+from ..record.call_like import UNREAD
+from ..record.call_like import is_call_like
+from ..record.call_like import kind_of
 from ..record.endings import NoAnswer
 from ..record.transcript import Message
 from ..record.transcript import Usage
@@ -55,8 +56,9 @@ class Conversation(NamedTuple):
 
     @property
     def unread(self) -> list[str]:
-        """The types of items in it that are not known here."""
-        return [kind_of(item) for message in self.messages for item in objects_in(message.get(UNREAD))]
+        """The types of items in it that are not known here, and that are no calls."""
+        items = (item for message in self.messages for item in objects_in(message.get(UNREAD)))
+        return [kind_of(item) for item in items if not is_call_like(item)]
 
     def problem(self, message: str) -> Problem:
         return Problem(self.path, self.line, 1, self.field, message)

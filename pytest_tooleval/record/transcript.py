@@ -15,6 +15,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec import structs
 
+from .call_like import unread_in
 from .calls import ToolCall
 from .calls import own_calls
 from .endings import PAUSED
@@ -325,6 +326,7 @@ def read_message(
     reading = read_calls(message, text or "", offered, cut_off=is_cut_off(reason))
     if reason == UNPARSED:
         reading = of_server(reading, text or "", detail or "")
+    unread = (*reading.unread, *unread_in(message))
     own = own_calls(reading.calls, offered.names)
     return Reply(
         message=message,
@@ -333,7 +335,7 @@ def read_message(
         format=reading.format,
         forms=reading.forms,
         dialect=reading.dialect,
-        unread=reading.unread,
+        unread=unread,
         finish_reason=reason,
         no_answer=no_answer(own, text, reason, detail, of_model(reading.unread)),
     )
@@ -362,7 +364,9 @@ def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
 
 
 def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
-    return structs.replace(reply, answers=(*reply.answers, *answers))
+    answers = tuple(answers)
+    unread = (each for answer in answers for each in unread_in(answer))
+    return structs.replace(reply, answers=(*reply.answers, *answers), unread=(*reply.unread, *unread))
 
 
 def with_refused(replies: Iterable[Reply]) -> list[Reply]:

@@ -35,6 +35,8 @@ from .http_client import HttpClient
 from .transport import headers_from
 from .transport import not_json
 
+# What ends a pointer to something that is not in every answer.
+OPTIONAL = "?"
 # The field of an assistant's message with the id of its conversation.
 _CONVERSATION = "conversation"
 _Document = Mapping[str, Any]
@@ -90,11 +92,10 @@ class DeployedClient(HttpClient):
         answer = self._read(self._joined(documents), answered, request)
         message = answer.message
         if self._spec.conversation is not None:
-            ids = (pointed(each, self._spec.conversation) for each in reversed(documents))
-            known = next((each for each in ids if isinstance(each, (str, int))), None)
-            if known is None:
-                raise self._nothing_at("conversation", self._spec.conversation, documents)
-            message = {**message, _CONVERSATION: known}
+            found = self._found("conversation", self._spec.conversation, documents)
+            known = next((each for each in reversed(found) if isinstance(each, (str, int))), None)
+            if known is not None:
+                message = {**message, _CONVERSATION: known}
         return _run(structs.replace(answer, message=message))
 
     def _documents(self, answered: HttpAnswer) -> list[Any]:
@@ -112,14 +113,10 @@ class DeployedClient(HttpClient):
         return known[0] if len(known) == 1 else _SHAPES[answer].joined(known)
 
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
-        """The chat API's document for the values at the pointers."""
-        found = {
-            part: [value for each in documents if (value := pointed(each, answer[part])) is not MISSING]
-            for part in ("text", "calls")
-            if part in answer
-        }
-        if not any(found.values()):
-            raise self._nothing_at(*next((part, answer[part]) for part in found), documents)
+        """The chat API's document for the values at the pointers. Each must be in the answer."""
+        whole = _without_snapshots(documents, answer)
+        parts = [part for part in ("text", "calls") if part in answer]
+        found = {part: self._found(part, answer[part], whole) for part in parts}
         calls = [
             self._call(call, answer) for each in found.get("calls", ()) for call in self._list(each)
         ]
@@ -133,22 +130,52 @@ class DeployedClient(HttpClient):
         raise self._broken(f"the calls of the answer are {json_text(calls, 200)}, and not a list")
 
     def _call(self, call: object, answer: Mapping[str, str]) -> dict[str, Any]:
-        name = pointed(call, answer.get("name", "/name"))
-        arguments = pointed(call, answer.get("arguments", "/arguments"))
+        where = answer.get("name", "/name")
+        name = pointed(call, where)
         if not isinstance(name, str):
-            where = answer.get("name", "/name")
             raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
-        if arguments is MISSING or arguments is None:
-            arguments = {}
+        given = self._found("arguments", answer.get("arguments", "/arguments?"), [call])
+        arguments = given[0] if given else None
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         return {"id": None, "type": "function", "function": {"name": name, "arguments": text}}
 
-    def _nothing_at(self, part: str, pointer: str, documents: Sequence[Any]) -> ModelError:
-        shown = json_text(documents[0] if len(documents) == 1 else documents, 200)
-        return self._broken(f"the answer has nothing at {pointer} ({part}): {shown}")
+    def _found(self, part: str, pointer: str, documents: Sequence[Any]) -> list[Any]:
+        """The values at a pointer. Raises ModelError if there is none, unless it ends with a `?`."""
+        path = pointer.removesuffix(OPTIONAL)
+        values = (pointed(each, path) for each in documents)
+        found = [value for value in values if value is not MISSING]
+        if not found and path == pointer:
+            shown = json_text(documents[0] if len(documents) == 1 else documents, 200)
+            optional = f'if it is not in every answer, write {part} = "{path}{OPTIONAL}"'
+            raise self._broken(f"the answer has nothing at {path} ({part}): {shown}; {optional}")
+        return found
 
     def _broken(self, text: str) -> ModelError:
-        return ModelError(f"{self._clean(text)}; see {self._spec.place}", kind="bad_response")
+        return ModelError(f"{self._clean(text)}; see {self._spec.place}", kind="unread")
+
+
+def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> list[Any]:
+    """The documents without those that a later one with the same `id` repeats and extends."""
+    pointers = [answer[part].removesuffix(OPTIONAL) for part in ("text", "calls") if part in answer]
+    kept: list[Any] = []
+    for each in documents:
+        last = kept[-1] if kept else None
+        id = as_mapping(each).get("id")
+        if last is not None and id is not None and as_mapping(last).get("id") == id:
+            pairs = [(pointed(last, path), pointed(each, path)) for path in pointers]
+            if all(_extends(old, new) for old, new in pairs):
+                kept.pop()
+        kept.append(each)
+    return kept
+
+
+def _extends(old: object, new: object) -> bool:
+    """Whether a value of a stream is an earlier one with more at its end."""
+    if isinstance(old, str) and isinstance(new, str):
+        return bool(old) and new.startswith(old)
+    if isinstance(old, list) and isinstance(new, list):
+        return new[: len(old)] == old
+    return old is MISSING or old is None or old == new
 
 
 def _run(answer: ChatAnswer) -> ChatAnswer:

@@ -28,7 +28,6 @@ _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
-_BROKEN_ANSWER = {"ClientPayloadError"}
 
 
 def key_from(spec: ModelSpec) -> str | None:
@@ -126,9 +125,7 @@ def connection_error(
         return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
     if classes & _BROKEN_CONNECTION:
         reason = clean(_innermost(causes))
-        answered = bool(classes & _BROKEN_ANSWER)
-        text = f"the connection broke: {reason}"
-        return ModelError(text, kind="server", retryable=True, answered=answered)
+        return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
     return None
 
 

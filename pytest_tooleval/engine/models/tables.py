@@ -153,7 +153,9 @@ _Target = Annotated[str, msgspec.Meta(pattern=r"^[\w.]+:[\w.]+$")]
 _Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$")]
 _Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*$")]
 _Prefix = Annotated[str, msgspec.Meta(pattern=r"^[\w.:/-]+$", max_length=64)]
-_Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?$")]
+_Required = Annotated[str, msgspec.Meta(pattern=r"^(/.*[^?])?$")]
+# A `?` at its end makes it optional.
+_Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?\??$")]
 
 
 class _Pointers(msgspec.Struct, forbid_unknown_fields=True):
@@ -161,7 +163,7 @@ class _Pointers(msgspec.Struct, forbid_unknown_fields=True):
 
     text: _Pointer | None = None
     calls: _Pointer | None = None
-    name: _Pointer | None = None
+    name: _Required | None = None
     arguments: _Pointer | None = None
 
 

@@ -18,7 +18,8 @@ _RESULT = "_tool_result"
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _THOUGHTS = ("thinking", "redacted_thinking")
 # Blocks with neither a call nor an answer.
-_SILENT = (*_THOUGHTS, "compaction", "container_upload", "fallback")
+_COMPACTION = "compaction"
+_SILENT = (*_THOUGHTS, _COMPACTION, "container_upload", "fallback")
 _SEARCH = "tool_search"
 _PROGRAM = "code_execution"  # also for bash and a text editor: `bash_code_execution`
 
@@ -61,6 +62,8 @@ def _read(chat: ChatBuilder, block: Block) -> None:
         read_call(chat, block)
     elif kind.endswith(_RESULT):
         read_result(chat, block, kind.removesuffix(_RESULT), block.get("tool_use_id"))
+    elif kind == _COMPACTION:
+        chat.compacted()
     elif kind not in _SILENT:
         chat.keep(block)
 

@@ -17,13 +17,15 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.call_like import UNREAD
+from ...record.call_like import unread_fields
 from ...record.transcript import SEARCHES
 from ...record.untrusted import as_text
+from ...record.untrusted import objects_in
 
 Message = dict[str, Any]
 
 PROGRAMS = "programs"
-UNREAD = "unread"
 EXTENSIONS = (SEARCHES, PROGRAMS, UNREAD)
 
 
@@ -35,6 +37,8 @@ class ChatBuilder:
         # By ids as text, because ids may be of any type.
         self._searches: dict[str, dict[str, Any]] = {}
         self._programs: dict[str, dict[str, Any]] = {}
+        # The ids of the calls so far; None once some of them may have been compacted.
+        self._called: set[str] | None = set()
 
     def add(self, message: Any) -> None:
         """Add a chat message. A reply is merged with the searches and programs before it."""
@@ -43,6 +47,14 @@ class ChatBuilder:
             last |= {key: value for key, value in message.items() if value is not None}
         else:
             self.messages.append(_copied(message))
+        if not isinstance(message, Mapping):
+            return
+        for call in objects_in(message.get("tool_calls")):
+            self._know(call.get("id"))
+        if message.get("role") == "tool":
+            self._require_call(message.get("tool_call_id"), message.get("content"))
+        for field in unread_fields(message):
+            self.keep(field)
 
     def say(self, text: str) -> None:
         """Add text to the current reply."""
@@ -72,13 +84,28 @@ class ChatBuilder:
         if hosted:
             call["hosted"] = True
         _append(self._current(), "tool_calls", call)
+        self._know(id)
 
     def answer(self, id: object, content: object, **fields: object) -> Message:
         """Add a tool's answer to a call. The `fields` describe the call's outcome."""
         known = {name: value for name, value in fields.items() if value is not None}
         message = {"role": "tool", "tool_call_id": id, "content": as_content(content), **known}
         self.messages.append(message)
+        self._require_call(id, content)
         return message
+
+    def compacted(self) -> None:
+        """Note that earlier messages were compacted, and with them perhaps calls."""
+        self._called = None
+
+    def _know(self, id: object) -> None:
+        if self._called is not None:
+            self._called.add(str(id))
+
+    def _require_call(self, id: object, content: object) -> None:
+        """Keep the answer to a call that stands nowhere as unread."""
+        if self._called is not None and (str(id) not in self._called if id else not self._called):
+            self.keep({"type": "tool result without its call", "tool_call_id": id, "content": content})
 
     def search(self, id: object, arguments: object, *, names_shown: bool = False) -> None:
         """Add a search for tools. `names_shown`: the model knows their names without searching."""
@@ -125,11 +152,6 @@ class ChatBuilder:
             reply = {"role": "assistant", "content": None}
             self.messages.append(reply)
         return reply
-
-
-def kind_of(item: Mapping[str, Any]) -> str:
-    """The type of an item, or the first field of a Gemini part, which has no type."""
-    return str(item.get("type") or next(iter(item), ""))
 
 
 def _copied(message: Any) -> Any:

@@ -60,6 +60,8 @@ class ItemReader:
             self._chat.answer(id, item.get("output"), status=item.get("status"))
         elif kind.endswith(_CALL):
             self._called(item, kind, id)
+        elif kind == "compaction":
+            self._chat.compacted()
         elif kind not in _SILENT:
             self._chat.keep(item)
 

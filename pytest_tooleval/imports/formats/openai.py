@@ -29,6 +29,11 @@ In an existing suite, tools are replaced and cases stay; from recorded answers, 
 added. The exit status is 1 if a case needs fixing.
 """
 SOURCE = "FILE"
+# Fields of conversations: what has one of these beside its tools is no list of tools.
+_CONVERSES = frozenset(
+    "query answer answers conversation conversations prompt completion response output question turns "
+    "contents generation history chosen rejected text".split()
+)
 _LISTS = ("data", "batch", "observations")  # wrappers of APIs and exports around their records
 
 
@@ -56,7 +61,7 @@ def found(source: str) -> Found:
 def _unwrapped(record: Record) -> list[Record]:
     """The records, if the file has a single object around a list of them."""
     value = record.value
-    if not isinstance(value, dict) or "messages" in value or "choices" in value:
+    if not isinstance(value, dict) or "messages" in value or "choices" in value or _CONVERSES & {*value}:
         return [record]
     for key in ("tools", "functions", *_LISTS):
         if isinstance(value.get(key), list) and "input" not in value and "request" not in value:

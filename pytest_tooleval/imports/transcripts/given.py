@@ -89,19 +89,20 @@ def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transc
 
 
 def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
-    if run.error:
-        return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     try:
         transcript = conversation_of(case, run.messages, by_benchmark=run.by_benchmark)
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
+    # A forbidden call remains one, even if its tool raised and ended the run.
+    if run.error and not (transcript.replies and _is_lost(case, transcript)):
+        return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     if not transcript.replies:
         return ModelError(f"{run.place}: the transcript ends without a reply", kind="bad_response")
     if run.may_stop and transcript.replies[-1].calls:
         if len(transcript.turns) == len(case.turns):
             transcript = transcript.ended()
     elif run.no_answer is None and transcript.no_answer is None:
-        why = _broke_off(case, transcript)
+        why = "" if transcript.unread else _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.

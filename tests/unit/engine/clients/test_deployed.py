@@ -130,7 +130,7 @@ async def test_calls_and_text_are_found(answer: Any, document: object, raw: byte
 async def test_the_request_and_its_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_AUTH", f"Bearer {KEY}")
     request = {"ask": ["$prompt", {"as": "json"}], "all": "$messages", "tools": "$tools"}
-    with MockServer(respond=lambda path, body: (200, {"reply": "Hi."})) as server:
+    with MockServer(respond=lambda path, body: (200, {"reply": "Hi.", "steps": []})) as server:
         await ask(spec_of(server, request=request, headers={"Authorization": "SHOP_AUTH"}))
     assert server.bodies == [
         {"ask": [USER["content"], {"as": "json"}], "all": [USER], "tools": [WEATHER]}
@@ -140,7 +140,8 @@ async def test_the_request_and_its_headers(monkeypatch: pytest.MonkeyPatch) -> N
 
 async def test_a_conversation_keeps_its_id() -> None:
     request = {"message": "$prompt", "thread": "$conversation", "history": "$messages"}
-    with MockServer(respond=lambda path, body: (200, {"reply": "Hi.", "thread": "t-1"})) as server:
+    answer = {"reply": "Hi.", "steps": None, "thread": "t-1"}
+    with MockServer(respond=lambda path, body: (200, answer)) as server:
         spec = spec_of(server, request=request, conversation="/thread")
         first = await ask(spec)
         await ask(spec, ChatRequest([USER, first.message, {"role": "user", "content": "And Rome?"}]))
@@ -157,8 +158,15 @@ async def test_a_conversation_keeps_its_id() -> None:
             {"reply": "", "steps": {"tool": "x"}},
             'the calls of the answer are {"tool": "x"}, and not a list',
         ),
-        ({"steps": [{"input": {}}]}, 'a call of the answer has no name at /tool: {"input": {}}'),
-        ({"reply": "Hi."}, "the answer has nothing at /thread (conversation)"),
+        ({"reply": "Hi."}, 'nothing at /steps (calls): {"reply": "Hi."}; if it is not in every answer'),
+        ({"reply": "Hi.", "step": [STEP]}, 'in every answer, write calls = "/steps?"; see '),
+        ({"steps": [STEP]}, 'the answer has nothing at /reply (text): {"steps": '),
+        (
+            {"reply": "", "steps": [{"input": {}}]},
+            'a call of the answer has no name at /tool: {"input": {}}',
+        ),
+        ({"reply": "", "steps": [{"tool": "x"}]}, 'nothing at /input (arguments): {"tool": "x"}'),
+        ({"reply": "Hi.", "steps": []}, "the answer has nothing at /thread (conversation)"),
     ],
 )
 async def test_what_cannot_be_read_is_no_answer_without_calls(document: object, message: str) -> None:
@@ -166,7 +174,27 @@ async def test_what_cannot_be_read_is_no_answer_without_calls(document: object, 
     with pytest.raises(ModelError) as raised:
         await told(POINTERS, document, **fields)
     assert message in raised.value.message
-    assert raised.value.kind == "bad_response"
+    assert raised.value.kind == "unread"
+
+
+async def test_a_pointer_that_ends_with_a_question_mark_is_optional() -> None:
+    pointers = {part: f"{at}?" if part != "name" else at for part, at in POINTERS.items()}
+    assert (await told(pointers, {"reply": "Hi."}))[1] == []
+    found, calls = await told(pointers, {"steps": [STEP, {"tool": "get_weather"}]})
+    assert [arguments for _, arguments in calls] == [{"city": "Paris"}, {}]
+    assert found.message["content"] is None
+
+
+async def test_snapshots_of_one_answer_are_read_once() -> None:
+    events = [
+        {"id": 1, "reply": "It ", "steps": []},
+        {"id": 1, "reply": "It rains", "steps": [STEP]},
+        {"id": 1, "reply": "It rains.", "steps": [STEP]},
+    ]
+    found, calls = await told(POINTERS, None, stream(*events))
+    assert (found.message["content"], len(calls)) == ("It rains.", 1)
+    parts: list[Any] = [{"id": 1, "reply": text, "steps": []} for text in ("It ", "rains", ".")]
+    assert (await told(POINTERS, None, stream(*parts)))[0].message["content"] == "It rains."
 
 
 NAMES = "choices delta message content tool_calls function index output type response".split()

@@ -291,16 +291,20 @@ def kinds_of(union: object) -> list[str]:
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds_of(ResponseOutputItem) if kind != "message"])
 def test_no_item_of_openai_is_unknown(kind: str) -> None:
-    assert all(
-        "unread" not in message for message in read_messages([{"type": kind, "id": "x"}]).messages
-    )
+    assert unknown([{"type": kind, "id": "x"}]) == []
+
+
+def unknown(messages: list[Any]) -> list[str]:
+    """The types of items that are not known. That an answer's call is missing is another matter."""
+    kept = [item for message in read_messages(messages).messages for item in message.get("unread", ())]
+    return [item["type"] for item in kept if item["type"] != "tool result without its call"]
 
 
 @pytest.mark.parametrize("kind", kinds_of(ContentBlock))
 def test_no_block_of_anthropic_is_unknown(kind: str) -> None:
     # A known one beside it, as plain text alone needs no reading.
     message = {"role": "assistant", "content": [{"type": kind, "id": "x"}, {"type": "thinking"}]}
-    assert all("unread" not in each for each in read_messages([message]).messages)
+    assert unknown([message]) == []
 
 
 def test_a_forbidden_call_in_a_namespace_is_forbidden() -> None:

@@ -1,0 +1,115 @@
+"""What is not known here, and may be a call: never "nothing happened"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.imports.chats import chat_messages
+from pytest_tooleval.imports.chats import recorded_answers
+from pytest_tooleval.imports.openai_tools import UnusableError
+from pytest_tooleval.record.call_like import unread_in
+from pytest_tooleval.scoring import score_messages
+
+from ..scoring.cases import suite_of
+
+CALL = {"toolName": "search", "args": {"q": "x"}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"toolInvocations": [{"state": "result", **CALL}]},
+        {"toolCalls": [CALL]},
+        {"tool_uses": [{"name": "search", "input": {}}]},
+        {"additional_kwargs": {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]}},
+        {"steps": [{"tool": "search", "tool_input": {"q": "x"}}]},
+        {"invocation": {"id": 1}},
+        {"content": [{"type": "tool-call", "toolCallId": "1", **CALL}]},
+        {"content": [{"type": "dynamic-tool", "state": "done"}]},
+        {"unread": [{"type": "function_invocation", "what": {"x": 1}}]},
+        {"unread": [{"riddle": {"name": "search", "arguments": {}}}]},
+        {"actions": {"first": {"name": "search", "args": '{"q": 1}'}}},
+    ],
+    ids=str,
+)
+def test_what_may_be_a_call_is_somebody_elses_unread_part(fields: dict[str, Any]) -> None:
+    message = {"role": "assistant", "content": "Done.", **fields}
+
+    assert [each.owner for each in unread_in(message)] == ["other"]
+    messages = [{"role": "user", "content": "?"}, message]
+    with pytest.raises(ScoringError, match="not known here, and that may be a call"):
+        score_messages(suite_of(expected_tool=None), "one", chat_messages(messages))
+    record = {"messages": [messages[0]], "output": message}
+    try:
+        answers, reasons = recorded_answers(record)
+    except UnusableError as error:
+        answers, reasons = [], [str(error)]
+    assert (answers, len(reasons)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"toolInvocations": []},
+        {"tool_usage": {"search": 1}},
+        {"usage": {"tool_calls": {"count": 1}}},
+        {"tools": [{"name": "search", "parameters": {"type": "object", "properties": {}}}]},
+        {"available_tools": [{"name": "search"}]},
+        {"tool_choice": {"type": "tool"}},
+        {"toolCallCount": 3},
+        {"metadata": {"name": "run 5", "input": "a text"}},
+        {"unread": [{"type": "riddle", "text": "?"}]},
+        {"latency": {"total": 1}},
+        {
+            "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}],
+            "additional_kwargs": {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]},
+        },
+    ],
+    ids=str,
+)
+def test_what_is_no_call_is_passed_over(fields: dict[str, Any]) -> None:
+    assert list(unread_in({"role": "assistant", "content": "Done.", **fields})) == []
+
+
+USER = {"role": "user", "content": "?"}
+SAYS = {"role": "assistant", "content": "Done."}
+RESULT = {"role": "tool", "tool_call_id": "1", "content": "ok"}
+OF_CLAUDE = {"type": "tool_result", "tool_use_id": "9"}
+CALLS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a", "arguments": "{}"}}]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_read"),
+    [
+        ([USER, SAYS, RESULT, SAYS], False),
+        ([USER, CALLS, RESULT, SAYS], True),
+        ([USER, RESULT, SAYS], True),  # in the prompt's history
+        ([USER, SAYS, {"type": "compaction"}, RESULT, SAYS], True),
+        ([USER, SAYS, {"type": "function_call_output", "call_id": "9", "output": "ok"}, SAYS], False),
+        (
+            [USER, SAYS, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "9"}]}],
+            False,
+        ),
+    ],
+)
+def test_an_answer_needs_its_call(messages: list[dict[str, Any]], is_read: bool) -> None:
+    suite = suite_of(expected_tool="*", thresholds={"overall": 0.0, "no_extra_calls": None})
+    read = chat_messages(messages)
+    if is_read:
+        score_messages(suite, "one", read)
+    else:
+        with pytest.raises(ScoringError, match="tool result without its call"):
+            score_messages(suite, "one", read)
+
+
+def test_a_forbidden_call_beside_an_unread_part_fails() -> None:
+    suite = suite_of(expected_tool=None, forbidden_calls=["search"])
+    search = {"id": "1", "function": {"name": "search", "arguments": "{}"}}
+    message = {"role": "assistant", "tool_calls": [search], "toolInvocations": [CALL]}
+
+    result = score_messages(suite, "one", chat_messages([USER, {**message, "toolCalls": [{"x": 1}]}]))
+
+    assert result.failure == "forbidden_call"
