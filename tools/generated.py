@@ -22,6 +22,7 @@ from pytest_tooleval.matchers.modes import DEFAULT_MODE
 from pytest_tooleval.matchers.modes import MODES
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
+from pytest_tooleval.record.dialects import DIALECTS
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
@@ -169,6 +170,19 @@ def gaps() -> str:
     return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
 
 
+def dialects() -> str:
+    rows = [
+        (
+            each.name.replace("<", "&lt;").replace(">", "&gt;"),
+            each.models,
+            *(f"`{name}`" if name else "" for name in (each.vllm, each.sglang, each.ollama)),
+        )
+        for each in DIALECTS
+    ]
+    servers = ("vLLM `--tool-call-parser`", "SGLang `--tool-call-parser`", "Ollama `PARSER`")
+    return table(("dialect", "models", *servers), rows)
+
+
 def clients() -> str:
     rows = [
         (f"`{row.name}/`", " or ".join(f"`{key}`" for key in row.keys), row.base or f"`{row.bases[0]}`")
@@ -211,6 +225,7 @@ _RESULTS_IN_PYTHON = ("CaseResult", "TrialResult", "Score", "Check", "Transcript
 # The text between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/metrics.md", "limits"): limits,
+    ("docs/reference/metrics.md", "dialects"): dialects,
     ("docs/reference/suite-format.md", "modes"): modes,
     ("docs/reference/suite-format.md", "matchers"): matchers,
     ("docs/reference/options.md", "options"): options,

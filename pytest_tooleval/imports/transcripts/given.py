@@ -93,6 +93,7 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
         transcript = conversation_of(case, run.messages, by_benchmark=run.by_benchmark)
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
+    transcript = _placed(transcript, run.place)
     # A forbidden call remains one, even if its tool raised and ended the run.
     if run.error and not (transcript.replies and _is_lost(case, transcript)):
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
@@ -112,6 +113,18 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)
     return Transcript(transcript.prompt, (*earlier, structs.replace(last, **known)))
+
+
+def _placed(transcript: Transcript, place: str) -> Transcript:
+    """The transcript, whose unread parts also name the place of the recording."""
+    replies = []
+    for reply in transcript.replies:
+        unread = (
+            structs.replace(each, where=f"{place}: {each.where}") if each.owner == "other" else each
+            for each in reply.unread
+        )
+        replies.append(structs.replace(reply, unread=tuple(unread)) if reply.unread else reply)
+    return structs.replace(transcript, replies=tuple(replies))
 
 
 def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
