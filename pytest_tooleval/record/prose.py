@@ -17,7 +17,8 @@ _END = r"</think(?:ing)?>|\[/THINK\]|◁/think▷|</seed:think>"
 THOUGHT = re.compile(rf"{_END}|<channel\|>|<\|(?:end|start|channel)\|>")
 _LONE_END = re.compile(_END)
 _ANY_START = re.compile(THINKING)
-FENCE = r"(?m:^[ \t]{0,3}(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
+FENCE = r"(?m:(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
+_LINE_START = re.compile(r"(?:.*\n)?[ \t]{0,3}", re.DOTALL)
 TICKS = r"(?P<ticks>`+)"
 _RUNS = re.compile(r"`+")
 
@@ -61,8 +62,10 @@ class Code:
         return opened.end() if "\n\n" in self._text[opened.end() : end] else end + len(ticks)
 
     def fence(self, opened: re.Match[str]) -> tuple[str, int] | None:
-        """Return the body of a fence and its end; None if nothing closes it, so that it is none."""
-        fence = opened["fence"]
+        """Return the body of a fence and its end; None if it is none, as nothing closes it."""
+        fence, start = opened["fence"], opened.start()
+        if not _LINE_START.fullmatch(self._text[max(0, start - 4) : start]):
+            return None
         if len(fence) >= self._unclosed.get(fence[0], len(fence) + 1):
             return None
         closed = re.compile(rf"(?m)^[ \t]{{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$")

@@ -57,6 +57,9 @@ _NO_DIALECT = "JSON"  # calls without an opener of their own
 _OPENERS = re.compile("|".join(f"(?:{dialect.opener})" for dialect in DIALECTS))
 _STOPS = re.compile("|".join((f"(?P<thinking>{THINKING})", FENCE, TICKS, _OPENERS.pattern)))
 
+_TICKS = re.compile(TICKS)
+# Where something may begin: most of a text is passed over quickly.
+_HINTS = re.compile(r"[<\[`~◁]|functools|assistantc|assistanta|commentary\s+to=|analysis\s+to=")
 _COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
 _PRINTED = re.compile(r"\s*print\((.*)\)\s*\Z", re.DOTALL)
 
@@ -197,6 +200,8 @@ def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
 
 
 def _in_text(text: str, offered: KnownTools) -> _Text:
+    if not text:
+        return _Text()
     if len(text) > MAX_LENGTH:
         opened = _OPENERS.search(text)
         why = f"a call in a text of more than {MAX_LENGTH} characters"
@@ -256,7 +261,11 @@ class _Scan:
 
     def found(self) -> _Text:
         kept = self._at  # where the text begins that is not yet in the prose
-        while not self._unread and (stop := _STOPS.search(self._text, self._at)):
+        while not self._unread and (hint := _HINTS.search(self._text, self._at)):
+            stop = _STOPS.match(self._text, hint.start())
+            if stop is None:
+                self._at = hint.start() + 1
+                continue
             before = len(self._calls)
             self._at = self._behind(stop)
             if len(self._calls) > before:
@@ -292,7 +301,8 @@ class _Scan:
     def _fenced(self, stop: re.Match[str]) -> int:
         fence = self._code.fence(stop)
         if fence is None:
-            return stop.end("fence")
+            ticks = _TICKS.match(self._text, stop.start())
+            return self._code.span_end(ticks) if ticks else stop.end("fence")
         body, end = fence
         if stop["language"].strip() == _TOOL_CODE:
             cursor = Cursor(body, 0, self._offered.schema_of)

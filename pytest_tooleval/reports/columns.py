@@ -110,6 +110,8 @@ COLUMNS = (
         ("scores", "short"),
         about="every trial passes",
     ),
+    Column(("forms", "recovered"), "as text", "count", ("scores",), about="calls", seldom=True),
+    Column(("forms", "lost"), "lost", "count", ("scores",), about="calls as text", seldom=True),
     Column(("tokens",), "tokens", "tokens", ("scores",)),
     Column(("tokens", "reasoning"), "reasoning", "count", ("scores",), seldom=True),
     Column((), "tokens", "parts", ("trial", "reply")),
