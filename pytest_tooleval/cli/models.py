@@ -106,12 +106,13 @@ _TEXTS = ("asked with", "works", "sent instead")
 def _forms(results: list[ProbeResult]) -> Iterator[str]:
     """How many calls came natively and how many as text, and the option that reads those."""
     from ..record.dialects import options_for
-    from ..record.recovery import CallForms
     from ..record.transcript import Reply
 
     replies = [each.reply for each in results if isinstance(each.reply, Reply)]
-    forms = sum((reply.forms for reply in replies), CallForms())
-    yield f"calls: {forms.native} native, {forms.recovered} as text, {forms.lost} lost"
+    recovered = sum(reply.recovered_calls for reply in replies)
+    native = sum(len(reply.calls) for reply in replies) - recovered
+    lost = sum(reply.lost_calls for reply in replies)
+    yield f"calls: {native} native, {recovered} as text, {lost} lost"
     for dialect in dict.fromkeys(reply.dialect for reply in replies if reply.dialect):
         yield f"as text ({dialect}); the option of a server that reads it: {options_for(dialect)}"
 

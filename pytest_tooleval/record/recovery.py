@@ -17,12 +17,9 @@ import json
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping
-from typing import Annotated
 from typing import Any
 from typing import Literal
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from .calls import ToolCall
 from .dialects import DIALECTS
@@ -36,7 +33,6 @@ from .dialects.dialect import Written
 from .dialects.json_calls import calls_in_json
 from .dialects.json_calls import read_values
 from .dialects.pythonic import read_list
-from .fields import doc
 from .names import NO_TOOLS
 from .names import KnownTools
 from .prose import FENCE
@@ -64,19 +60,6 @@ _COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
 _PRINTED = re.compile(r"\s*print\((.*)\)\s*\Z", re.DOTALL)
 
 
-class CallForms(Struct, frozen=True, gc=False):
-    """How many calls came in which form."""
-
-    native: Annotated[int, doc("Calls in the API's own form.", ge=0)] = 0
-    recovered: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
-    lost: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
-
-    def __add__(self, other: CallForms) -> CallForms:
-        return CallForms(
-            self.native + other.native, self.recovered + other.recovered, self.lost + other.lost
-        )
-
-
 class Reading(NamedTuple):
     """The calls of a message, how they were written, and what could not be read.
 
@@ -91,9 +74,9 @@ class Reading(NamedTuple):
     recovered: int = 0
 
     @property
-    def forms(self) -> CallForms:
-        lost = sum(each.owner == "model" for each in self.unread)
-        return CallForms(len(self.calls) - self.recovered, self.recovered, lost)
+    def lost(self) -> int:
+        """The number of calls that were written as text and cannot be read."""
+        return sum(each.owner == "model" for each in self.unread)
 
 
 NOTHING = Reading(())

@@ -7,7 +7,6 @@ from typing import Annotated
 from msgspec import Struct
 
 from .fields import doc
-from .recovery import CallForms
 
 
 class Mean(Struct, frozen=True, gc=False):
@@ -76,7 +75,9 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     trials: Annotated[int, doc("Trials with an answer.", ge=0)]
     cached: Annotated[int, doc("Trials with cached answers.", ge=0)]
     recovered: Annotated[int, doc("Trials whose calls were written as text.", ge=0)]
-    forms: Annotated[CallForms, doc("How many calls came natively, and how many as text.")] = CallForms()
+    native_calls: Annotated[int, doc("Calls in the API's own form.", ge=0)] = 0
+    recovered_calls: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
+    lost_calls: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
     dialects: Annotated[
         dict[str, int], doc("Trials by the dialect of the calls that were written as text.")
     ] = {}

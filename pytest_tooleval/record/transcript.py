@@ -29,7 +29,6 @@ from .fields import doc
 from .names import NO_TOOLS
 from .names import KnownTools
 from .recovery import CallFormat
-from .recovery import CallForms
 from .recovery import of_server
 from .recovery import read_calls
 from .unread import Unread
@@ -100,7 +99,8 @@ class Measures(Usage, frozen=True, kw_only=True, gc=False):
         CallFormat | None,
         doc("native; recovered: calls were written as text; null: no answer."),
     ] = None
-    forms: Annotated[CallForms, doc("How many calls came natively, and how many as text.")] = CallForms()
+    recovered_calls: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
+    lost_calls: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
     dialect: Annotated[
         str, doc("The dialect of the calls that were written as text; empty: none were.")
     ] = ""
@@ -333,7 +333,8 @@ def read_message(
         calls=reading.calls,
         searches=searches_in(message),
         format=reading.format,
-        forms=reading.forms,
+        recovered_calls=reading.recovered,
+        lost_calls=reading.lost,
         dialect=reading.dialect,
         unread=unread,
         finish_reason=reason,
@@ -457,7 +458,8 @@ def measures_of(transcript: Transcript) -> Measures:
     replies = transcript.replies
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
-        forms=sum((reply.forms for reply in replies), CallForms()),
+        recovered_calls=sum(reply.recovered_calls for reply in replies),
+        lost_calls=sum(reply.lost_calls for reply in replies),
         dialect=next((reply.dialect for reply in replies if reply.dialect), ""),
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,

@@ -92,9 +92,9 @@ def _money(document: RowsDocument) -> list[str]:
 
 def _written_as_text(row: ModelSummary) -> str:
     """The calls that the server returned as text, which applications would miss."""
-    forms = row.forms
-    lost = f", {forms.lost} could not be read" if forms.lost else ""
-    text = f"{forms.recovered} of {counted(forms.native + forms.recovered, 'call')} came as text{lost}"
+    lost = f", {row.lost_calls} could not be read" if row.lost_calls else ""
+    calls = counted(row.native_calls + row.recovered_calls, "call")
+    text = f"{row.recovered_calls} of {calls} came as text{lost}"
     if not row.dialects:
         return text
     named = [f"{name}: {options_for(name)}" for name in row.dialects]
@@ -158,7 +158,7 @@ def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
         yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
-    if row.forms.recovered or row.forms.lost:
+    if row.recovered_calls or row.lost_calls:
         yield _written_as_text(row)
     if row.cached:
         yield f"{row.cached} of {row.trials} answers {_SOURCES[run.answers]}"

@@ -157,7 +157,7 @@ def _judge_group(
     if rule.metric in RATES:
         return _judge_rate(rule, cases, allowed, confidence)
     if rule.metric == RECOVERED:
-        as_text = [case for case in cases if any(t.forms.recovered + t.forms.lost for t in case.trials)]
+        as_text = [case for case in cases if any(t.recovered_calls + t.lost_calls for t in case.trials)]
         return _judge_count(rule, cases, len(as_text), "with a call written as text")
     if rule.metric == ERRORS:
         return _judge_count(rule, cases, _errors(cases), "without an answer")

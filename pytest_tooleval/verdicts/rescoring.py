@@ -176,7 +176,8 @@ def _reply_again(reply: Reply, offered: KnownTools, *, was_asked: bool) -> Reply
         calls=calls,
         format=again.format,
         dialect=again.dialect,
-        forms=again.forms,
+        recovered_calls=again.recovered_calls,
+        lost_calls=again.lost_calls,
         unread=again.unread,
         no_answer=reply.no_answer or again.no_answer,
     )

@@ -14,7 +14,6 @@ from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
-from ..record.recovery import CallForms
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
@@ -154,6 +153,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
     trials = [trial for case in cases for trial in case.trials if trial.error is None]
     latencies = [trial.latency_s for trial in trials if trial.latency_s is not None]
     costs = [trial.cost_usd for trial in trials if trial.cost_usd is not None]
+    written = sum(trial.recovered_calls for trial in trials)
     others = [trial.others_cost_usd for trial in trials if trial.others_cost_usd is not None]
     return Summary(
         cases=len(cases),
@@ -169,7 +169,9 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         trials=len(trials),
         cached=sum(trial.cached for trial in trials),
         recovered=sum(trial.format == "recovered" for trial in trials),
-        forms=sum((trial.forms for trial in trials), CallForms()),
+        native_calls=sum(trial.calls_made for trial in trials) - written,
+        recovered_calls=written,
+        lost_calls=sum(trial.lost_calls for trial in trials),
         dialects=dict(Counter(trial.dialect for trial in trials if trial.dialect)),
         fallbacks=_fallbacks(cases),
         tokens=Tokens(

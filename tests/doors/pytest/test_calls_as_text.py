@@ -49,7 +49,7 @@ def test_a_call_written_as_text_counts_and_names_the_option_that_reads_it(projec
         ]
     )
     model = project.document()["models"][0]
-    assert model["forms"] == {"native": 0, "recovered": 2, "lost": 0}
+    assert (model["native_calls"], model["recovered_calls"], model["lost_calls"]) == (0, 2, 0)
     assert model["dialects"] == {"Hermes": 2}
 
 
@@ -63,7 +63,7 @@ def test_a_call_that_is_cut_off_fails_also_where_no_call_is_right(project: Proje
     assert reason.startswith(
         "malformed call: content: a Hermes call: its JSON is invalid or cut off: <tool"
     )
-    assert project.document()["models"][0]["forms"]["lost"] == 2
+    assert project.document()["models"][0]["lost_calls"] == 2
 
 
 def test_the_reading_of_texts_can_be_turned_off(project: Project) -> None:
