@@ -46,7 +46,7 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 
 
 class Terminal(Observer):
-    """Registered in every process, although xdist workers have no terminal."""
+    """Registered in every process, although xdist workers write to no terminal."""
 
     def __init__(self, state: RunState) -> None:
         self._config = state.config
@@ -123,6 +123,8 @@ class Terminal(Observer):
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
+        if self._is_worker:  # its controller waits for it to end
+            return (yield)
         self._summarising = True
         self._count_tolerated(terminalreporter)
         _count_gates(terminalreporter)
