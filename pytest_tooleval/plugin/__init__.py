@@ -89,8 +89,9 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
     compares = settings.baseline is not None and settings.baseline.run is not None
     if settings.reports or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
-    elif settings.models and config.getoption("dist", "no") != "no":
-        # The controller needs it when all workers have collected, and all would wait for it.
+    elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
+        # With cases, the controller needs it once all workers have collected, and all would wait for
+        # it. A model in the ini file alone does not promise any.
         from . import session as _  # noqa: F401
 
 
