@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 from typing import NamedTuple
@@ -61,9 +62,10 @@ _BEARER = re.compile(r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)*")
 _UNKNOWN = _Kind("", "", "", "x", "(?!)")
 _HASH_OR_UUID = _Kind("", "", "", "0", "-")
-# An ASCII character as it may be escaped in JSON or a URL.
-_CODED = re.compile(r"\\{1,8}u00([2-7][0-9A-Fa-f])|%([2-7][0-9A-Fa-f])")
-_IN_KEYS = re.compile(r"[\w-]", re.ASCII)
+# Characters as they are escaped in JSON or a URL, and how often texts of JSON may be within each other.
+_CODED = re.compile(r"(?:\\\\)+|\\(?:u[0-9A-Fa-f]{4}|[\"/bfnrt])|%(?:[2-7][0-9A-Fa-f]|0[9AaDd])")
+_DEPTH = 6
+_SHORT_CODES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPED = re.compile(r"\\.")  # in a pattern
 _WORDS = (re.compile(r"[\w-]{6,}", re.ASCII), re.compile("[A-Za-z0-9]{6,}"))
 _LETTER = re.compile("[A-Za-z]")
@@ -135,31 +137,95 @@ def _filled(rest: str, kind: _Kind) -> str:
     return re.sub(f"({kind.kept})|.", lambda each: each[1] or kind.filler, rest, flags=re.DOTALL)
 
 
+class _Place(NamedTuple):
+    """A key in a text, and its stand-in."""
+
+    start: int
+    end: int
+    made: str
+
+
 def without_keys(text: str, public: PublicTexts | None = None) -> str:
-    """Replace everything that looks like a key, unless it is public."""
+    """Replace everything that looks like a key, unless it is public.
+
+    This covers keys that appear only once the escapes of JSON or a URL are read, also if only a part of
+    the text is JSON. Everything but the keys stays as it is.
+    """
     if len(text) < _SHORTEST:
         return text
-    text = _replaced(text, public)
-    if "\\u" in text or "%" in text:
-        plain = _CODED.sub(_decoded, text)
-        clean = _replaced(plain, public)
-        return text if clean == plain else clean
-    return text
+    parts, done = [], 0
+    for place in _keys_in(text, public, _DEPTH):
+        parts += [text[done : place.start], place.made]
+        done = place.end
+    return "".join([*parts, text[done:]]) if parts else text
 
 
-def _replaced(text: str, public: PublicTexts | None) -> str:
+def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_Place]:
+    """The keys in a text and, up to this depth, in what its escapes mean; in order, without overlaps."""
+    places = _plain_keys(text, public)
+    if depth and ("\\" in text or "%" in text):
+        read = _CODED.sub(_decoded, text)
+        if read != text and (inner := _keys_in(read, public, depth - 1)):
+            places = _merged([*places, *_coded(text, inner)])
+    return places
+
+
+def _plain_keys(text: str, public: PublicTexts | None) -> list[_Place]:
+    spans: list[tuple[int, int]] = []
+
+    def made(found: re.Match[str], group: int, prefix: str) -> str:
+        key = found[group]
+        if public is not None and public.names(key, prefix):
+            return found[0]
+        spans.append(found.span(group))
+        return found.string[found.start() : found.start(group)] + stand_in(key)
+
+    clean = text
     for mark, pattern in _FOUND:
-        if mark in text:
-            text = pattern.sub(lambda found: _unless_public(found[0], found[1], public), text)
-    if "earer" in text:
-        text = _BEARER.sub(lambda found: found[1] + _unless_public(found[2], "", public), text)
-    return text
+        if mark in clean:
+            clean = pattern.sub(lambda found: made(found, 0, found[1]), clean)
+    if "earer" in clean:
+        clean = _BEARER.sub(lambda found: made(found, 2, ""), clean)
+    # A stand-in is as long as its key, so the places are those in the text.
+    return _merged(_Place(start, end, clean[start:end]) for start, end in spans)
 
 
-def _unless_public(key: str, prefix: str, public: PublicTexts | None) -> str:
-    return key if public is not None and public.names(key, prefix) else stand_in(key)
+def _merged(places: Iterable[_Place]) -> list[_Place]:
+    """In order. Of a key within another one, only the other one stays."""
+    merged: list[_Place] = []
+    for place in sorted(places, key=lambda each: (each.start, -each.end)):
+        if not merged or place.start >= merged[-1].end:
+            merged.append(place)
+        elif place.end > merged[-1].end:
+            before = merged.pop()
+            merged.append(_Place(before.start, place.end, before.made + place.made))
+    return merged
+
+
+def _coded(text: str, places: Iterable[_Place]) -> Iterator[_Place]:
+    """The places in the text of places in what its escapes mean."""
+    # How much longer the text is, up to the current escape.
+    longer, codes = 0, _CODED.finditer(text)
+    code = next(codes, None)
+
+    def coded(place: int) -> int:
+        nonlocal longer, code
+        while code is not None and (begin := code.start() - longer) < place:
+            size = len(_decoded(code))
+            if begin + size > place:  # between two backslashes, each escaped
+                return code.start() + 2 * (place - begin)
+            longer += len(code[0]) - size
+            code = next(codes, None)
+        return place + longer
+
+    for start, end, made in places:
+        yield _Place(coded(start), coded(end), made)
 
 
 def _decoded(code: re.Match[str]) -> str:
-    character = chr(int(code[1] or code[2], 16))
-    return character if _IN_KEYS.match(character) else code[0]
+    name = code[0][1:]
+    if code[0][0] == "%":
+        return chr(int(name, 16))
+    if name[0] == "\\":
+        return code[0][::2]
+    return chr(int(name[1:], 16)) if name[0] == "u" else _SHORT_CODES.get(name, name)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from urllib.parse import quote
 
 import pytest
+from hypothesis import Phase
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
+from pytest_tooleval import keys
 from pytest_tooleval.keys import PublicTexts
 from pytest_tooleval.keys import stand_in
 from pytest_tooleval.keys import without_keys
@@ -36,6 +43,86 @@ def test_a_key_is_found_wherever_it_is(text: str) -> None:
 def test_a_key_with_coded_characters_is_found(code: str, coded: str) -> None:
     hidden = "".join(code.format(ord(each)) if each in coded else each for each in KEY)
     assert without_keys(f'{{"a": "{hidden}"}}') == f'{{"a": "{MADE}"}}'
+
+
+PATTERNS = [*(f"{kind.public}{kind.rest}" for kind in keys._KINDS), keys._BEARER.pattern]
+SHORT = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "/": "\\/",
+    **{chr(ord(c)): json.dumps(c)[1:-1] for c in "\b\f\n\r\t"},
+}
+
+
+def spelled(text: str, chance: random.Random, share: float) -> str:
+    """The text as JSON, with this share of its characters as hexadecimal codes."""
+
+    def spell(character: str) -> str:
+        code = "".join(chance.choice([c, c.upper()]) for c in f"{ord(character):04x}")
+        forms = [SHORT[character]] if character in SHORT else []
+        if chance.random() < share or (not forms and not character.isprintable()):
+            forms.append(f"\\u{code}")
+        elif character.isprintable() and character not in '"\\':
+            forms.append(character)
+        return chance.choice(forms)
+
+    return '"' + "".join(map(spell, text)) + '"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_key_is_found_in_every_spelling_of_json(pattern: str) -> None:
+    """In arguments, also in JSON within JSON: the value is clean, and everything around it stays."""
+    draws = replaced = 0
+
+    @settings(max_examples=25, phases=[Phase.generate])
+    @given(st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True), st.integers())
+    def check(key: str, seed: int) -> None:
+        nonlocal draws, replaced
+        chance = random.Random(seed)
+        for _ in range(25):
+            draws += 1
+            before = "".join(chance.choices(["\n", "\t", " ", '"', "\\", "/", "(", "é", "%", ":"], k=2))
+            text = f"see {before}{key}{chance.choice(['', ' ', ', more', chr(10), chr(34)])}"
+            clean = without_keys(text)
+            document, depth = (
+                f'{{"a": {spelled(text, chance, chance.random())}}}',
+                chance.choice([0, 0, 0, 0, 1, 2, 3]),
+            )
+            for _ in range(depth):
+                document = f'{{"a": {spelled(document, chance, chance.choice([0.0, 0.2]))}}}'
+            found = without_keys(document)
+            assert without_keys(found) == found
+            for _ in range(depth):
+                found = json.loads(found)["a"]
+            assert json.loads(found) == {"a": clean}
+            replaced += clean != text
+
+    check()
+    assert draws >= 600
+    assert replaced > draws / 2
+
+
+@pytest.mark.parametrize(
+    ("spelling", "made"),
+    [
+        (
+            r'{"h": "x\nBearer A0b1C2d3E4\/f5G6h7I8\u002Bj9K0"}',
+            r'{"h": "x\nBearer xxxxxxxxxxxxxxxxxxxxxxxx"}',
+        ),
+        (
+            r'{"h": "\u0042earer\u0020A0b1C2d3E4f5G6h7I8j9"',
+            r'{"h": "\u0042earer\u0020xxxxxxxxxxxxxxxxxxxx"',
+        ),
+        (
+            r'{"t": "eyJhbGciOiJub25lIn0\u002eeyJzdWIiOiJBZGEifQ\u002Ec2lnbmVk"}',
+            '{"t": "eyJhbGciOiJub25lIn0.eyJxxxxxxxxxxxxxxx.xxxxxxxx"}',
+        ),
+    ],
+)
+def test_only_the_key_is_spelled_anew(spelling: str, made: str) -> None:
+    """Also in arguments that were cut off."""
+    assert without_keys(spelling) == made
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from mock_server import call_message
 from pytest_tooleval.cli import main
 
 from .project import Project
+from .project import case
 from .project import right
 from .test_resume import served_cases
 from .test_resume import with_server
@@ -173,6 +174,36 @@ def test_no_key_in_another_spelling_is_left_anywhere(
     texts = [p.read_text(errors="replace") for p in project.path.rglob("*") if p.is_file()]
     assert "sk-" + "x" * 18 in "".join(texts)
     assert not [text for text in (shown, *texts) if "planted/0123" in text.replace("\\", "")]
+
+
+TOKENS = [
+    r"\nBearer A0b1C2d3E4f5G6h7\/PLANTED\u002BPLANTED=",
+    r"\u0042earer\tA0b1C2d3E4f5G6h7\/PLANTED\u002bPLANTED",
+    r"eyJhbGciOiJub25lIn0\u002eeyJQTEFOVEVEUExBTlRFRA\u002EUExBTlRFRA",
+    r"sk\u002dproj\u002DPLANTED0123456789abcdef",
+]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_no_token_in_another_spelling_is_left_anywhere(project: Project, token: str) -> None:
+    """As the arguments are written, and as they are read."""
+    function = {"name": "get_weather", "arguments": f'{{"city": "{token}", "more": ["({token})"]}}'}
+    call = {"id": "1", "type": "function", "function": function}
+    message = {"role": "assistant", "content": f'<x>{{"a": "{token}"}}', "tool_calls": [call]}
+    project.suite(case("a", {"returns": message}))
+    reports = [f"--tooleval-report=out.{kind}" for kind in ("json", "html", "md", "csv")]
+    options = ("--tooleval-events=events.jsonl", "--junitxml=out.xml", "--tooleval-cassette=tapes")
+    result = project.run(*reports, *options, "-vv", "-rA")
+    result.assert_outcomes(failed=1)
+    arguments = project.rows()["a[agent]"]["trials"][0]["transcript"]["replies"][0]["calls"][0][
+        "arguments"
+    ]
+    assert "xxxxxxxx" in arguments["city"]
+    (project.path / "script.json").unlink()
+    texts = [CliRunner().invoke(main, ["show", "latest", "a", "-C", str(project.path)]).output]
+    texts += [p.read_text(errors="replace") for p in project.path.rglob("*") if p.is_file()]
+    secret = re.compile("PLANTED|QTEFOVEVE|UExBTlRF")
+    assert not [text for text in (result.stdout.str(), *texts) if secret.search(text)]
 
 
 def echo(request: dict[str, Any]) -> dict[str, Any]:
