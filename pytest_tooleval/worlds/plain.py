@@ -17,6 +17,11 @@ Path = tuple[str | int, ...]
 _AS_TEXT = (dt.date, dt.time, dt.timedelta, UUID, PurePath)
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_TOO_DEEP = "maximum recursion depth exceeded"
+# CPython adds what it did when the stack was full, which depends on the calls before.
+_TOO_DEEP_WHERE = re.compile(
+    rf"(?:{_TOO_DEEP}|Stack overflow \(used \d+ kB\))(?: (?:in|while|during)\b[\w ]*)?"
+)
 # Fields follow a dot, all other keys are in brackets.
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -101,6 +106,11 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
 def without_addresses(text: str) -> str:
     """Remove the addresses of objects, as in `<Order object at 0x7f...>`."""
     return _ADDRESS.sub("", text)
+
+
+def without_stack(text: str) -> str:
+    """Remove from the text of a RecursionError what varies with the stack."""
+    return _TOO_DEEP_WHERE.sub(_TOO_DEEP, text)
 
 
 def canonical(value: Any) -> str:

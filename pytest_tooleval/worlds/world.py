@@ -50,6 +50,7 @@ from .plain import differences
 from .plain import path_text
 from .plain import plain
 from .plain import without_addresses
+from .plain import without_stack
 
 # In characters; a model may request huge answers.
 MAX_ANSWER = 1024 * 1024
@@ -155,6 +156,7 @@ class World:
             content = _error(named(error))
         else:
             content = result if isinstance(result, str) else self._json(result)
+        content = without_stack(content)  # a world may also return an error's text
         if len(content) > MAX_ANSWER:
             content = _error(
                 f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -61,10 +62,11 @@ class Served:
 def start(folder: Path) -> Iterator[Start]:
     started: list[Served] = []
 
-    def start(*arguments: str) -> Served:
-        command = [*START, str(folder), "--no-browser", "--port=0", *arguments]
+    def start(*arguments: str, browser: bool = False, **options: Any) -> Served:
+        which = [] if browser else ["--no-browser"]
+        command = [*START, str(folder), *which, "--port=0", *arguments]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, **options
         )
         assert process.stdout is not None
         started.append(Served(process, process.stdout.readline()))
@@ -243,6 +245,24 @@ def test_without_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["ui", str(tmp_path / "nowhere")]).exit_code == 2
+
+
+@posix
+def test_the_browsers_command_line_has_no_token(start: Start, folder: Path) -> None:
+    """Other users can read it. The browser opens a file, which only the user can read."""
+    browser = "import pathlib, sys; pathlib.Path('opened').write_text(sys.argv[1])"
+    (folder / "browser.py").write_text(browser)
+    environment = {**os.environ, "BROWSER": f"{sys.executable} {folder / 'browser.py'} %s"}
+    served = start(browser=True, env=environment)
+    _wait_until(lambda: (folder / "opened").exists() and bool((folder / "opened").read_text()))
+    opened = (folder / "opened").read_text()
+    assert served.token not in opened
+    assert opened.startswith("file:///")
+    file = Path(opened.removeprefix("file://"))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().count(f"url={served.url}") == 1
+    served.stop()
+    assert not file.exists()
 
 
 def test_a_browser_is_opened_unless_told_otherwise(
