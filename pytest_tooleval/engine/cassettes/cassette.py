@@ -15,9 +15,13 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
+from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 from typing import Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import structs
@@ -40,9 +44,10 @@ from ..protocols.builder import PROGRAMS
 from .appending import Appender
 from .appending import try_appending
 from .claims import Claims
+from .places import Place
+from .places import line_at
+from .why_missing import RecordedQuestions
 from .why_missing import canonical
-from .why_missing import nearest
-from .why_missing import recorded_questions
 from .why_missing import summary
 
 RecordMode = Literal["none", "new", "all"]
@@ -184,7 +189,11 @@ class Cassette:
         # The number of answers that this process has written.
         self.written = 0
         self._lock = threading.Lock()
-        self._answers: dict[str, ChatAnswer] = {}
+        # Where the answer to each key is in the file: it is read when needed, as the file may be large.
+        self._places: dict[str, Place] = {}
+        # Answers in use, so that equal keys give the same object, and those that could not be written.
+        self._answers: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
+        self._unwritten_answers: dict[str, ChatAnswer] = {}
         self._looked = False
         self._read_bytes = self._read_lines = 0
         # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
@@ -195,12 +204,12 @@ class Cassette:
         self._replayed_with: set[str] = set()
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
-        self._questions: list[tuple[int, dict[str, Any]]] | None = None
+        self._questions = RecordedQuestions(path)
 
     def find(self, key: str) -> ChatAnswer | None:
         """The recorded answer, or None. Raises ModelError if the file cannot be used."""
         with self._lock:
-            if key not in self._answers:
+            if key not in self._places:
                 # Another process may have added it: a worker of this run, or an earlier run.
                 self._read_on()
             return self._replayed(key)
@@ -226,15 +235,27 @@ class Cassette:
             return self._replayed(key)
 
     def _replayed(self, key: str) -> ChatAnswer | None:
-        if key in self._modules:
+        found = self._answers.get(key) or self._read_again(key)
+        if found is not None and key in self._modules:
             self._replayed_with.add(self._modules[key])
-        return self._answers.get(key)
+        return found
+
+    def _read_again(self, key: str) -> ChatAnswer | None:
+        place = self._places.get(key)
+        if place is None:
+            return self._unwritten_answers.get(key)
+        found = None
+        with self._opened() as file, suppress(_OtherVersion, *_DAMAGE):  # if the file was replaced
+            found = self._read_line(line_at(file, place)).get(key)
+        if found is not None:
+            self._answers[key] = found
+        return found
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to replay in the lines read so far."""
         self.require_reading()
-        return not self._answers
+        return not (self._places or self._unwritten_answers)
 
     def require_reading(self) -> None:
         """Raise ModelError if the file cannot be used."""
@@ -251,9 +272,7 @@ class Cassette:
         self._explained += 1
         if self._explained > _EXPLAINED and not always:
             return "see `tooleval cassette explain`"
-        if self._questions is None:
-            self._questions = list(recorded_questions(self.path))
-        found = nearest(self._questions, asked)
+        found = self._questions.nearest(asked)
         if found is None:
             return "nothing is recorded on it"
         return f"the closest recorded question, on line {found.line}, differs in " + "; ".join(
@@ -320,9 +339,12 @@ class Cassette:
             except OSError as error:
                 self._unwritten = error
                 self._unrecorded += 1
+                self._unwritten_answers[key] = answer
+                self._places.pop(key, None)
                 return
             self.written += 1
             self._note(key, name, modules)
+            self._places[key] = Place(end - len(data), len(data))
             # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
@@ -373,6 +395,7 @@ class Cassette:
             self._looked = True
         except _OtherVersion as error:
             self._answers.clear()
+            self._places.clear()
             self._unusable = (
                 f"the cassette {self.path} has version {error} of the format, "
                 f"but this pytest-tooleval reads version {VERSION}; delete it and record again"
@@ -386,36 +409,43 @@ class Cassette:
             size = None
         if size in (None, self._read_bytes):
             return
+        first = self._read_bytes == 0
+        with self._opened() as file:
+            file.seek(self._read_bytes)
+            for line in file:
+                if line.endswith(b"\n"):
+                    self._take(line)
+                elif line.strip() and first:
+                    # It may be complete, or what a killed run left. An earlier line counts before it.
+                    self._take_unfinished(line)
+
+    @contextmanager
+    def _opened(self) -> Iterator[BufferedReader]:
         try:
             with self.path.open("rb") as file:
-                file.seek(self._read_bytes)
-                new, newline, unfinished = file.read().rpartition(b"\n")
+                yield file
         except OSError as error:
             text = f"the cassette {self.path} cannot be read: {os_reason(error)}"
             raise ModelError(text, kind="replay") from None
-        first = self._read_bytes == 0
-        self._read_bytes += len(new) + len(newline)
-        for line in new.split(b"\n") if newline else ():
-            self._take(line)
-        if unfinished.strip() and first:
-            # A file may end with a complete line without a newline, or with what a killed run left.
-            number = self._read_lines + 1
-            try:
-                found = self._read_line(unfinished)
-            except _DAMAGE:
-                self.damaged.append(number)
-            else:
-                self._answers = {**found, **self._answers}
 
     def _take(self, line: bytes) -> None:
+        place = Place(self._read_bytes, len(line))
+        self._read_bytes += len(line)
         self._read_lines += 1
         if not line.strip() or self._read_lines in self.damaged:
             return
         try:
             # The later of two answers to one question counts, because `all` appends.
-            self._answers |= self._read_line(line)
+            self._places |= dict.fromkeys(self._read_line(line), place)
         except _DAMAGE:
             self.damaged.append(self._read_lines)
+
+    def _take_unfinished(self, line: bytes) -> None:
+        place = Place(self._read_bytes, len(line))
+        try:
+            self._places = {**dict.fromkeys(self._read_line(line), place), **self._places}
+        except _DAMAGE:
+            self.damaged.append(self._read_lines + 1)
 
     def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
         """The answer of a line by its key; empty if it may not be replayed.

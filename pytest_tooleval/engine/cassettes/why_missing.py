@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -11,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from typing import NamedTuple
 
 from ...text import json_text
 from ...text import shorten
 from ..tool_features import name_of
+from .places import Place
+from .places import line_at
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.
@@ -52,30 +56,78 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-Recorded = Sequence[tuple[int, Mapping[str, Any]]]
+class _Question(NamedTuple):
+    """The line of a recorded question, its place, and a hash of each of its fields."""
+
+    line: int
+    place: Place
+    hashes: tuple[int, ...]
 
 
-def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
-    """The recorded question with the fewest differing fields; None if none of this kind is recorded."""
-    missing = summary(asked)
-    fields = _fields(missing)
-    text = canonical(missing["messages"])
-    same: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
-    for line, recorded in questions:
-        if _fields(recorded) == fields:
-            count = sum(_same(field, missing, recorded) for field in fields)
-            same.setdefault(count, []).append((line, recorded))
-    if not same:
-        return None
+class RecordedQuestions:
+    """The questions of a cassette. Memory has only their places and hashes."""
 
-    def alike(question: tuple[int, Mapping[str, Any]]) -> float:
-        messages = canonical(question[1].get("messages"))
-        return difflib.SequenceMatcher(None, text, messages).quick_ratio()
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: list[_Question] | None = None
 
-    # Break ties by the similarity of the messages.
-    line, recorded = max(same[max(same)], key=alike)
-    found = tuple(_difference(f, missing, recorded) for f in fields if not _same(f, missing, recorded))
-    return Nearest(line, found)
+    def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
+        """The question with the fewest differing fields; None if none of this kind is recorded."""
+        missing = summary(asked)
+        fields = _fields(missing)
+        own = _hashes(missing)
+        if self._known is None:
+            self._known = list(self._read())
+        same: dict[int, list[_Question]] = {}
+        for each in self._known:
+            if len(each.hashes) == len(own):
+                count = sum(a == b for a, b in zip(each.hashes, own, strict=True))
+                same.setdefault(count, []).append(each)
+        if not same:
+            return None
+        line, recorded = self._most_alike(same[max(same)], canonical(missing["messages"]))
+        found = tuple(
+            _difference(field, missing, recorded)
+            for field in fields
+            if _compared(field, missing) != _compared(field, recorded)
+        )
+        return Nearest(line, found)
+
+    def _read(self) -> Iterator[_Question]:
+        """Read each readable line."""
+        if not self._path.is_file():
+            return
+        start = 0
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                place = Place(start, len(line))
+                start += len(line)
+                with contextlib.suppress(*_UNREADABLE):
+                    yield _Question(number, place, _hashes(json.loads(line)["asked"]))
+
+    def _most_alike(self, found: Sequence[_Question], messages: str) -> tuple[int, dict[str, Any]]:
+        """The question with the most similar messages."""
+        best, most = found[0], -1.0
+        matcher = difflib.SequenceMatcher(None, "", messages)  # prepares only its second text
+        with self._path.open("rb") as file:
+            for each in found if len(found) > 1 else ():
+                question = json.loads(line_at(file, each.place))["asked"]
+                matcher.set_seq1(canonical(question.get("messages")))
+                if matcher.real_quick_ratio() > most and (alike := matcher.quick_ratio()) > most:
+                    best, most = each, alike
+            return best.line, json.loads(line_at(file, best.place))["asked"]
+
+
+_UNREADABLE = (ValueError, TypeError, KeyError, RecursionError, AttributeError)
+
+
+def _hashes(question: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(hash(_compared(field, question)) for field in _fields(question))
+
+
+def _compared(field: str, question: Mapping[str, Any]) -> str:
+    """A field as it is compared: a list of tools by its hash."""
+    return canonical(question.get("tools_sha256" if field == "tools" else field))
 
 
 def _fields(question: Mapping[str, Any]) -> Sequence[str]:
@@ -83,23 +135,6 @@ def _fields(question: Mapping[str, Any]) -> Sequence[str]:
     if "mcp" not in question:
         return _FIELDS
     return _RUN_FIELDS if "tool" in question else ()
-
-
-def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The line number and question of each readable line of a cassette."""
-    if not path.is_file():
-        return
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        try:
-            yield number, json.loads(line)["asked"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-
-
-def _same(field: str, missing: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
-    if field == "tools":
-        return bool(missing["tools_sha256"] == recorded.get("tools_sha256"))
-    return bool(canonical(missing.get(field)) == canonical(recorded.get(field)))
 
 
 def _difference(field: str, missing: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:

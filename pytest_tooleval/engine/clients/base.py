@@ -83,7 +83,7 @@ def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
     return {str(name): str(value) for name, value in headers.items()}
 
 
-class ChatAnswer(Usage, frozen=True):
+class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     """The assistant's message as the provider sent it, with time, tokens and cost.
 
     If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,32 @@ def test_what_was_recorded_comes_back_equal(path: Path) -> None:
     assert recorded(path).find(KEY) == ANSWER
     assert Cassette(path, "none").find(KEY) == ANSWER
     assert Cassette(path, "none").find("other") is None
+
+
+def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
+    """Replaying an answer, or explaining a missing one, takes no memory for the others."""
+    large = structs.replace(ANSWER, message=says(content="x" * 20_000))
+    recorded(path, *(f"{number:x}" for number in range(200)), answer=large)
+    tracemalloc.start()
+    try:
+        cassette = Cassette(path, "none")
+        assert cassette.find("c7") == large
+        assert "differs in sampling: temperature" in cassette.why_missing({**ASKED, "sampling": {}})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < path.stat().st_size / 4
+
+
+def test_a_file_that_is_replaced_meanwhile_gives_no_other_answer(path: Path) -> None:
+    recorded(path, "a", "b")
+    cassette = Cassette(path, "new")
+    assert cassette.find("a") == ANSWER
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(reversed(lines)))
+    assert cassette.find("a") is None
+    path.write_bytes(lines[0][7:])
+    assert cassette.find("b") is None
 
 
 def test_a_line_can_be_read_by_people(path: Path) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.cassettes.why_missing import nearest
-from pytest_tooleval.engine.cassettes.why_missing import recorded_questions
+from pytest_tooleval.engine.cassettes.why_missing import RecordedQuestions
 from pytest_tooleval.engine.cassettes.why_missing import summary
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
@@ -30,12 +29,12 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**copy.deepcopy(ASKED), **fields}
 
 
-def read(folder: Path, *asked: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """What is found in a cassette with a damaged first line and these questions."""
+def read(folder: Path, *asked: dict[str, Any]) -> RecordedQuestions:
+    """A cassette with a damaged first line and these questions."""
     lines = [json.dumps({"key": "k", "asked": summary(one), "answer": {}}) for one in asked]
     path = folder / "c.jsonl"
     path.write_text("\n".join(["damaged {", *lines]) + "\n")
-    return list(recorded_questions(path))
+    return RecordedQuestions(path)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def read(folder: Path, *asked: dict[str, Any]) -> list[tuple[int, dict[str, Any]
 def test_the_field_that_differs_is_named(
     tmp_path: Path, fields: dict[str, Any], difference: str
 ) -> None:
-    found = nearest(read(tmp_path, ASKED), changed(**fields))
+    found = read(tmp_path, ASKED).nearest(changed(**fields))
     assert found is not None
     assert found.differences == (difference,)
     assert found.line == 2
@@ -79,9 +78,8 @@ def test_the_field_that_differs_is_named(
 
 def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path: Path) -> None:
     other = changed(messages=[{"role": "user", "content": "Book a flight to Oslo"}], trial=1)
-    found = nearest(
-        read(tmp_path, other, ASKED), changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
-    )
+    asked = changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
+    found = read(tmp_path, other, ASKED).nearest(asked)
     assert found is not None
     assert found.line == 3
 
@@ -89,7 +87,7 @@ def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path
 def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
     old = changed(messages=[{"role": "user", "content": "x" * 500 + " in Paris"}])
     new = changed(messages=[{"role": "user", "content": "x" * 500 + " in Rome"}])
-    found = nearest(read(tmp_path, old), new)
+    found = read(tmp_path, old).nearest(new)
     assert found is not None
     assert "in Paris" in found.differences[0]
     assert "in Rome" in found.differences[0]
@@ -97,12 +95,12 @@ def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
 
 
 def test_an_empty_or_missing_cassette_has_no_nearest(tmp_path: Path) -> None:
-    assert nearest(list(recorded_questions(tmp_path / "none.jsonl")), ASKED) is None
-    assert nearest(read(tmp_path), ASKED) is None
+    assert RecordedQuestions(tmp_path / "none.jsonl").nearest(ASKED) is None
+    assert read(tmp_path).nearest(ASKED) is None
 
 
 def test_null_is_not_what_is_missing(tmp_path: Path) -> None:
     recorded = changed(sampling={"temperature": 0.0, "seed": None})
-    found = nearest(read(tmp_path, recorded), ASKED)
+    found = read(tmp_path, recorded).nearest(ASKED)
     assert found is not None
     assert found.differences == ("sampling: seed recorded null, asked (nothing)",)
