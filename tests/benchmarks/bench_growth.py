@@ -1,0 +1,197 @@
+"""How time and memory grow with tools and cases, with a cassette, and with the runs of a history.
+
+    python tests/benchmarks/bench_growth.py [--only ROW ...] [--tools 1000] [--megabytes 200]
+        [--runs 1900] [--cases 4000]
+
+Whole processes, one after the other:
+
+- validate: `tooleval validate` of N tools with 2 N cases, then twice as many, and twice again
+  (aim: each takes twice the CPU, apart from the start)
+- lexical: the same for 100 cases of the built-in model, from half of N tools on
+- cassette: a replay of five cases whose cassette has so many megabytes of other answers, then one
+  with a missing answer (aim: below 250 MB at the peak)
+- prune: `tooleval history prune` of so many runs in a folder (aim: below 10 s)
+- served: so many cases at a local server without latency, with a history (aim: 1.5 ms of CPU a case)
+
+bench_start.py has the time above the ideal of 200 cases of 0.5 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+from bench_history import WORDS  # noqa: E402
+from bench_history import fill  # noqa: E402
+from bench_latency import QUIET  # noqa: E402
+from bench_latency import user_environment  # noqa: E402
+from bench_latency import write_project  # noqa: E402
+from mock_server import MockServer  # noqa: E402
+
+from pytest_tooleval.history import History  # noqa: E402
+
+ROWS = ("validate", "lexical", "cassette", "prune", "served")
+TOOLEVAL = ["-c", "from pytest_tooleval.cli import main; main()"]
+PYTEST = ["-m", "pytest", *QUIET]
+AGENT = """
+async def answer(messages, tools):
+    function = {"name": "tool_0", "arguments": '{"city": "Paris"}'}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]}
+"""
+KEPT = 20  # runs that prune leaves
+
+
+class Figures(NamedTuple):
+    """Seconds, seconds of CPU, and megabytes at the peak of one process."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS)
+    parser.add_argument("--tools", type=int, default=1000)
+    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=1900)
+    parser.add_argument("--cases", type=int, default=4000)
+    options = parser.parse_args()
+    sizes = {"cassette": options.megabytes, "prune": options.runs, "served": options.cases}
+    for row in options.only:
+        with tempfile.TemporaryDirectory(prefix="bench-growth-") as name:
+            globals()[row](Path(name), sizes.get(row, options.tools))
+
+
+def run(folder: Path, *arguments: str, status: int = 0) -> Figures:
+    """Run Python; another exit status ends the benchmark."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=user_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, ended, used = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(ended) != status:
+        raise SystemExit(f"{' '.join(arguments[:4])} failed:\n{output[-3000:]}")
+    wall = time.perf_counter() - begin
+    return Figures(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def validate(folder: Path, tools: int) -> None:
+    def measure(n: int) -> tuple[str, Figures]:
+        name = suite(folder, n, 2 * n)
+        return f"{n:,} tools, {2 * n:,} cases", run(folder, *TOOLEVAL, "validate", name)
+
+    doubled("validate", map(measure, (1, 1, tools, 2 * tools, 4 * tools)))
+
+
+def lexical(folder: Path, tools: int) -> None:
+    options = ("--tooleval-model=builtin/lexical", "--tooleval-fail-under=0")
+
+    def measure(n: int) -> tuple[str, Figures]:
+        return f"100 cases, {n:,} tools", run(folder, *PYTEST, suite(folder, n, 100), *options)
+
+    doubled("lexical", map(measure, (1, 1, tools // 2, tools, 2 * tools)))
+
+
+def doubled(row: str, figures: Iterator[tuple[str, Figures]]) -> None:
+    """Print each figure, and its ratio to the one before, both without the start: the second figure."""
+    next(figures)  # compiles modules
+    start, before = next(figures)[1].cpu, 0.0
+    for size, found in figures:
+        own = found.cpu - start
+        ratio = f", {own / before:.2f} times the one before" if before else ""
+        print(f"{row:9} {size:28} {found.cpu:6.2f} s of CPU, start {start:.2f}{ratio}", flush=True)
+        before = own
+
+
+def suite(folder: Path, tools: int, cases: int) -> str:
+    """Write a suite whose cases each expect one of the tools, and return its name."""
+    chance = random.Random(7)
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    functions: list[dict[str, Any]] = [
+        {"name": f"tool_{n}", "description": " ".join(chance.choices(WORDS, k=8)), "parameters": schema}
+        for n in range(tools)
+    ]
+    tests = [
+        {
+            "id": f"c{n}",
+            "prompt": f"{' '.join(chance.choices(WORDS, k=5))} {n} in Paris",
+            "expected_tool": f"tool_{n % tools}",
+            "expected_params": {"city": "Paris"},
+        }
+        for n in range(cases)
+    ]
+    definitions = [{"type": "function", "function": each} for each in functions]
+    name = f"growth-{tools}-{cases}.tooleval.json"
+    document = {"name": "Growth", "tools": definitions, "test_cases": tests}
+    (folder / name).write_text(json.dumps(document))
+    return name
+
+
+def cassette(folder: Path, megabytes: int) -> None:
+    (folder / "my_agent.py").write_text(AGENT)
+    (folder / "tooleval.toml").write_text('[models.agent]\ncallable = "my_agent:answer"\n')
+    name = suite(folder, 1, 5)
+    options = ("--tooleval-model=agent", "--tooleval-cassette=tapes")
+    run(folder, *PYTEST, name, *options)
+    (path,) = (folder / "tapes").iterdir()
+    own = path.read_text()
+    chance, line, size = random.Random(7), json.loads(own.splitlines()[0]), 0
+    with path.open("w") as file:
+        while size < megabytes * 1e6:
+            line["key"] = f"{chance.getrandbits(256):064x}"
+            line["asked"]["messages"][-1]["content"] = " ".join(chance.choices(WORDS, k=700))
+            line["answer"]["message"]["content"] = " ".join(chance.choices(WORDS, k=700))
+            size += file.write(json.dumps(line) + "\n")
+        file.write(own)
+    found = run(folder, *PYTEST, name, *options, "--tooleval-record=none")
+    print(f"cassette  of {megabytes} MB: five cases {_shown(found)}", flush=True)
+    (folder / name).write_text((folder / name).read_text().replace(" 3 in Paris", " 33 in Paris"))
+    found = run(folder, *PYTEST, name, *options, "--tooleval-record=none", status=1)
+    print(f"cassette  of {megabytes} MB: one answer missing {_shown(found)}", flush=True)
+
+
+def _shown(found: Figures) -> str:
+    return f"{found.peak:.0f} MB at the peak, {found.wall:.1f} s, {found.cpu:.1f} s of CPU"
+
+
+def prune(folder: Path, runs: int) -> None:
+    fill(History(folder / ".tooleval"), runs + KEPT, 10, 1)
+    found = run(folder, *TOOLEVAL, "history", "prune", f"--keep={KEPT}", "--yes")
+    print(f"prune     {runs:,} runs: {_shown(found)}", flush=True)
+
+
+def served(folder: Path, cases: int) -> None:
+    with MockServer() as server:
+        write_project(folder, server.base_url, cases)
+        arguments = (*PYTEST, "--tooleval-model=openai")
+        start = run(folder, *arguments, "-k", f"town{cases - 1}")
+        for history in ([], ["--tooleval-history=off"]):
+            found = run(folder, *arguments, *history)
+            each = 1000 * (found.cpu - start.cpu) / cases
+            name = "without a history" if history else "with a history"
+            print(f"served    {cases:,} cases {name}: {each:.2f} ms of CPU a case, {_shown(found)}")
+
+
+if __name__ == "__main__":
+    main()
