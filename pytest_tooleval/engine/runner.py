@@ -186,7 +186,10 @@ async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> lis
         except ModelError as error:
             return error
 
-    return await asyncio.gather(*map(answer, trials))
+    coming = list(trials)
+    if len(coming) == 1:
+        return [await answer(coming[0])]  # without a task
+    return await asyncio.gather(*map(answer, coming))
 
 
 def settled(future: concurrent.futures.Future[_T]) -> _T | ModelError:

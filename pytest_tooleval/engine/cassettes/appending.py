@@ -52,21 +52,24 @@ class Appender:
     def __init__(self) -> None:
         self._path: Path | None = None
         self._file: FileIO | None = None
+        # Where this process last ended a line.
+        self._end = 0
 
     def append(self, path: Path, line: bytes) -> tuple[int, int]:
         """Append a line in one write. Returns its start and end. Raises OSError."""
         if self._path != path or self._file is None:
             self.close()
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._path = FileIO(path, "ab+"), path
+            self._file, self._path, self._end = FileIO(path, "ab+"), path, 0
         with _alone(self._file):
             start = self._file.seek(0, os.SEEK_END)
-            if start > 0:
+            if start != self._end:
                 self._file.seek(-1, os.SEEK_END)
                 # Start a new line, in case a killed run left one unfinished.
                 line = line if self._file.read(1) == b"\n" else b"\n" + line
             _write_all(self._file, line)
-            return start, self._file.tell()
+            self._end = self._file.tell()
+            return start, self._end
 
     def close(self) -> None:
         if self._file is not None:
