@@ -15,6 +15,7 @@ THINKING = "|".join(
 )  # fmt: skip
 _END = r"</think(?:ing)?>|\[/THINK\]|◁/think▷|</seed:think>"
 THOUGHT = re.compile(rf"{_END}|<channel\|>|<\|(?:end|start|channel)\|>")
+NEXT_MESSAGE = ("<|start|>", "<|channel|>")
 _LONE_END = re.compile(_END)
 _ANY_START = re.compile(THINKING)
 FENCE = r"(?m:(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
@@ -24,7 +25,11 @@ _RUNS = re.compile(r"`+")
 
 
 def begin_of_answer(text: str) -> int:
-    """Return where the answer begins: behind thinking whose opening tag the server removed."""
+    """Return where the answer begins: behind thinking, whose opening tag the server may have removed."""
+    if opened := _ANY_START.match(text.lstrip()):
+        closed = THOUGHT.search(text, len(text) - len(text.lstrip()) + opened.end())
+        # What begins the next message of Harmony may be the opener of a call.
+        return 0 if closed is None or closed[0] in NEXT_MESSAGE else closed.end()
     end = _LONE_END.search(text)
     if (
         end is None

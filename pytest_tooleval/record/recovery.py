@@ -36,6 +36,7 @@ from .dialects.pythonic import read_list
 from .names import NO_TOOLS
 from .names import KnownTools
 from .prose import FENCE
+from .prose import NEXT_MESSAGE
 from .prose import THINKING
 from .prose import THOUGHT
 from .prose import TICKS
@@ -274,7 +275,7 @@ class _Scan:
         closed = THOUGHT.search(self._text, stop.end())
         if closed is not None:
             # What begins the next message of Harmony may be the opener of a call.
-            return closed.end() if closed[0] not in ("<|start|>", "<|channel|>") else closed.start()
+            return closed.start() if closed[0] in NEXT_MESSAGE else closed.end()
         opened = _OPENERS.search(self._text, stop.end())
         if opened is not None:
             why = "a call within thinking that never ends"

@@ -203,6 +203,8 @@ def test_a_call_in_code_or_closed_thinking_is_none(text: str) -> None:
         f"<think>The user wants Paris.</think><tool_call>{PARIS}</tool_call>",
         f"The user wants <tool_call> Paris.</think>\n<tool_call>{PARIS}</tool_call>",
         f"The user wants it.</think>{PARIS}",
+        f"<think>The user wants it.</think>\n{PARIS}",
+        "[THINK]It.[/THINK][get_weather(city='Paris')]",
         f"It's `code and <tool_call>{PARIS}</tool_call>",  # a tick that nothing closes
         f"```\nnot closed\n<tool_call>{PARIS}</tool_call>",
         f"a `b`\n\nc <tool_call>{PARIS}</tool_call>\n\nd `e`",
