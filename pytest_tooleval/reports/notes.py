@@ -91,14 +91,13 @@ def _money(document: RowsDocument) -> list[str]:
 
 
 def _written_as_text(row: ModelSummary) -> str:
-    """The calls that the server returned as text, which applications would miss."""
-    lost = f", {row.lost_calls} could not be read" if row.lost_calls else ""
+    """The calls that the server returned as text, and the options that parse them."""
     calls = counted(row.native_calls + row.recovered_calls, "call")
-    text = f"{row.recovered_calls} of {calls} came as text{lost}"
-    if not row.dialects:
-        return text
-    named = [f"{name}: {options_for(name)}" for name in row.dialects]
-    return f"{text}, which an application would miss; the option that reads it ({'; '.join(named)})"
+    parts = [f"{row.recovered_calls} of {calls} written as text"] if row.recovered_calls else []
+    if row.lost_calls:
+        parts.append(f"{counted(row.lost_calls, 'call')} written as text and unreadable")
+    parsers = "".join(f"; {name} is parsed by {options_for(name)}" for name in row.dialects)
+    return f"{', '.join(parts)}, which applications would miss{parsers}"
 
 
 def _above_the_limit(run: Run) -> Iterator[str]:
