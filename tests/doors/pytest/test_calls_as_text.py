@@ -44,7 +44,7 @@ def test_a_call_written_as_text_counts_and_names_the_option_that_reads_it(projec
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "local: 2 of 2 calls written as text, *; Hermes is parsed by vLLM --tool-call-parser hermes, *",
+            "local: 2 of 2 calls written as text, *; Hermes is parsed by vLLM --tool-call-parser *",
             "local FAILED: *; recovered: 2 of 2 cases with a call written as text, 0 allowed",
         ]
     )
