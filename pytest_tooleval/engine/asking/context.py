@@ -7,26 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
-from typing import Protocol
 
 from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
-from ..clients.base import ChatAnswer
 from ..models.spec import SAMPLING
 from ..models.spec import ModelSpec
 from ..reply import Read
-
-
-class Turn(Protocol):
-    """A request's turn among the processes that may send the same one."""
-
-    def comes(self) -> bool:
-        """Whether to go on: no other process is sending this request, or it took too long."""
-
-    def answer(self) -> ChatAnswer | None:
-        """The answer that another process has recorded meanwhile, or None."""
+from .turn import Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import replace
@@ -17,7 +16,6 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.run import Role
 from ...record.transcript import Transcript
-from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
 from ..cassettes.cassette import question
 from ..clients.base import ChatAnswer
@@ -43,6 +41,7 @@ from .breaker import Breaker
 from .context import Context
 from .context import set_by
 from .received import Received
+from .turn import Turn
 
 _OTHERS_TICK_S = 0.05
 
@@ -125,7 +124,7 @@ class Recording:
                 return read_run(found, request, cached=True)
             if not cassette.may_ask:
                 raise cassette.not_recorded(asked, "ask", self._spec.label)
-            turn = None if context.fresh else _Turn(cassette, key, self._timeout_s)
+            turn = None if context.fresh else Turn(cassette, key, self._timeout_s)
             try:
                 answer = await self._complete(request, replace(context, turn=turn))
                 run = read_run(answer, request, cached=cassette.known(key) is answer)
@@ -144,27 +143,6 @@ class Recording:
         if context.refusal:
             raise ModelError(context.refusal, kind="tool_server")
         return await self._inner.complete(request, context)
-
-
-class _Turn:
-    """Claims a question of a cassette. `Recording` releases it."""
-
-    def __init__(self, cassette: Cassette, key: str, patience_s: float) -> None:
-        self._cassette = cassette
-        self._key = key
-        self._patience_s = patience_s
-        self._until: float | None = None
-
-    def comes(self) -> bool:
-        if self._cassette.claim(self._key):
-            return True
-        # The other process may have been stopped, so it gets no longer than an answer takes.
-        now = time.monotonic()
-        self._until = self._until or now + self._patience_s
-        return now >= self._until
-
-    def answer(self) -> ChatAnswer | None:
-        return self._cassette.find(self._key)
 
 
 class Retrying:
