@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from ..secrets import redacted
 from .connect import Session
 from .connect import connect
 from .explain import about
@@ -47,7 +48,7 @@ async def discover(server: McpServer) -> Discovery:
 async def listed(session: Session, server: McpServer) -> Discovery:
     """An open session's tools, listed without a time limit. Raises McpError like `discover`.
 
-    Some servers echo the headers or variables that they were sent, so those are removed.
+    Some servers echo the headers or variables that they were sent, so those are removed, and keys.
     """
     if not session.offers_tools:
         raise about(server, "it offers no tools")
@@ -64,6 +65,8 @@ async def listed(session: Session, server: McpServer) -> Discovery:
         raise about(server, f"its tools fill more than {MAX_PAGES} pages, too many to read")
     if not tools:
         raise about(server, "it offers no tools")
-    name, version = server.scrubbed_data([session.name, session.version])
-    clean = ({field: server.scrubbed_data(value) for field, value in tool.items()} for tool in tools)
+    name, version = redacted(server.scrubbed_data([session.name, session.version]))
+    clean = (
+        {field: redacted(server.scrubbed_data(value)) for field, value in tool.items()} for tool in tools
+    )
     return Discovery(name, version, tuple(clean))

@@ -76,6 +76,15 @@ def answer(mode: str, request: dict[str, Any]) -> None:
     elif mode == "invalid":
         tools = [{"name": "good", "inputSchema": CITY}, {"name": "no schema"}, {"inputSchema": CITY}]
         send({**head, "result": {"tools": tools}})
+    elif mode == "keys":
+        key = "sk-proj-A0b1C2d3E4f5G6h7"
+        token = "Bearer A0b1C2d3E4f5G6h7I8j9"
+        schema = {
+            **CITY,
+            "properties": {"city": {"type": "string", "examples": [token], "default": key}},
+        }
+        tool = {"name": "good", "description": f"Send {token}, or {key}.", "inputSchema": schema}
+        send({**head, "result": {"tools": [tool]}})
     else:
         send({**head, "result": {"tools": [{"name": "good", "inputSchema": CITY}]}})
 

@@ -19,6 +19,7 @@ from pytest_tooleval.mcp.server import McpServer
 from pytest_tooleval.mcp.server import Transport
 
 from .servers import TRANSPORTS
+from .servers import raw_stdio
 from .servers import server_of
 
 
@@ -43,6 +44,17 @@ async def test_tools_come_whole(transport: Transport) -> None:
 async def test_pages_are_followed() -> None:
     found = await discover(server_of("http", "pages"))
     assert [tool["name"] for tool in found.tools] == ["page_1", "page_2", "page_3"]
+
+
+async def test_what_looks_like_a_key_is_replaced() -> None:
+    (tool,) = (await discover(raw_stdio("keys"))).tools
+    key, token = "sk-proj-" + "x" * 16, "Bearer " + "x" * 20
+    assert tool["description"] == f"Send {token}, or {key}."
+    assert tool["inputSchema"]["properties"]["city"] == {
+        "type": "string",
+        "examples": [token],
+        "default": key,
+    }
 
 
 async def test_tools_that_repeat_a_secret_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
