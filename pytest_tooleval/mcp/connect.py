@@ -27,6 +27,7 @@ from .explain import about
 from .explain import explained
 from .explain import leaves
 from .explain import timed_out
+from .process_group import process_group
 from .server import McpServer
 from .watch import LISTING
 from .watch import Limits
@@ -195,19 +196,29 @@ def _note_junk(error: Exception, watch: Watch) -> None:
 
 
 def _stdio(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
-    from mcp.client.stdio import StdioServerParameters
-    from mcp.client.stdio import stdio_client
-
     command = shutil.which(server.target[0])
     if command is None:
         name = printable(shorten(server.target[0]))
         raise ConfigError(f"the command {name}, which starts the MCP server, was not found")
-    process = StdioServerParameters(
-        command=command,
-        args=list(server.target[1:]),
-        env=server.env_values(),  # in addition to the SDK's safe variables
-    )
-    return stdio_client(process, errlog=watch.stderr)
+    return _process([command, *server.target[1:]], server.env_values(), watch)
+
+
+@asynccontextmanager
+async def _process(
+    command: Sequence[str], variables: dict[str, str], watch: Watch
+) -> AsyncIterator[Any]:
+    """A server's process, which gets these variables and the SDK's safe ones. Ends its whole group."""
+    from mcp.client.stdio import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    with process_group() as group:
+        first, *more = group.command(command)
+        process = StdioServerParameters(command=first, args=more, env=variables)
+        try:
+            async with stdio_client(process, errlog=watch.stderr) as streams:
+                yield streams
+        finally:
+            await group.end()
 
 
 @asynccontextmanager

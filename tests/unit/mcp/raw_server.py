@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from typing import Any
@@ -38,6 +39,16 @@ def main(mode: str) -> None:
         with open(os.environ["TOOLEVAL_TEST_PIDS"], "w") as file:
             file.write(str(os.getpid()))
         time.sleep(3600)
+    if mode == "parent":  # it ends when its stdin is closed, but not what it has started
+        sleep = [
+            sys.executable,
+            "-c",
+            "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(3600)",
+        ]
+        silent = subprocess.DEVNULL
+        child = subprocess.Popen(sleep, stdin=silent, stdout=silent, stderr=silent)
+        with open(os.environ["TOOLEVAL_TEST_PIDS"], "w") as file:
+            file.write(str(child.pid))
     if mode == "junk":
         print("\x1b[1mListening on port 3000", flush=True)
         time.sleep(3600)

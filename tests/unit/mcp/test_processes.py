@@ -45,9 +45,9 @@ print(peak() - before)
 """
 
 
-def import_stubborn(pids: Path, *more: str) -> subprocess.Popen[str]:
-    """Start an import from a server that ends neither by itself nor when it is asked to."""
-    command = [sys.executable, "-c", IMPORT, "--stdio", f"{sys.executable} {RAW_SCRIPT} stubborn"]
+def import_from(mode: str, pids: Path, *more: str) -> subprocess.Popen[str]:
+    """Start an import from a server that writes a process id."""
+    command = [sys.executable, "-c", IMPORT, "--stdio", f"{sys.executable} {RAW_SCRIPT} {mode}"]
     environment = {**os.environ, "TOOLEVAL_TEST_PIDS": str(pids)}
     return subprocess.Popen(
         [*command, "--env", "TOOLEVAL_TEST_PIDS", *more],
@@ -89,7 +89,7 @@ def assert_ends(pid: int) -> None:
 
 def test_the_server_ends_after_ctrl_c(tmp_path: Path) -> None:
     pids = tmp_path / "pid"
-    process = import_stubborn(pids)
+    process = import_from("stubborn", pids)
     pid = server_pid(pids)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
@@ -101,12 +101,20 @@ def test_the_server_ends_after_ctrl_c(tmp_path: Path) -> None:
 def test_the_server_ends_after_a_time_out(tmp_path: Path) -> None:
     pids = tmp_path / "pid"
     for limit in (2, 8, 32):  # on a busy machine it takes longer to start
-        process = import_stubborn(pids, "--timeout", str(limit))
+        process = import_from("stubborn", pids, "--timeout", str(limit))
         output, _ = process.communicate(timeout=120)
         assert f"no complete answer within {limit} s" in output
         if pids.exists():
             break
     assert_ends(server_pid(pids))
+
+
+def test_what_the_server_has_started_ends_with_it(tmp_path: Path) -> None:
+    """Although it ignores SIGTERM, and the server itself ends at once."""
+    pids = tmp_path / "pid"
+    output, _ = import_from("parent", pids).communicate(timeout=120)
+    assert_ends(server_pid(pids))
+    assert "1 tool" in output
 
 
 def test_100_megabytes_take_little_memory() -> None:
