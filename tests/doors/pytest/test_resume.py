@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import datetime
+from datetime import tzinfo
 
+import pytest
 from mock_server import MockServer
+
+from pytest_tooleval.engine.cassettes import folders
 
 from .project import Project
 from .project import right
@@ -63,6 +68,25 @@ def test_resuming_asks_again_what_errored_and_not_what_failed(project: Project) 
     project.suite(right("a"), wrong("b"), right("c"))
     project.run("--tooleval-resume").assert_outcomes(passed=2, failed=1)
     assert project.calls == ["c"]
+
+
+def test_resuming_after_the_clock_was_set_back(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Ahead:
+            return cls(2099, 1, 1, tzinfo=tz)
+
+    project.suite(right("a"), {**right("b"), "_script": {"error": "broken"}})
+    with monkeypatch.context() as patch:
+        patch.setattr(folders, "datetime", Ahead)
+        project.run().assert_outcomes(passed=1, errors=1)
+    project.suite(right("a"), right("b"))
+    project.run().assert_outcomes(passed=2)
+    project.forget_calls()
+    project.run("--tooleval-resume").assert_outcomes(passed=2)
+    assert project.calls == []
 
 
 def test_without_resume_everything_is_asked_anew(project: Project) -> None:
