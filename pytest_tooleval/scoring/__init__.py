@@ -39,6 +39,7 @@ from ..text import shorten
 from .altered import attack_success
 from .altered import uncounted
 from .altered import without_asked
+from .argument_scores import shown_arguments
 from .choices import choices_of
 from .conversation import forbidden_in
 from .conversation import to_judge
@@ -51,6 +52,7 @@ from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
 from .thresholds import over_limit
+from .tool_selection import shown_call
 from .wrong import what_was_wrong
 
 # Servers that cannot enforce it often answer with a text.
@@ -219,6 +221,8 @@ def _failure(
         wrong = what_was_wrong(category, found, failing)
         ignored = category == "missing_call" and trial.tool_choice == "required" and not trial.calls
         return category, wrong + (_IGNORED if ignored else "")
+    if (call := found.malformed) is not None:
+        return "invalid_arguments", f"{shown_call(call)}: {call.why_malformed}: {shown_arguments(call)}"
     over = over_limit(trial.spent, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
 

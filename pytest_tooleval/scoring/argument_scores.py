@@ -2,7 +2,7 @@
 
 Each expected argument counts 0 or 1: `correct / total`. Absent optional arguments count in neither.
 Unexpected arguments are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
-is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
+is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0, even if none are expected.
 """
 
 from __future__ import annotations
@@ -56,6 +56,13 @@ class Share(NamedTuple):
 ALL = Share(1, 1)
 NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")
 NO_CALL = Share(0, 1, "missing_call")
+
+
+def share_of(expected: Mapping[str, Any] | None, call: ToolCall, rules: Mode) -> Share | None:
+    """Return the share of expected arguments that a call got right; None if they are not scored."""
+    if expected is None:
+        return NOT_AN_OBJECT if call.arguments is None else None
+    return compare(expected, call.arguments, rules)
 
 
 def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode) -> Share:

@@ -46,7 +46,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     else:
         made = Calls(case, test.expected_calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
-    return Judgement(drafts, calls, made.failure, parts, made.pairs)
+    return Judgement(drafts, calls, made.failure, parts, made.pairs, made.malformed)
 
 
 def parts(category: FailureCategory) -> Sequence[str]:
@@ -111,6 +111,10 @@ class Choice(NamedTuple):
     call: ToolCall
     share: Share | None
 
+    @property
+    def malformed(self) -> ToolCall | None:
+        return self.call if self.call.arguments is None else None
+
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
     """Return the call to an expected tool with the best arguments, or None."""
@@ -118,21 +122,17 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
     best: Choice | None = None
     for call in calls:
         if tool_selection.accepts(test.expected_tools, call.name, case):
-            if test.expected_params is None:
-                return Choice(call, None)
-            share = _compare(case, call)
-            if best is None or best.share is None or share.value > best.share.value:
+            share = _share(case, call)
+            if best is None or best.share is None or share is None or share.value > best.share.value:
                 best = Choice(call, share)
-            if share.flaw is None:
+            if share is None or share.flaw is None:
                 break
     return best
 
 
-def _compare(case: ResolvedCase, call: ToolCall) -> Share:
+def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
     try:
-        return argument_scores.compare(
-            case.case.expected_params or {}, call.arguments, MODES[case.param_scoring]
-        )
+        return argument_scores.share_of(case.case.expected_params, call, MODES[case.param_scoring])
     except CannotCompare as error:
         raise error.within("expected_params") from None
 
@@ -145,10 +145,10 @@ class OneCall:
         self._calls = calls
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
+        self.malformed = None if choice is None else choice.malformed
         # Tool and argument scores are independent, so arguments are scored even for a wrong tool.
         if choice is None and calls:
-            scored = case.case.expected_params is not None
-            choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
+            choice = Choice(calls[0], _share(case, calls[0]))
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
@@ -183,9 +183,9 @@ class OneCall:
 
     def _explain_arguments(self) -> Explained:
         expected = self._case.case.expected_params
-        if expected is None:
+        if expected is None and self._share is None:
             return "expected_params is not given: arguments are not scored", ()
-        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
+        lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])
         return _counted(self._share or argument_scores.NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:
@@ -229,12 +229,15 @@ class Calls:
             raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")
         allowed = {"contains": len(self._expected), "within": len(calls)}
         self._most = allowed.get(match, max(len(self._expected), len(calls)))
-        self._scored = sum(expected.params is not None for expected in self._expected)
         self._rows = [
             Row([self._share(index, call) for call in calls[:MAX_ACTUAL]], expected.params is not None)
             for index, expected in enumerate(self._expected)
         ]
         self._pairing = self._pair(self._in_order)
+        pairs = self._pairing.pairs
+        broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
+        self.malformed = next(iter(broken.values()), None)
+        self._scored = [i for i, each in enumerate(expected) if each.params is not None or i in broken]
         more = len(calls) > len(self._expected)
         self.extra = self._surplus(self._pairing) if more else []
 
@@ -247,16 +250,14 @@ class Calls:
         expected = self._expected[index]
         if not tool_selection.accepts(expected.tools, call.name, self._case):
             return None
-        if expected.params is None:
-            return argument_scores.ALL
         try:
-            return argument_scores.compare(expected.params, call.arguments, self._rules)
+            return argument_scores.share_of(expected.params, call, self._rules) or argument_scores.ALL
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self._pairing, self._scored, self._most
-        accuracy = pairing.arguments / scored if scored else None
+        accuracy = pairing.arguments / len(scored) if scored else None
         return {
             "tool_selection": Draft(len(pairing.pairs) / most if most else 1.0, self._explain_tools),
             "parameter_accuracy": Draft(accuracy, self._explain_arguments),
@@ -333,11 +334,10 @@ class Calls:
         if not self._scored:
             return "no expected call has params: arguments are not scored", ()
         lines: list[Line] = []
-        for i, expected in enumerate(self._expected):
-            if expected.params is not None:
-                call = self._paired(i)
-                lines += argument_scores.checks(expected.params, call, self._rules, f"call {i + 1}")
-        return f"mean over {self._scored} expected calls; a missing call counts 0", lines
+        for i in self._scored:
+            params, call = self._expected[i].params, self._paired(i)
+            lines += argument_scores.checks(params or {}, call, self._rules, f"call {i + 1}")
+        return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines
 
     def _explain_overall(self) -> Explained:
         if not self._expected:

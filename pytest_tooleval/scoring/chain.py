@@ -56,7 +56,7 @@ _DETOUR = "a detour: neither a prerequisite nor expected"
 
 def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     made = _Chain(case, transcript)
-    return Judgement(made.drafts(), made.calls, made.failure, made.parts, made.pairs)
+    return Judgement(made.drafts(), made.calls, made.failure, made.parts, made.pairs, made.malformed)
 
 
 class _Chain:
@@ -67,6 +67,7 @@ class _Chain:
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
         self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.max_rounds])
         self._call = self._final.call if self._final else None
+        self.malformed = self._final.malformed if self._final else None
         self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
@@ -175,9 +176,9 @@ class _Chain:
 
     def _explain_arguments(self) -> Explained:
         expected = self._case.case.expected_params
-        if expected is None:
+        if expected is None and not self.malformed:
             return "arguments are not scored", ()
-        lines = argument_scores.checks(expected, self._call, MODES[self._case.param_scoring])
+        lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])
         of = "arguments of the completing call" if self._call else "the chain has no completing call"
         return of, lines
 

@@ -84,6 +84,7 @@ class Part(NamedTuple):
     failure: FailureCategory
     lines: Callable[[], Sequence[Line]]
     place: str
+    malformed: ToolCall | None = None  # an expected call with malformed arguments
 
 
 def _part(
@@ -233,9 +234,15 @@ def _is_lost(transcript: Transcript, forbidden: Sequence[str | None]) -> bool:
 
 def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     made = _Conversation(case, transcript)
+    # No pairs: most calls only gather information, which is no mistake.
     return Judgement(
-        made.drafts(), transcript.calls, made.failure, _parts, not_played=made.not_played
-    )  # no pairs: most calls only gather information, which is no mistake
+        made.drafts(),
+        transcript.calls,
+        made.failure,
+        _parts,
+        malformed=made.malformed,
+        not_played=made.not_played,
+    )
 
 
 def _parts(category: FailureCategory) -> Sequence[str]:
@@ -253,6 +260,7 @@ class _Conversation:
         self._lost = _is_lost(transcript, self._forbidden)
         self.not_played: list[str] = []
         self._parts = list(self._all_parts())
+        self.malformed = next((each.malformed for each in self._parts if each.malformed), None)
 
     def drafts(self) -> dict[str, Draft]:
         drafts = {"overall": Draft(_mean(self._parts), self._explain_overall)}
@@ -393,7 +401,7 @@ def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
         failure = "missing_call" if span.match == "contains" else "surplus_call"
     lines = partial(_call_lines, span, drafts)
-    yield Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place)
+    yield Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
 
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:

@@ -58,6 +58,8 @@ class Judgement(NamedTuple):
     parts: Callable[[FailureCategory], Sequence[str]]
     # Each expected call with the one made for it, and each extra call without tools.
     pairs: Callable[[], list[Pair]] = list
+    # An expected call with malformed arguments, which fails the trial whatever the thresholds.
+    malformed: ToolCall | None = None
     # A line for each call that was answered with an error, though it would succeed on the world.
     not_played: Sequence[str] = ()
 

@@ -140,7 +140,7 @@ def test_a_repeated_key_in_a_transcript() -> None:
         return score_messages(suite, "one", [{"role": "user", "content": "?"}, reply]).failure
 
     assert failure('{"x": 0, "x": 1}') == "forbidden_call"
-    assert failure('{"x": 1, "x": 2}') is None
+    assert failure('{"x": 1, "x": 2}') == "invalid_arguments"
 
 
 def test_a_chain_may_call_what_is_on_its_way() -> None:
