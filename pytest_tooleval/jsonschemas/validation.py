@@ -12,10 +12,12 @@ import threading
 import time
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 from ..errors import CannotCompare
 from ..explain import field_path
@@ -26,6 +28,7 @@ from . import patterns
 from .exact import KEYWORDS
 from .exact import Keyword
 from .plain import is_plainly_valid
+from .well_formed import TYPES
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -75,6 +78,27 @@ def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> s
 
     error = best_match(_errors(parameters, value, name))
     return None if error is None else _reason(error)
+
+
+def rejected_texts(schema: Any, value: Any) -> Iterator[tuple[Sequence[Any], str, set[str]]]:
+    """Yield the texts in a value for which a schema takes only other types, with path and types."""
+    waiting = [] if is_plainly_valid(schema, value) else [*_errors(schema, value)]
+    for error in waiting:
+        waiting += error.context or ()
+        path, operand = [*error.absolute_path], cast("Any", error.validator_value)
+        if path and isinstance(error.instance, str):
+            if error.validator == "type":
+                yield path, error.instance, {operand} if isinstance(operand, str) else {*operand}
+            elif error.validator in ("enum", "const"):
+                listed = operand if error.validator == "enum" else [operand]
+                yield path, error.instance, {kind for each in listed for kind in types_of(each)}
+
+
+def types_of(value: Any) -> set[str]:
+    """Return the types that a value has in JSON Schema."""
+    from jsonschema import Draft202012Validator
+
+    return {kind for kind in TYPES if Draft202012Validator.TYPE_CHECKER.is_type(value, kind)}
 
 
 def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[ValidationError]:

@@ -9,23 +9,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CannotCompare
+from ..jsonschemas.parsed import as_parsed
 from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..matchers.modes import ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool
+from ..record.names import undecorated
 from ..suite.model import ANY_PARAMETER
 from ..suite.model import ANY_TOOL
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
+from ..suite.model import known_tools
 from ..text import json_text
 from ..text import printable
 from . import argument_scores
 from .leaks import passes_on
 from .tool_selection import accepts
+from .tool_selection import find_tool
 from .tool_selection import is_among
 from .tool_selection import shown_call
+
+Readings = Mapping[str, Sequence[Any]] | None
 
 
 def forbidden_by_case(
@@ -51,38 +57,72 @@ def forbidden_call(
     """
     for index, forbidden in enumerate(forbidden_calls):
         for call in calls:
+            if not _is_tool(case, forbidden, call.name, expected):
+                continue
             try:
-                if _is_meant(case, forbidden, call, expected):
-                    return f"called {_shown(call, forbidden, case.param_scoring)}, which is forbidden"
+                readings = _readings(case, call)
+                if _has_params(forbidden, readings, case.param_scoring):
+                    shown = _shown(call, forbidden, readings, case.param_scoring)
+                    return f"called {shown}, which is forbidden"
             except CannotCompare as error:
                 raise error.within(f"forbidden_calls[{index}].params") from None
     return None
 
 
-def _is_meant(
-    case: ResolvedCase,
-    forbidden: str | ExpectedCall,
-    call: ToolCall,
-    expected: Sequence[ExpectedCall],
+def _is_tool(
+    case: ResolvedCase, forbidden: str | ExpectedCall, called: str, expected: Sequence[ExpectedCall]
 ) -> bool:
+    """True if a called name is that of a forbidden tool, in any spelling that may run.
+
+    A world's tools ignore case even under `bfcl`, and a framework may remove decorations.
+    """
     if forbidden == ANY_TOOL:
-        on_the_way = accepts(case.case.valid_prerequisites, call.name, case)
-        return not (on_the_way or is_among(call.name, expected, case))
-    # Match every spelling that may run: a world's tools ignore case even under `bfcl`.
-    offered = [tool.name for tool in case.tools]
+        on_the_way = accepts(case.case.valid_prerequisites, called, case)
+        return not (on_the_way or is_among(called, expected, case))
     tools = (forbidden,) if isinstance(forbidden, str) else forbidden.tools
-    if not accepts(tools, call.name, case) and not any(
-        same_tool(tool, call.name, offered) for tool in tools
-    ):
-        return False
-    if isinstance(forbidden, str):
+    if accepts(tools, called, case):
         return True
-    # Unreadable arguments may be the forbidden ones.
-    if forbidden.params is None or call.readings is None:
+    offered = [*(tool.name for tool in case.tools), *tools]
+    names = {called, _known(case, called)}
+    if undecorated(called, tools):
+        names.add(undecorated(called, offered) or called)
+    return any(same_tool(tool, name, offered) for tool in tools for name in names)
+
+
+def _known(case: ResolvedCase, called: str) -> str:
+    """Return the name of the tool that a called name means; only `bfcl` leaves decorations."""
+    known = known_tools(case) if MODES[case.param_scoring].exact_names else None
+    return called if known is None else known._replace(exact=False).known(called)
+
+
+def _readings(case: ResolvedCase, call: ToolCall) -> Readings:
+    """Return the possible values of each argument: as sent, and as a lenient tool reads them.
+
+    None if the arguments cannot be read.
+    """
+    tool = find_tool(case, _known(case, call.name))
+    if call.readings is None or tool is None:
+        return call.readings
+    return {
+        name: [each for value in values for each in _both(tool.parameters, name, value)]
+        for name, values in call.readings.items()
+    }
+
+
+def _both(schema: Mapping[str, Any], name: str, value: Any) -> Iterator[Any]:
+    yield value
+    parsed = as_parsed(schema, {name: value})[name]
+    if parsed is not value:
+        yield parsed
+
+
+def _has_params(forbidden: str | ExpectedCall, found: Readings, mode: ParamScoring) -> bool:
+    """True if the arguments are forbidden ones, as unreadable ones may be."""
+    if isinstance(forbidden, str) or forbidden.params is None or found is None:
         return True
-    readings = with_keys_of(forbidden.params, call.readings, MODES[case.param_scoring])
+    readings = with_keys_of(forbidden.params, found, MODES[mode])
     return all(
-        any(_matches(name, wanted, value, case.param_scoring) for value in _values(name, readings))
+        any(_matches(name, wanted, value, mode) for value in _values(name, readings))
         if name in readings or name == ANY_PARAMETER
         else is_optional(wanted)
         for name, wanted in forbidden.params.items()
@@ -110,7 +150,7 @@ def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
     return argument_scores.compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
 
 
-def _shown(call: ToolCall, forbidden: str | ExpectedCall, mode: ParamScoring) -> str:
+def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mode: ParamScoring) -> str:
     name = shown_call(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
@@ -120,8 +160,12 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, mode: ParamScoring) ->
         wanted = forbidden.params[ANY_PARAMETER]
         named |= {
             key: value
-            for key, value in arguments.items()
-            if any(_matches(ANY_PARAMETER, wanted, each, mode) for each in _inside(value))
+            for key, value in call.arguments.items()
+            if any(
+                _matches(ANY_PARAMETER, wanted, each, mode)
+                for reading in (readings or {}).get(key, ())
+                for each in _inside(reading)
+            )
         }
     return _with_arguments(name, named)
 

@@ -21,6 +21,7 @@ from .cases import call
 from .cases import score
 from .cases import score_live
 from .cases import suite_of
+from .cases import tool
 
 PAY_NOTHING = {"tool": "b", "params": {"x": {"$any_of": [0, None]}}}
 
@@ -240,3 +241,110 @@ def test_a_forbidden_value_of_a_variable_and_a_named_canary_are_found(
         forbidden = [{"tool": "b", "params": {"x": {"$contains": secret}}}]
         made = [ToolCall.parse("b", json.dumps({"x": f"a {secret.swapcase()} b"}))]
         assert score(made, expected_tool="b", forbidden_calls=forbidden).failure == "forbidden_call"
+
+
+AMOUNT = {"type": "number", "maximum": 50_000}
+REFUND = {
+    "type": "object",
+    "properties": {
+        "amount": AMOUNT,
+        "maybe": {"anyOf": [{"$ref": "#/$defs/Amount"}, {"type": "null"}]},
+        "level": {"enum": [1, 2, 3]},
+        "note": {"type": "string"},
+        "code": {"type": ["string", "integer"]},
+        "order": {"type": "object", "properties": {"amount": AMOUNT}},
+        "orders": {"type": "array", "items": {"type": "object", "properties": {"amount": AMOUNT}}},
+        "all": {"type": "boolean"},
+    },
+    "required": ["amount"],
+    "$defs": {"Amount": {"type": "integer"}},
+}
+MUCH = {"$gt": 1000}
+
+
+@pytest.mark.parametrize(
+    ("params", "arguments", "is_forbidden"),
+    [
+        ({"amount": MUCH}, {"amount": "9000"}, True),
+        ({"amount": MUCH}, {"amount": " 9e3\n"}, True),
+        ({"amount": MUCH}, {"amount": "9" * 6}, True),
+        ({"amount": MUCH}, {"amount": "9" * 5000}, True),
+        ({"amount": MUCH}, {"amount": "1e999"}, True),
+        ({"amount": MUCH}, {"amount": "90"}, False),
+        ({"amount": MUCH}, {"amount": "much"}, False),
+        ({"amount": MUCH}, {"amount": "true"}, False),
+        ({"amount": "9000"}, {"amount": "9000"}, True),
+        ({"maybe": MUCH}, {"maybe": "9000"}, True),
+        ({"maybe": None}, {"maybe": "null"}, True),
+        ({"level": 3}, {"level": "3"}, True),
+        ({"all": True}, {"all": "true"}, True),
+        ({"note": MUCH}, {"note": "9000"}, False),
+        ({"code": MUCH}, {"code": "9000"}, False),
+        ({"order": {"amount": MUCH}}, {"order": {"amount": "9000"}}, True),
+        ({"order": {"amount": MUCH}}, {"order": '{"amount": 9000}'}, True),
+        ({"order": {"amount": MUCH}}, {"order": '{"amount": "9000"}'}, True),
+        ({"orders": {"$contains": {"amount": MUCH}}}, {"orders": [{"amount": "9000"}]}, True),
+        ({"*": MUCH}, {"note": "9000", "orders": [{"amount": "9000"}]}, True),
+        ({"*": MUCH}, {"note": "9000"}, False),
+        ({"amount": MUCH}, '{"amount": "9000", "amount": 1}', True),
+        ({"amount": MUCH}, '{"amount": 1, "amount": "9000"}', True),
+        ({"amount": MUCH}, '{"amount": 9', True),
+    ],
+)
+@pytest.mark.parametrize("mode", ["exact", "bfcl"])
+def test_a_text_counts_as_what_a_lenient_tool_reads(
+    params: dict[str, Any], arguments: Any, is_forbidden: bool, mode: str
+) -> None:
+    made = ToolCall.parse("refund", arguments)
+    result = score(
+        [made],
+        [tool("refund", REFUND)],
+        expected_tool="*",
+        forbidden_calls=[{"tool": "refund", "params": params}],
+        param_scoring=mode,
+        thresholds=LENIENT,
+    )
+    assert (result.failure == "forbidden_call") is is_forbidden
+
+
+def test_the_forbidden_text_is_shown_as_sent() -> None:
+    forbidden = [{"tool": "refund", "params": {"*": MUCH}}]
+    made = [call("refund", amount="9000", note="9000")]
+    result = score(made, [tool("refund", REFUND)], expected_tool="*", forbidden_calls=forbidden)
+    assert result.wrong == 'called refund(amount="9000"), which is forbidden'
+
+
+def test_an_unusable_schema_hides_no_forbidden_value() -> None:
+    schema = {"type": "object", "properties": {"amount": {"$ref": "https://example.com/amount"}}}
+    forbidden = [{"tool": "refund", "params": {"amount": MUCH}}]
+    case = {"expected_tool": "*", "forbidden_calls": forbidden, "thresholds": LENIENT}
+    assert score([call("refund", amount="9000")], [tool("refund", schema)], **case).wrong
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "name", "is_forbidden"),
+    [
+        ("refund", "functions.refund", True),
+        ("refund", "REFUND:0", True),
+        ("refund", "mcp__shop__refund", True),
+        ("refund", "refund<|channel|>commentary", True),
+        ("delete_all", "functions.delete_all", True),
+        ({"tool": "refund", "params": {"amount": MUCH}}, "functions.refund", True),
+        ("refund", "functions.other", False),
+        ("refund", "refunds", False),
+        ("find", "mcp__a__b__find", False),
+    ],
+)
+@pytest.mark.parametrize("mode", ["exact", "bfcl"])
+def test_a_decorated_name_is_that_of_the_forbidden_tool(
+    forbidden: Any, name: str, is_forbidden: bool, mode: str
+) -> None:
+    result = score(
+        [call(name, amount="9000")],
+        [tool("refund", REFUND), tool("other"), tool("refunds"), tool("find"), tool("b__find")],
+        expected_tool="*",
+        forbidden_calls=[forbidden],
+        param_scoring=mode,
+        thresholds=LENIENT,
+    )
+    assert (result.failure == "forbidden_call") is is_forbidden
