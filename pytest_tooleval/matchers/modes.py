@@ -22,7 +22,7 @@ class Mode(NamedTuple):
     `fold` prepares texts for comparison by `$contains`. `equal` is the reason for strings that are the
     same only in this mode. With `exact_names`, keys compare by code points, and tool names by case. With
     `counts_unexpected`, an unexpected argument counts as a wrong one. With `only_overall`, `overall`
-    alone decides by default, and `no_extra_calls` is not measured.
+    alone decides by default, and counts surplus calls instead of `no_extra_calls`.
     """
 
     strings: str

@@ -51,7 +51,7 @@ GAPS: Mapping[Gap, str] = {
     "undeclared_arguments": "the tool's schema declares no parameters",
     "equal_calls": "two expected calls are alike, so one call made twice satisfies both",
     "any_length": "without `optimal_hops` a chain may take any number of calls",
-    "any_calls": 'any number of calls is right (`expected_tool: "*"`, `bfcl`)',
+    "any_calls": 'any number of calls is right (`expected_tool: "*"`)',
     "free_calls": "the turn allows further calls, even destructive ones",
     "calls_not_looked_at": "neither the turn nor the case checks calls or state",
 }

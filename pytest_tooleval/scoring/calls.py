@@ -59,17 +59,26 @@ def overall(tool: float, arguments: float | None) -> float:
 
 
 def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
-    """Score `no_extra_calls`; None if any number of calls is right."""
+    """Score `no_extra_calls`; None if any number of calls is right, and under `bfcl`."""
     if any_number_is_right(case):
         return Draft(None, "any number of calls is right")
-    return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
+    if MODES[case.param_scoring].only_overall:
+        return Draft(None, "overall counts the calls beyond the expected")
+    return Draft(0.0 if extra else 1.0, partial(explain_extra, case, extra))
 
 
 def any_number_is_right(case: ResolvedCase) -> bool:
-    return MODES[case.param_scoring].only_overall or ANY_TOOL in case.case.expected_tools
+    return ANY_TOOL in case.case.expected_tools
 
 
-def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
+def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> tuple[float, str]:
+    """Return `overall` divided by the number of calls under `bfcl`, and the divisor as text."""
+    if not extra or not MODES[case.param_scoring].only_overall:
+        return value, ""
+    return value / (1 + len(extra)), f" / {1 + len(extra)} (calls)"
+
+
+def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", ()
     test = case.case
@@ -153,20 +162,24 @@ class OneCall:
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
             self._share = argument_scores.NO_CALL
-        self.extra = list(calls)
-        if self._call is not None:
+        self.extra = [] if any_number_is_right(case) else list(calls)
+        if self._call in self.extra:
             self.extra.remove(self._call)
+        accuracy = self._share and self._share.value
+        self._overall, self._divisor = shared_out(case, overall(self._tool, accuracy), self.extra)
 
     def drafts(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value
         return {
             "tool_selection": Draft(self._tool, self._explain_tool),
             "parameter_accuracy": Draft(accuracy, self._explain_arguments),
-            "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
+            "overall": Draft(self._overall, self._explain_overall),
         }
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
         flaw = None if self._share is None else self._share.flaw
+        if flaw is None and self._divisor and self._tool:
+            return "surplus_call"
         if flaw is not None and failing == {"parameter_accuracy"}:
             return flaw
         if self._call is None:
@@ -174,8 +187,7 @@ class OneCall:
         return flaw if self._tool else tool_selection.wrong_name(self._case, self._call)
 
     def pairs(self) -> list[Pair]:
-        extra = [] if any_number_is_right(self._case) else self.extra
-        return [(self._case.case.expected_tools, self._call), *(((), call) for call in extra)]
+        return [(self._case.case.expected_tools, self._call), *(((), call) for call in self.extra)]
 
     def _explain_tool(self) -> Explained:
         line = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
@@ -189,11 +201,12 @@ class OneCall:
         return _counted(self._share or argument_scores.NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:
-        if self._share is None:
-            return f"{self._tool:.4g} = tool selection (arguments are not scored)", ()
-        tool, accuracy = self._tool, self._share.value
-        value = overall(tool, accuracy)
-        return f"{value:.4g} = 0.6 × {tool:.4g} (tool) + 0.4 × {accuracy:.4g} (arguments)", ()
+        lines = explain_extra(self._case, self.extra)[1] if self._divisor else ()
+        text = "tool selection (arguments are not scored)"
+        if self._share is not None:
+            text = f"0.6 × {self._tool:.4g} (tool) + 0.4 × {self._share.value:.4g} (arguments)"
+            text = f"({text})" if self._divisor else text
+        return f"{self._overall:.4g} = {text}{self._divisor}", lines
 
 
 def _counted(share: Share, call: ToolCall | None) -> str:

@@ -40,9 +40,11 @@ from .calls import MORE_OFTEN
 from .calls import Choice
 from .calls import any_number_is_right
 from .calls import choose
+from .calls import explain_extra
 from .calls import no_extra_calls
 from .calls import overall
 from .calls import parts
+from .calls import shared_out
 from .judgement import Draft
 from .judgement import Explained
 from .judgement import Judgement
@@ -89,7 +91,7 @@ class _Chain:
             "redundancy_penalty": _penalty(self._redundant),
             "detour_penalty": _penalty(self._detours),
         }
-        value = self._completion * self._factor
+        value, self._divisor = shared_out(case, self._completion * self._factor, self._extra)
         self._value = value - self._lost["redundancy_penalty"] - self._lost["detour_penalty"]
 
     def _repeats(self, index: int) -> bool:
@@ -125,8 +127,8 @@ class _Chain:
         if self._final is None:
             return "unfinished_chain" if self.calls else "missing_call"
         # A surplus call does more harm than a detour.
-        if "no_extra_calls" in failing:
-            return None
+        if self._divisor or "no_extra_calls" in failing:
+            return "surplus_call"
         inefficient = self._redundant or self._detours or (self._efficiency or 1.0) < 1.0
         return "inefficient_chain" if inefficient else None
 
@@ -186,11 +188,12 @@ class _Chain:
         redundancy, detours = self._lost.values()
         text = (
             f"{max(0.0, self._value):.4g} = "
-            f"{self._completion:.4g} (completion) × {self._factor:.4g} (efficiency) "
+            f"{self._completion:.4g} (completion) × {self._factor:.4g} (efficiency){self._divisor} "
             f"- {redundancy:.4g} (redundancy) - {detours:.4g} (detours)"
         )
         least = ", at least 0" if self._value < 0 else ""
-        return text + least, self._lines()
+        surplus = explain_extra(self._case, self._extra)[1] if self._divisor else ()
+        return text + least, [*surplus, *self._lines()]
 
     def _lines(self, indexes: Sequence[int] | None = None) -> list[Line]:
         """Return a line per call, by default for all; equal calls in a row share one."""

@@ -46,7 +46,7 @@ def choices(result: TrialResult) -> list[tuple[str | None, str | None]]:
         ("", {"expected_tool": None}, [(None, None)]),
         ("a b", {"expected_tool": None}, [(None, "a"), (None, "b")]),
         ("c", {"expected_tool": "*"}, []),
-        ("a b", {"expected_tool": "a", "param_scoring": "bfcl"}, [("a", "a")]),
+        ("a b", {"expected_tool": "a", "param_scoring": "bfcl"}, [("a", "a"), (None, "b")]),
         ("c b", {"expected_calls": ["a", "b"]}, [("a", "c"), ("b", "b")]),
         ("b", {"expected_calls": ["a", "b"]}, [("a", None), ("b", "b")]),
         ("b a", {"expected_calls": ["a", "b"], "call_order": "strict"}, [("a", "a"), ("b", "b")]),

@@ -232,7 +232,6 @@ def test_a_further_call_to_an_expected_tool_is_surplus(
         ([[A], [B, C, A]], {}),
         ([[A], [C], [A, OFF]], {}),
         ([[C], [FURTHER]], {"expected_tool": "*", "expected_params": None}),
-        ([[C], [FURTHER]], {"param_scoring": "bfcl", "expected_tool": ["c", "C"]}),
     ],
 )
 def test_no_other_call_is(replies: list[list[ToolCall]], case: dict[str, Any]) -> None:
@@ -240,6 +239,16 @@ def test_no_other_call_is(replies: list[list[ToolCall]], case: dict[str, Any]) -
 
     assert result.values["no_extra_calls"] in (None, 1.0)
     assert result.passed
+
+
+def test_overall_counts_it_under_bfcl() -> None:
+    result = score_live([[A], [C], [C]], **CHAIN, param_scoring="bfcl")
+
+    assert (result.values["overall"], result.values["no_extra_calls"]) == (0.5, None)
+    assert result.scores["overall"].explanation.startswith(
+        "0.5 = 1 (completion) × 1 (efficiency) / 2 (calls)"
+    )
+    assert (result.failure, result.wrong) == ("surplus_call", "called c more often than expected")
 
 
 def test_to_repeat_what_failed_is_no_surplus() -> None:

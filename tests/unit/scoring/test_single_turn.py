@@ -236,3 +236,25 @@ def test_a_model_cannot_make_the_explanation_take_hours() -> None:
         assert result.values["parameter_accuracy"] == 0.0
 
     assert growth(invented) < 2.5
+
+
+@pytest.mark.parametrize(
+    ("made", "params", "value", "failure", "wrong"),
+    [
+        ("a", None, 1.0, None, ""),
+        ("a b", None, 0.5, "surplus_call", "called b: not expected"),
+        ("b a z", None, 1 / 3, "surplus_call", "called b: not expected"),
+        ("a a", {}, 0.5, "surplus_call", "called a more often than expected"),
+        ("a b", {"x": 1}, 0.3, "missing_argument", "x is missing (expected 1)"),
+        ("b c", None, 0.0, "wrong_tool", "expected a, called b"),
+    ],
+)
+def test_surplus_calls_count_in_overall_under_bfcl(
+    made: str, params: dict[str, int] | None, value: float, failure: str | None, wrong: str
+) -> None:
+    calls = [call(name) for name in made.split()]
+    result = score(calls, expected_tool="a", expected_params=params, param_scoring="bfcl")
+
+    assert result.values["overall"] == pytest.approx(value)
+    assert (result.values["no_extra_calls"], result.failure, result.wrong) == (None, failure, wrong)
+    assert score(calls, expected_tool="*", param_scoring="bfcl").passed
