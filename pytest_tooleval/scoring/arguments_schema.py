@@ -35,13 +35,16 @@ from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_call
 
+# Each call, with the case as it is in the call's turn.
+Calls = Sequence[tuple[ResolvedCase, ToolCall]]
+
 _MOST_FAULTS = 20
 
 
-def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
+def score_arguments(calls: Calls) -> Draft:
     """Score 1.0 if all arguments are valid, else 0.0; None without a call.
 
-    A call is also invalid if its tool was not offered, its arguments are not a JSON object, a key
+    A call is also invalid if its turn did not offer its tool, its arguments are not a JSON object, a key
     appears twice, or the tool lacks a parameter. Values that the case expects are not held against the
     model: the score is None if nothing else breaks the schema. An unusable schema is the suite's
     mistake: it raises CannotCompare if the case has a threshold on this metric, and else gives None.
@@ -49,25 +52,29 @@ def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
     if not calls:
         return Draft(None, "no tool was called")
     try:
-        invalid = [call for call in calls if not _is_valid(case, call)]
-        if invalid and not any(_faults(case, call) for call in invalid):
+        invalid = [(case, call) for case, call in calls if not _is_valid(case, call)]
+        if invalid and not any(_faults(case, call) for case, call in invalid):
             return Draft(None, "only the case's own expected values break the schema")
     except CannotCompare as error:
-        if "arguments_valid" in case.thresholds:
+        if _is_judged(calls):
             raise
         return Draft(None, f"{error.place}: {error.message}")
-    return Draft(float(not invalid), partial(_explain, case, calls))
+    return Draft(float(not invalid), partial(_explain, calls))
 
 
-def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCategory:
+def _is_judged(calls: Calls) -> bool:
+    return any("arguments_valid" in case.thresholds for case, _ in calls)
+
+
+def argument_flaw(calls: Calls) -> FailureCategory:
     """Return the failure category of calls that are not all valid."""
-    invalid = [call for call in calls if not _is_valid(case, call)]
-    schemas = [_schema(case, call) for call in invalid]
+    invalid = [(case, call) for case, call in calls if not _is_valid(case, call)]
+    schemas = [_schema(case, call) for case, call in invalid]
     if None in schemas:
         return "hallucinated_tool"
     invented = all(
         undeclared(schema or {}, call.arguments or {})
-        for schema, call in zip(schemas, invalid, strict=True)
+        for schema, (_, call) in zip(schemas, invalid, strict=True)
     )
     return "unexpected_argument" if invented else "invalid_arguments"
 
@@ -131,14 +138,13 @@ def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str
             yield expected.params
 
 
-def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Line]]:
-    checks = [_check(case, call) for call in calls]
+def _explain(calls: Calls) -> tuple[str, list[Line]]:
+    checks = [_check(case, call) for case, call in calls]
     wrong = [check for check in checks if not check.value]
     if not wrong:
         return "the arguments of every call are valid under its tool's schema", []
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
-    invented = argument_flaw(case, calls) == "unexpected_argument"
-    if invented and "arguments_valid" in case.thresholds:
+    if argument_flaw(calls) == "unexpected_argument" and _is_judged(calls):
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
     return text, [Line(check, with_reason) for check in wrong]
 

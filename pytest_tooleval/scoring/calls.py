@@ -46,7 +46,8 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     else:
         made = Calls(case, test.expected_calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
-    return Judgement(drafts, calls, made.failure, parts, made.pairs, made.malformed)
+    every = [(case, call) for call in calls]
+    return Judgement(drafts, every, made.failure, parts, made.pairs, made.malformed)
 
 
 def parts(category: FailureCategory) -> Sequence[str]:

@@ -58,7 +58,8 @@ _DETOUR = "a detour: neither a prerequisite nor expected"
 
 def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     made = _Chain(case, transcript)
-    return Judgement(made.drafts(), made.calls, made.failure, made.parts, made.pairs, made.malformed)
+    calls = [(case, call) for call in made.calls]
+    return Judgement(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
 
 
 class _Chain:

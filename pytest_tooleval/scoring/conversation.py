@@ -101,6 +101,10 @@ def _unwanted(check: Check) -> str:
     return f"{check.name}: {check.actual}: {check.reason}"
 
 
+def _said(check: Check) -> str:
+    return f"{check.name}: expected {check.expected}, but {check.actual} {check.reason}"
+
+
 def _judged(check: Check) -> str:
     return f"{check.name}: {check.reason} ({check.expected})"
 
@@ -237,12 +241,19 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     # No pairs: most calls only gather information, which is no mistake.
     return Judgement(
         made.drafts(),
-        transcript.calls,
+        list(_in_turns(_with_turns(case, transcript), transcript)),
         made.failure,
         _parts,
         malformed=made.malformed,
         not_played=made.not_played,
     )
+
+
+def _in_turns(case: ResolvedCase, transcript: Transcript) -> Iterator[tuple[ResolvedCase, ToolCall]]:
+    """Yield each call, with the case as it is in the call's turn: with the tools offered there."""
+    for turn, replies in zip(case.turns, transcript.turns, strict=False):
+        of_turn = structs.replace(case, tools=turn.tools)
+        yield from ((of_turn, call) for reply in replies for call in reply.calls)
 
 
 def _parts(category: FailureCategory) -> Sequence[str]:
@@ -324,10 +335,20 @@ class _Conversation:
                 yield _part("text", "wrong_text", span.place, row, _judged)
             else:
                 right = says(expected, span.texts)
-                forbids = isinstance(expected, dict) and "$not" in expected
-                why = "" if right else ("was said" if forbids else NOT_SAID)
-                row = Check("text", json_text(expected), json_text(last), float(right), why)
-                yield _part("text", "wrong_text", span.place, row)
+                why, text, line = "" if right else NOT_SAID, last, expected_got
+                if not right and isinstance(expected, dict) and "$not" in expected:
+                    (why, text), line = self._forbidden_text(span, expected), _said
+                row = Check("text", json_text(expected), json_text(text), float(right), why)
+                yield _part("text", "wrong_text", span.place, row, line)
+
+    def _forbidden_text(self, span: Span, forbidden: dict[str, Any]) -> tuple[str, str]:
+        """Return where a forbidden text was said, and the first message that has it."""
+        several = not span.turn and len(self._spans) > 2
+        for turn in self._spans[:-1] if several else [span]:
+            for text in turn.texts:
+                if not says(forbidden, [text]):
+                    return f"was said{f' in turn {turn.end}' if several else ''}", text
+        return "was said", ""
 
     def _by_judge(self, span: Span, rubric: str) -> tuple[bool, str]:
         found = self._judged.get((span.turn, rubric))

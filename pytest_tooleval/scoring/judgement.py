@@ -11,6 +11,7 @@ from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..record.results import Score
+from ..suite.model import ResolvedCase
 
 
 class Line(NamedTuple):
@@ -51,7 +52,8 @@ class Judgement(NamedTuple):
 
     # All metrics of the kind except `arguments_valid`, which uses `calls`, and `tool_found`.
     drafts: dict[str, Draft]
-    calls: Sequence[ToolCall]
+    # Each call, with the case as it is in the call's turn.
+    calls: Sequence[tuple[ResolvedCase, ToolCall]]
     # The most important mistake, given the metrics that are too low; None if there is none.
     failure: Callable[[Collection[str]], FailureCategory | None]
     # The parts of `overall` that show a failure of this category, most telling first.

@@ -33,7 +33,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
     found = KINDS[case.kind](case, transcript)
-    found.drafts["arguments_valid"] = score_arguments(case, found.calls)
+    found.drafts["arguments_valid"] = score_arguments(found.calls)
     if case.kind != "conversation" and has_deferred(case):
         found.drafts["tool_found"] = score_found(case, transcript)
     return found
@@ -45,7 +45,7 @@ def failure_category(case: ResolvedCase, found: Judgement, failing: Collection[s
     if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
         return failure
     if "arguments_valid" in own:
-        flaw = argument_flaw(case, found.calls)
+        flaw = argument_flaw(found.calls)
         if flaw == "hallucinated_tool" or "no_extra_calls" not in own:
             return flaw
     return "surplus_call" if "no_extra_calls" in own else "below_threshold"

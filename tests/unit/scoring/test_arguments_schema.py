@@ -6,8 +6,13 @@ import pytest
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import explained
+from pytest_tooleval.scoring import score_transcript
 
 from .cases import call
+from .cases import resolved
 from .cases import score
 from .cases import score_live
 from .cases import tool
@@ -197,3 +202,26 @@ def test_another_spelling_that_the_case_accepts_may_not_be_the_tools() -> None:
 
     assert values["parameter_accuracy"] == 1.0
     assert values["arguments_valid"] == 0.0
+
+
+def test_a_tool_that_its_turn_does_not_offer_is_invalid() -> None:
+    turns = [{"prompt": "?"}, {"prompt": "?", "new_tools": ["weather"]}]
+    case = {"prompt": None, "turns": turns, "thresholds": {"arguments_valid": 1.0}}
+
+    def score_of(*turns: list[ToolCall]) -> float | None:
+        message = {"role": "assistant", "content": "Done."}
+        user = ({"role": "user", "content": "?"},)
+        replies = []
+        for calls in turns:
+            replies += [Reply(message=message, prompt=user, calls=tuple(calls)), Reply(message=message)]
+        made = resolved(TOOLS, **case)
+        result = explained(made, score_transcript(made, Transcript((), tuple(replies))))
+        if not result.values["arguments_valid"]:
+            assert (result.failure, result.wrong) == (
+                "hallucinated_tool",
+                "weather: a tool that was not offered",
+            )
+        return result.values["arguments_valid"]
+
+    assert score_of([call("now")], [GOOD]) == 1.0
+    assert score_of([GOOD], [GOOD]) == 0.0

@@ -447,6 +447,18 @@ def test_texts(expected: Any, text: str, right: bool) -> None:
     assert says(expected, ["Hello", text]) is right
 
 
+def test_a_forbidden_text_is_shown_with_the_message_that_has_it(desk: Path) -> None:
+    def wrong(*turns: dict[str, Any], **case: Any) -> str:
+        return score(suite_of(desk, *turns, **case), ["I am sorry."], ["Hello.", "Done."]).wrong
+
+    not_sorry = {"expected_text": [{"$not": "sorry"}]}
+    assert wrong({}, {}, **not_sorry) == (
+        'text: expected {"$not": "sorry"}, but "I am sorry." was said in turn 1'
+    )
+    assert wrong(not_sorry, {}) == 'turn 1: text: expected {"$not": "sorry"}, but "I am sorry." was said'
+    assert wrong({}, not_sorry) == ""
+
+
 def test_a_conversation_with_a_played_user_has_as_many_turns_as_it_took(desk: Path) -> None:
     expected = {"expected_calls": calls(REFUND), "match": "state", "expected_text": ["done"]}
     case = {"turns": None, "user": {"goal": "Get 40 back."}, "forbidden_calls": ["look"], **expected}
