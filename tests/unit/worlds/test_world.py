@@ -245,6 +245,38 @@ def test_a_world_that_answers_otherwise_is_named(tmp_path: Path, code: str) -> N
         answer(world, "go")
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("raise RecursionError(text)", '{"error": "RecursionError: maximum recursion depth exceeded"}'),
+        ("return f'Failed: {RecursionError(text)}'", "Failed: maximum recursion depth exceeded"),
+        ("return {'error': text}", '{"error": "maximum recursion depth exceeded"}'),
+    ],
+)
+def test_the_text_of_a_recursion_error_does_not_vary_with_the_stack(
+    tmp_path: Path, code: str, expected: str
+) -> None:
+    world = spec(
+        tmp_path,
+        f"""
+        TEXTS = iter([
+            "maximum recursion depth exceeded",
+            "maximum recursion depth exceeded in comparison",
+            "maximum recursion depth exceeded in __instancecheck__",
+            "maximum recursion depth exceeded while calling a Python object",
+            "maximum recursion depth exceeded during compilation",
+            "Stack overflow (used 8176 kB) while calling a Python object",
+        ])
+
+        class Things:
+            def go(self):
+                text = next(TEXTS)
+                {code}
+        """,
+    )
+    assert {answer(world, "go") for _ in range(6)} == {expected}
+
+
 def test_an_answer_may_repeat_the_arguments_in_their_order(tmp_path: Path) -> None:
     world = spec(tmp_path, "class Things:\n  def go(self, **given): return given")
     for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
