@@ -13,11 +13,14 @@ from builders import calling
 
 from pytest_tooleval import load_suite
 from pytest_tooleval import score_messages
+from pytest_tooleval.imports.transcripts.dialects import call_of
+from pytest_tooleval.imports.transcripts.otlp import spans_of
 
 from .project import WEATHER_TOOL
 from .project import Project
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
+TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))
 TWO_TURNS = "asks-who-you-are-then-refunds"
 FIRST = "I want my money back for order A1."
 SECOND = "I am ada@example.com, and all of it, please."
@@ -130,6 +133,35 @@ def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
     assert (row["outcome"], row["scores"]["overall"]) == ("passed", 1.0)
     (trial,) = row["trials"]
     assert (trial["prompt_tokens"], trial["cost_usd"], trial["served_model"]) == (200, 0.0009, "gpt-4o")
+
+
+def broken_off(trace: Path) -> str:
+    """The spans of a run whose first tool raised: it and all spans around it failed, and none follow."""
+    documents = [json.loads(line) for line in trace.read_text().splitlines()]
+    spans = [span for document in documents for span in spans_of(document, 1)]
+    _, second, *_ = sorted(span.start for span in spans if call_of(span) is not None)
+    answered = {span.id for span in spans if call_of(span) is not None}
+    for document in documents:
+        for scope in (each for resource in document["resourceSpans"] for each in resource["scopeSpans"]):
+            began = [span for span in scope["spans"] if int(span["startTimeUnixNano"]) < second]
+            failed = {"status": {"code": 2, "message": "no such city"}}
+            scope["spans"] = [span if span["spanId"] in answered else span | failed for span in began]
+    return "".join(json.dumps(document) + "\n" for document in documents)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.stem)
+def test_a_forbidden_call_is_a_failure_even_if_its_tool_raised(project: Project, trace: Path) -> None:
+    project.write("spans.jsonl", broken_off(trace))
+    case = {"id": "weather", "turns": [{"prompt": "?", "expected_calls": []}] * 2}
+    rows = []
+    for city in ("Paris", "Rome"):
+        forbidden = {"forbidden_calls": [{"tool": "get_weather", "params": {"city": city}}]}
+        suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case | forbidden]}
+        project.write("weather.tooleval.json", json.dumps(suite))
+        project.run("--tooleval-transcripts=spans.jsonl", "--tooleval-report=out.json", model=None)
+        (row,) = project.rows().values()
+        rows.append((row["outcome"], row["trials"][0].get("failure")))
+    assert rows == [("failed", "forbidden_call"), ("error", None)]
 
 
 def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project: Project) -> None:
