@@ -11,7 +11,8 @@ The chain ends with the reply that calls an expected tool, with a reply without 
                 expected, at most 1
     overall     completion * efficiency - redundancy - detours, between 0 and 1
 
-Another call to an expected tool, in the last reply or later, is surplus and makes `no_extra_calls` 0.
+Another call to an expected tool in the last reply is surplus, and so is every later call, which only an
+agent with its own loop makes, except retries of failed calls. They make `no_extra_calls` 0.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from .tool_selection import is_expected
 
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
+_LATER = "not expected after the call that completes the chain"
 
 
 def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
@@ -117,7 +119,7 @@ class _Chain:
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
-            "no_extra_calls": no_extra_calls(self._case, self._extra),
+            "no_extra_calls": self._no_extra_calls(),
         }
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
@@ -144,6 +146,15 @@ class _Chain:
         last = self.calls[-1] if self.calls else None
         ending = self._call or last
         return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
+
+    def _no_extra_calls(self) -> Draft:
+        draft = no_extra_calls(self._case, self._extra)
+
+        def explain() -> Explained:
+            text, lines = draft.explained()
+            return text, [_said_later(self._case, line) for line in lines]
+
+        return draft._replace(explain=explain)
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
@@ -247,19 +258,25 @@ def _walk(
 
 
 def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCall]:
-    """Return calls to an expected tool after the first reply, except retries of failed calls."""
+    """Return the calls after the first reply, except retries of failed calls and their prerequisites."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
     for number, reply in enumerate(replies):
-        calls = [call for call in reply.calls if is_expected(call.name, case)]
-        for call in calls if number else ():
+        for call in reply.calls if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
-            if first is None:
-                surplus.append(call)
-            else:
+            if first is not None:
                 failed.remove(first)
+            elif not (failed and tool_selection.accepts(case.case.valid_prerequisites, call.name, case)):
+                surplus.append(call)
         failed += _failed(reply)
     return surplus
+
+
+def _said_later(case: ResolvedCase, line: Line) -> Line:
+    """The line of a surplus call. One to a prerequisite is expected elsewhere in the chain."""
+    if not tool_selection.accepts(case.case.valid_prerequisites, line.check.actual, case):
+        return line
+    return line._replace(check=structs.replace(line.check, reason=_LATER))
 
 
 def _failed(reply: Reply) -> list[ToolCall]:

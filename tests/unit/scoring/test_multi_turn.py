@@ -203,7 +203,7 @@ FURTHER = call("C", x=2)
         [[A], [FURTHER, C]],
         [[A], [C, C]],
         [[A], [C], [FURTHER]],
-        [[A], [C], [], [OFF], [FURTHER]],
+        [[A], [C], [], [FURTHER]],
     ],
 )
 @pytest.mark.parametrize("loose", [False, True])
@@ -230,7 +230,6 @@ def test_a_further_call_to_an_expected_tool_is_surplus(
     ("replies", "case"),
     [
         ([[A], [B, C, A]], {}),
-        ([[A], [C], [A, OFF]], {}),
         ([[C], [FURTHER]], {"expected_tool": "*", "expected_params": None}),
     ],
 )
@@ -249,6 +248,34 @@ def test_overall_counts_it_under_bfcl() -> None:
         "0.5 = 1 (completion) × 1 (efficiency) / 2 (calls)"
     )
     assert (result.failure, result.wrong) == ("surplus_call", "called c more often than expected")
+
+
+@pytest.mark.parametrize(
+    ("later", "wrong"),
+    [
+        ([[A]], "called a: not expected after the call that completes the chain"),
+        ([[OFF]], "called search: not expected"),
+        ([[], [call("fly")]], "called fly: a tool that was not offered"),
+    ],
+)
+def test_any_call_after_the_expected_one_is_surplus(later: list[list[ToolCall]], wrong: str) -> None:
+    result = score_live([[A], [B], [C], *later], **CHAIN)
+
+    assert (result.values["overall"], result.values["no_extra_calls"]) == (1.0, 0.0)
+    assert (result.failure, result.wrong) == ("surplus_call", wrong)
+
+
+def test_what_leads_to_a_retry_is_no_surplus() -> None:
+    def after(first: CallStatus, *later: ToolCall) -> float | None:
+        replies = [
+            Reply(message={"role": "assistant"}, calls=(made,), status=(status,))
+            for made, status in ((C, first), *((each, "executed") for each in later))
+        ]
+        transcript = Transcript((), tuple(replies))
+        return score_transcript(resolved(None, **CHAIN), transcript).values["no_extra_calls"]
+
+    assert after("failed", A, C) == after("failed", A, B, C) == 1.0
+    assert after("executed", A, C) == after("failed", OFF, C) == after("failed", C, A) == 0.0
 
 
 def test_to_repeat_what_failed_is_no_surplus() -> None:
@@ -315,9 +342,10 @@ def test_a_chain_passes_if_it_gets_there_without_a_call_too_many(
     ends = next((i for i, reply in enumerate(read) if not reply or "c" in dict(reply)), most)
     calls = [made for reply in read[: min(ends + 1, most)] for made in reply]
     reached = ends < most and "c" in dict(read[ends])
-    finals = [made for reply in read[ends:] for made in reply if made[0] == "c"]
+    last, *later = read[ends:] or [[]]
+    once = sum(name == "c" for name, _ in last) == 1 and not any(later)
     detours = any(name == "search" for name, _ in calls)
     repeats = any(one == other for one, other in itertools.pairwise(calls))
     right = reached and ("c", 1) in read[ends]
-    assert result.passed is (right and len(finals) == 1 and not detours and not repeats)
-    assert result.values["no_extra_calls"] == float(not reached or len(finals) == 1)
+    assert result.passed is (right and once and not detours and not repeats)
+    assert result.values["no_extra_calls"] == float(not reached or once)
