@@ -161,7 +161,12 @@ def _made(written: Written, offered: KnownTools) -> ToolCall:
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
-    return one.name == other.name and one.arguments == other.arguments
+    return one.name == other.name and _texts(one.arguments) == _texts(other.arguments)
+
+
+def _texts(arguments: Mapping[str, Any] | None) -> dict[str, str]:
+    """The values as text, as a server may not type them by the tool's schema."""
+    return {name: str(value).casefold() for name, value in (arguments or {}).items()}
 
 
 def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
