@@ -52,6 +52,8 @@ from .why_missing import summary
 
 RecordMode = Literal["none", "new", "all"]
 VERSION = 3
+# The answers in so many first bytes of a file stay in memory, which is faster.
+IN_MEMORY = 8 * 1024 * 1024
 _EXPLAINED = 10
 _SHOWN = 40
 
@@ -189,11 +191,12 @@ class Cassette:
         # The number of answers that this process has written.
         self.written = 0
         self._lock = threading.Lock()
-        # Where the answer to each key is in the file: it is read when needed, as the file may be large.
+        # Where the answer to each key is in the file, which may be larger than memory.
         self._places: dict[str, Place] = {}
-        # Answers in use, so that equal keys give the same object, and those that could not be written.
-        self._answers: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
-        self._unwritten_answers: dict[str, ChatAnswer] = {}
+        # Those of the first bytes, and those that could not be written.
+        self._kept: dict[str, ChatAnswer] = {}
+        # Those in use, so that a key always gives the same object.
+        self._in_use: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
         self._looked = False
         self._read_bytes = self._read_lines = 0
         # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
@@ -235,7 +238,7 @@ class Cassette:
             return self._replayed(key)
 
     def _replayed(self, key: str) -> ChatAnswer | None:
-        found = self._answers.get(key) or self._read_again(key)
+        found = self._kept.get(key) or self._in_use.get(key) or self._read_again(key)
         if found is not None and key in self._modules:
             self._replayed_with.add(self._modules[key])
         return found
@@ -243,19 +246,19 @@ class Cassette:
     def _read_again(self, key: str) -> ChatAnswer | None:
         place = self._places.get(key)
         if place is None:
-            return self._unwritten_answers.get(key)
+            return None
         found = None
         with self._opened() as file, suppress(_OtherVersion, *_DAMAGE):  # if the file was replaced
             found = self._read_line(line_at(file, place)).get(key)
         if found is not None:
-            self._answers[key] = found
+            self._in_use[key] = found
         return found
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to replay in the lines read so far."""
         self.require_reading()
-        return not (self._places or self._unwritten_answers)
+        return not (self._places or self._kept)
 
     def require_reading(self) -> None:
         """Raise ModelError if the file cannot be used."""
@@ -333,18 +336,18 @@ class Cassette:
             line |= {"modules": name} if name in self._digests else {"modules": name, "digests": modules}
         data = json.dumps(line).encode() + b"\n"
         with self._lock:
-            self._answers[key] = answer
+            self._in_use[key] = answer
             try:
                 start, end = self._appender.append(self.path, data)
             except OSError as error:
                 self._unwritten = error
                 self._unrecorded += 1
-                self._unwritten_answers[key] = answer
                 self._places.pop(key, None)
+                self._kept[key] = answer
                 return
             self.written += 1
             self._note(key, name, modules)
-            self._places[key] = Place(end - len(data), len(data))
+            self._put(key, Place(end - len(data), len(data)), answer)
             # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
@@ -394,7 +397,7 @@ class Cassette:
             self._read_added()
             self._looked = True
         except _OtherVersion as error:
-            self._answers.clear()
+            self._kept.clear()
             self._places.clear()
             self._unusable = (
                 f"the cassette {self.path} has version {error} of the format, "
@@ -436,16 +439,26 @@ class Cassette:
             return
         try:
             # The later of two answers to one question counts, because `all` appends.
-            self._places |= dict.fromkeys(self._read_line(line), place)
+            for key, answer in self._read_line(line).items():
+                self._put(key, place, answer)
         except _DAMAGE:
             self.damaged.append(self._read_lines)
 
     def _take_unfinished(self, line: bytes) -> None:
         place = Place(self._read_bytes, len(line))
         try:
-            self._places = {**dict.fromkeys(self._read_line(line), place), **self._places}
+            for key, answer in self._read_line(line).items():
+                if key not in self._places:
+                    self._put(key, place, answer)
         except _DAMAGE:
             self.damaged.append(self._read_lines + 1)
+
+    def _put(self, key: str, place: Place, answer: ChatAnswer) -> None:
+        self._places[key] = place
+        if place.start < IN_MEMORY:
+            self._kept[key] = answer
+        else:
+            self._kept.pop(key, None)
 
     def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
         """The answer of a line by its key; empty if it may not be replayed.
