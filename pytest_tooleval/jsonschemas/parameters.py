@@ -9,6 +9,7 @@ from typing import Any
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import as_text
+from .older import modern
 from .subschemas import COMBINED
 from .subschemas import referred
 
@@ -60,10 +61,10 @@ def _in_place(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the schema, and those for the same value that it combines or refers to."""
     found: dict[int, Mapping[str, Any]] = {}
     waiting: list[Any] = [schema]
-    for part in waiting:
-        if not isinstance(part, dict) or id(part) in found:
+    for given in waiting:
+        if not isinstance(given, dict) or id(given) in found:
             continue
-        found[id(part)] = part
+        found[id(given)] = part = modern(given)
         waiting += [member for keyword in COMBINED for member in as_list(part.get(keyword))]
         if target := as_text(part.get("$ref")):
             inner = referred(schema, target)

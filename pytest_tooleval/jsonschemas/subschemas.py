@@ -13,7 +13,7 @@ from ..findings import Loc
 # Keywords whose value is a schema, schemas by name, or a list of schemas.
 ONE = (
     "items additionalProperties not if then else contains propertyNames contentSchema "
-    "unevaluatedItems unevaluatedProperties"
+    "unevaluatedItems unevaluatedProperties additionalItems"
 ).split()
 NAMED = "properties patternProperties dependentSchemas $defs definitions".split()
 COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas apply to the same value
@@ -25,7 +25,14 @@ MISSING = object()
 def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
     """Yield the direct subschemas of a schema, each with its path."""
     for key, value in schema.items():
-        if key in ONE:
+        # As in older drafts.
+        if key == "items" and isinstance(value, list) and "prefixItems" not in schema:
+            yield from (((key, index), inner) for index, inner in enumerate(value))
+        elif key == "dependencies" and isinstance(value, dict):
+            yield from (
+                ((key, name), inner) for name, inner in value.items() if not isinstance(inner, list)
+            )
+        elif key in ONE:
             yield (key,), value
         elif key in NAMED and isinstance(value, dict):
             for name, inner in value.items():

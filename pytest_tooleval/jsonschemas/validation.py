@@ -1,8 +1,8 @@
 """Validate values against JSON Schemas (draft 2020-12); both are untrusted.
 
-Validation is jsonschema's, with four differences: numbers are exact decimals, patterns have a time
-limit, a `$ref` never leads out of the schema, and a validation has a time limit. CannotCompare is raised
-for unusable schemas.
+Validation is jsonschema's, with five differences: numbers are exact decimals, patterns have a time
+limit, a `$ref` never leads out of the schema, a validation has a time limit, and older keywords are
+obeyed. CannotCompare is raised for unusable schemas.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from ..text import printable
 from . import patterns
 from .exact import KEYWORDS
 from .exact import Keyword
+from .older import TODAY
+from .older import modern
 from .plain import is_plainly_valid
+from .subschemas import changed
 from .well_formed import TYPES
 
 if TYPE_CHECKING:
@@ -160,6 +163,8 @@ def _prepared(schema: Any) -> Any:
     if '"unevaluatedProperties"' in text and '"patternProperties"' in text:
         # jsonschema collects evaluated properties with `re`, which has no time limit.
         raise CannotCompare("unevaluatedProperties together with patternProperties is not supported")
+    if any(f'"{key}"' in text for key in TODAY):
+        schema = changed(schema, modern)
     return _without_dialect(schema) if '"$schema"' in text else schema
 
 

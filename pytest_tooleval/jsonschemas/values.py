@@ -17,6 +17,7 @@ from typing import Final
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
 from .exact import exact
+from .older import modern
 from .subschemas import parts
 from .subschemas import referred
 from .validation import is_valid
@@ -141,8 +142,9 @@ class _Values:
         while waiting and self.steps > 0:
             self.steps -= 1
             part = waiting.pop()
-            if not isinstance(part, Mapping):
+            if not isinstance(part, dict):
                 continue
+            part = modern(part)
             waiting += reversed(part.get("allOf", []))
             reference = part.get("$ref")
             if reference is not None and reference not in followed:

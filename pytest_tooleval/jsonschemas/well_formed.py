@@ -19,6 +19,7 @@ from ..record.calls import is_number
 from .patterns import pattern_problem
 from .subschemas import LISTED
 from .subschemas import NAMED
+from .subschemas import ONE
 from .subschemas import parts
 from .subschemas import references
 from .subschemas import referred
@@ -45,9 +46,8 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
                 if problem is not None:
                     yield Finding((*loc, *at, key), problem)
         elif not isinstance(schema, bool):
-            hint = _PREFIX_ITEMS if at[-1:] == ("items",) and isinstance(schema, list) else ""
             expected = "a schema: an object, true or false"
-            yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}{hint}")
+            yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}")
     for at, target in references(root):
         if target.startswith("#/") and referred(root, target) is None:
             yield Finding((*loc, *at), f"{show(target)} does not exist in this schema")
@@ -65,6 +65,12 @@ def _problem(key: str, value: Any) -> str | None:
     patterns = [value] if key == "pattern" else value if key == "patternProperties" else ()
     problems = (pattern_problem(pattern) for pattern in patterns if pattern)
     return next((problem for problem in problems if problem is not None), None)
+
+
+def unknown_keywords(schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the unknown keywords of a schema, subschemas apart, each with the one probably meant."""
+    found = ((key, nearest(key, _KNOWN)) for key in schema if key not in _KNOWN)
+    return [(key, near) for key, near in found if near and not key.startswith("x-")]
 
 
 class _Keyword(NamedTuple):
@@ -90,6 +96,12 @@ def _is_names_by_name(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_names, value.values()))
 
 
+def _is_dependencies(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        _is_names(each) for each in value.values() if isinstance(each, list)
+    )
+
+
 def _is_some(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
@@ -106,12 +118,11 @@ def _is(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_PREFIX_ITEMS = "; for a list of schemas, one for each item, write prefixItems"
 _TEXTS = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment title description format".split()
 _COUNTS = (
     "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split()
 )
-_FLAGS = "deprecated readOnly writeOnly uniqueItems".split()
+_FLAGS = "deprecated readOnly writeOnly uniqueItems nullable".split()
 _NOT_A_FLAG = "; since draft 6 it is the limit, not a flag"
 _KEYWORDS = {
     **dict.fromkeys(NAMED, _Keyword(_is(dict), "an object of names and schemas")),
@@ -133,7 +144,25 @@ _KEYWORDS = {
         '; list the names of required properties in "required", next to "properties"',
     ),
     "dependentRequired": _Keyword(_is_names_by_name, "an object of names and lists of names"),
+    "dependencies": _Keyword(
+        _is_dependencies, "an object of names, each with a list of names or a schema"
+    ),
 }
+# Other drafts, OpenAPI and editors add some.
+_KNOWN = (
+    *("const", "default", "$vocabulary", "contentEncoding", "contentMediaType", "$recursiveRef"),
+    *(
+        "$recursiveAnchor",
+        "id",
+        "example",
+        "discriminator",
+        "xml",
+        "externalDocs",
+        "markdownDescription",
+    ),
+    *_KEYWORDS,
+    *ONE,
+)
 _TYPE_NAMES = {
     "dict": "object", "map": "object", "float": "number", "double": "number", "decimal": "number",
     "int": "integer", "long": "integer", "bool": "boolean", "str": "string", "text": "string",

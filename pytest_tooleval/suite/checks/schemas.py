@@ -16,11 +16,15 @@ from ...explain import show
 from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
+from ...jsonschemas.older import TODAY
+from ...jsonschemas.older import older_keywords
 from ...jsonschemas.parameters import described
 from ...jsonschemas.parameters import taken
 from ...jsonschemas.providers import troubles
+from ...jsonschemas.subschemas import parts
 from ...jsonschemas.subschemas import references
 from ...jsonschemas.validation import parameter_problem
+from ...jsonschemas.well_formed import unknown_keywords
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside
 from ...matchers.named import listed
@@ -43,6 +47,7 @@ _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
 def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
     """Warnings about tools, skipping names already in `seen`, so that repeats are reported once."""
     by_case: dict[str, str] = {}
+    noted: set[str] = set()
     for index, tool in enumerate(tools):
         inside = (*at, "tools", index, tool.type)
         other = by_case.setdefault(folded(tool.name), tool.name)
@@ -53,6 +58,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
             continue
         seen.add(tool.name)
         parameters, place = tool.parameters, (*inside, "parameters")
+        yield from _keyword_warnings(parameters, place, noted)
         for where, target in references(parameters):
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
@@ -67,6 +73,21 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
         for trouble in troubles(tool.definition_wire):
             message = f"tool {show(tool.name)}: {trouble}"
             yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
+
+
+def _keyword_warnings(parameters: dict[str, Any], place: Loc, noted: set[str]) -> Findings:
+    """Warnings about misspelt keywords, and about those of older drafts, unless already `noted`."""
+    for at, schema in parts(parameters):
+        if not isinstance(schema, dict):
+            continue
+        for key, near in unknown_keywords(schema):
+            message = f"{show(key)} means nothing in a JSON Schema, did you mean {show(near)}?"
+            yield Finding((*place, *at, key), message, at_key=True)
+        for key in older_keywords(schema):
+            if key not in noted:
+                noted.add(key)
+                message = f"{show(key)} is obeyed as in older drafts; today it is {TODAY[key]}"
+                yield Finding((*place, *at, key), message, at_key=True)
 
 
 def world_warnings(suite: Suite) -> Findings:

@@ -68,6 +68,38 @@ def test_a_tool_that_many_cases_repeat_is_reported_once() -> None:
     assert list(warnings(case, case)) == ["test_cases[0].tools[0].function.name"]
 
 
+def test_misspelt_keywords_of_a_schema() -> None:
+    def found(**parameters: Any) -> dict[str, str]:
+        return warnings({}, tools=[tool("get_weather", parameters)])
+
+    place = "tools[0].function.parameters"
+    hint = "means nothing in a JSON Schema, did you mean"
+    assert found(requird=["city"]) == {f"{place}.requird": f'"requird" {hint} "required"?'}
+    assert found(properties={"city": {"type": "string", "max_length": 9}}) == {
+        f"{place}.properties.city.max_length": f'"max_length" {hint} "maxLength"?'
+    }
+    inside = {"type": "array", "items": {"type": "string", "enums": ["a"]}}
+    assert list(found(properties={"city": inside})) == [f"{place}.properties.city.items.enums"]
+    fine = {"x-required": 1, "example": "a", "unit": "m", "default": {"requird": 1}}
+    assert found(properties={"requird": {"type": "string", **fine}}, examples=[{"requird": 1}]) == {}
+
+
+def test_older_keywords_are_noted_once() -> None:
+    maybe = {"type": "string", "nullable": True}
+    pair = {"type": "array", "items": [maybe]}
+    parameters = {"properties": {"a": maybe, "b": pair}, "dependencies": {"a": ["b"]}}
+    found = warnings({}, tools=[tool("get_weather", parameters), tool("other", parameters)])
+    place = "tools[0].function.parameters"
+    assert {field: message for field, message in found.items() if "obeyed" in message} == {
+        f"{place}.properties.a.nullable": '"nullable" is obeyed as in older drafts; today it is "null" '
+        'among the types: "type": ["string", "null"]',
+        f"{place}.properties.b.items": '"items" is obeyed as in older drafts; today it is "prefixItems" '
+        "for a list of schemas, one for each item",
+        f"{place}.dependencies": '"dependencies" is obeyed as in older drafts; today it is '
+        '"dependentRequired" for lists of names, "dependentSchemas" for schemas',
+    }
+
+
 def test_names_that_differ_only_in_case() -> None:
     found = warnings({}, tools=[tool("get_weather"), tool("Get_Weather")])
     assert "differ only in case" in found["tools[1].function.name"]
