@@ -27,6 +27,8 @@ from ...jsonschemas.validation import parameter_problem
 from ...jsonschemas.well_formed import unknown_keywords
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside
+from ...matchers.modes import DEFAULT_MODE
+from ...matchers.modes import MODES
 from ...matchers.named import listed
 from ...text import folded
 from ...worlds.tools import tools_of
@@ -121,6 +123,7 @@ def world_warnings(suite: Suite) -> Findings:
 def params_warnings(scope: Scope) -> Findings:
     """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for part in scope.parts:
+        yield from _empty_params(part)
         for names, params, at in (*_expected(part.part, part.at), *_mocked(part)):
             yield from _params(names, params, at, scope.tools)
     yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
@@ -146,6 +149,26 @@ def _expected(part: Expectations, at: Loc) -> _Expected:
     for index, call in enumerate(part.expected_calls or ()):
         if call.params:
             yield call.tools, call.params, (*at, "expected_calls", index, "params")
+
+
+def _empty_params(scope: Scope) -> Findings:
+    """Warnings about empty params, which check no argument; `bfcl` and a state do."""
+    mode = scope.case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE
+    if MODES[mode].counts_unexpected or (scope.part.match or scope.case.match) == "state":
+        return
+    given: list[tuple[Collection[str], dict[str, Any] | None, Loc]] = [
+        (scope.part.expected_tools, scope.part.expected_params, (*scope.at, "expected_params"))
+    ]
+    for index, call in enumerate(scope.part.expected_calls or ()):
+        given.append((call.tools, call.params, (*scope.at, "expected_calls", index, "params")))
+    for names, params, at in given:
+        takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
+        if params == {} and takers:
+            known = listing(described(takers[0].parameters), 3)
+            message = f"{{}} checks no argument, but {show(takers[0].name)} has {known}"
+            yield Finding(
+                at, f'{message}; name what is expected (or {{"$absent": true}}), or remove this'
+            )
 
 
 def _mocked(scope: Scope) -> _Expected:

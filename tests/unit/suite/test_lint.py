@@ -274,6 +274,25 @@ def test_references_without_an_end_are_left_alone(schema: dict[str, Any]) -> Non
     assert not [place for place in found if place.startswith("test_cases")]
 
 
+def test_empty_params_check_nothing() -> None:
+    message = (
+        '{} checks no argument, but "get_weather" has "city", "days", "units" and 1 more; name what is '
+        'expected (or {"$absent": true}), or remove this'
+    )
+    empty: dict[str, Any] = {"expected_params": {}}
+    assert warnings(empty) == {"test_cases[0].expected_params": message}
+    assert warnings({**empty, "param_scoring": "bfcl"}) == {}
+    two = [tool("get_weather"), tool("now", {"properties": {}})]
+    assert warnings({"expected_tool": "now", **empty}, tools=two) == {}
+
+    called = {"expected_calls": [{"tool": "get_weather", "params": {}}]}
+    for part, place in ((empty, "expected_params"), (called, "expected_calls[0].params")):
+        turn = {"prompt": "x", **({"expected_tool": "get_weather"} if part is empty else {}), **part}
+        data = {"name": "s", "tools": two, "test_cases": [{"id": "a", "turns": [turn]}]}
+        (problem,) = lint_suite(parse_suite(json.dumps(data)))
+        assert (problem.field, problem.message) == (f"test_cases[0].turns[0].{place}", message)
+
+
 def test_calls_are_looked_at_too() -> None:
     data = {"prompt": "x", "expected_calls": [{"tool": "get_weather", "params": {"cty": 1}}]}
     text = json.dumps({"name": "s", "tools": [tool("get_weather")], "test_cases": [data]})
@@ -291,7 +310,7 @@ def test_thresholds_that_never_apply() -> None:
     }
     suite_wide = {"thresholds": {"parameter_accuracy": 0.5}}
     assert "applies to none of the cases" in warnings({}, **suite_wide)["thresholds.parameter_accuracy"]
-    assert warnings({}, {"expected_params": {}}, **suite_wide) == {}
+    assert warnings({}, {"expected_params": {"city": "Paris"}}, **suite_wide) == {}
     talk = {"id": "a", "turns": [{"prompt": "x", "expected_tool": "get_weather"}]}
     suite = {"name": "s", "tools": [tool("get_weather")], "test_cases": [talk]}
     parsed = parse_suite(json.dumps({**suite, "thresholds": {"overall": 1, "tool_selection": 1}}))
