@@ -1,11 +1,12 @@
 r"""Rewrite JSON Schema's patterns (ECMA-262 with the flag `u`) for the `regex` package.
 
 `rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` treats it as
-ECMA-262 does, with three differences:
+ECMA-262 does, with four differences:
 
-- A pattern may begin with `(?i)`, which makes it ignore case.
+- A pattern may begin with `(?i)`, which makes it ignore case, as the flag `i` does.
 - Any ASCII punctuation may be escaped: `\-` is `-`, as without the flag `u`.
 - A group keeps its text when a loop around it starts again, where ECMA-262 resets it.
+- With `(?i)`, a reference to a group takes dotless and dotted capital I for i, as `regex` does.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-Ranges = Sequence[tuple[int, int]]
+from .case_folding import Ranges
+from .case_folding import any_case
+from .case_folding import others_of_class
 
 IGNORE_CASE = "(?i)"
 MAX_COPIES = 100_000  # `regex` writes a{1000} out, with 300 bytes for each copy
@@ -106,13 +110,22 @@ _SET_TEXTS = {
     **{letter: _ranges(ranges) for letter, ranges in _SETS.items()},
     **{letter.upper(): _ranges(_others(ranges)) for letter, ranges in _SETS.items()},
 }
-_W = f"[{_SET_TEXTS['w']}]"
-_ASSERTIONS = {
-    "^": r"\A",
-    "$": r"\Z",
-    r"\b": f"(?:(?<={_W})(?!{_W})|(?<!{_W})(?={_W}))",
-    r"\B": f"(?:(?<={_W})(?={_W})|(?<!{_W})(?!{_W}))",
-}
+# With the flags `iu`, \w also has the long s and the Kelvin sign, so \W lacks them.
+_ANY_CASE: Ranges = (*_SETS["w"], (0x17F, 0x17F), (0x212A, 0x212A))
+_SET_TEXTS_ANY_CASE = {**_SET_TEXTS, "w": _ranges(_ANY_CASE), "W": _ranges(_others(_ANY_CASE))}
+
+
+def _assertions(w: str) -> Mapping[str, str]:
+    return {
+        "^": r"\A",
+        "$": r"\Z",
+        r"\b": f"(?:(?<=[{w}])(?![{w}])|(?<![{w}])(?=[{w}]))",
+        r"\B": f"(?:(?<=[{w}])(?=[{w}])|(?<![{w}])(?![{w}]))",
+    }
+
+
+_ASSERTIONS = _assertions(_SET_TEXTS["w"])
+_ASSERTIONS_ANY_CASE = _assertions(_SET_TEXTS_ANY_CASE["w"])
 _ANY = "[\\U00000000-\\U0010ffff]"
 _NONE = "(?!)"
 _NOT_LINE_END = f"[^{_ranges(_LINE_ENDS)}]"
@@ -128,7 +141,9 @@ def _property(found: re.Match[str]) -> str:
     return f"\\{letter}{{{value}}}"
 
 
-_ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int | str]]] = (
+_CLASS = re.compile(r"\\([dDsSwW])")
+_PROPERTY = re.compile(rf"\\([pP])\{{(?:(ASCII|Any|Assigned)|({_BINARY})|{_CATEGORY}|({_SCRIPT}))\}}")
+_ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int]]] = (
     (re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"), _pair),
     (re.compile(r"\\x([0-9A-Fa-f]{2})"), lambda found: int(found[1], 16)),
     (re.compile(r"\\u([0-9A-Fa-f]{4})"), lambda found: int(found[1], 16)),
@@ -136,19 +151,13 @@ _ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int | str]]]
     (re.compile(r"\\c([A-Za-z])"), lambda found: ord(found[1]) % 32),
     (re.compile(r"\\0(?![0-9])"), lambda found: 0),
     (re.compile(r"\\([bfnrtv])"), lambda found: _CONTROLS[found[1]]),
-    (re.compile(r"\\([dDsSwW])"), lambda found: _SET_TEXTS[found[1]]),
-    (
-        re.compile(rf"\\([pP])\{{(?:(ASCII|Any|Assigned)|({_BINARY})|{_CATEGORY}|({_SCRIPT}))\}}"),
-        _property,
-    ),
     (re.compile(r"\\([!-/:-@\[-`{-~ ])"), lambda found: ord(found[1])),
 )
 
 
 def rewritten(pattern: str) -> str:
     """Rewrite a pattern for version 0 of `regex`. Raises PatternError."""
-    start = len(IGNORE_CASE) if pattern.startswith(IGNORE_CASE) else 0
-    return pattern[:start] + _Reader(pattern, start).text()
+    return _Reader(pattern).text()
 
 
 @dataclass(slots=True)
@@ -164,11 +173,14 @@ class _Group:
 class _Reader:
     """Reads one pattern: `_made` has the output so far, and the rest of the pattern begins at `_at`."""
 
-    def __init__(self, pattern: str, start: int) -> None:
+    def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        self._at = start
+        self._any_case = pattern.startswith(IGNORE_CASE)
+        self._assertions = _ASSERTIONS_ANY_CASE if self._any_case else _ASSERTIONS
+        self._classes = _SET_TEXTS_ANY_CASE if self._any_case else _SET_TEXTS
+        self._at = len(IGNORE_CASE) if self._any_case else 0
         self._made: list[str] = []
-        self._open = [_Group("", start)]
+        self._open = [_Group("", self._at)]
         self._closed: set[int] = set()
         self._names: dict[str, int] = {}
         self._groups = 0
@@ -199,7 +211,7 @@ class _Reader:
         elif char == "\\":
             self._escape()
         elif char in "^$":
-            self._put(_ASSERTIONS[char], 1)
+            self._put(self._assertions[char], 1)
         elif char == ".":
             self._put(_NOT_LINE_END, 1, 1)
         elif char in _UNESCAPED:
@@ -207,7 +219,10 @@ class _Reader:
                 f"{char} without its opening bracket (write {_UNESCAPED[char]})", self._at
             )
         else:
-            self._put(_literal(ord(char)), 1, 1)
+            self._put(self._literal(ord(char)), 1, 1)
+
+    def _literal(self, code: int) -> str:
+        return _literal_any_case(code) if self._any_case else _literal(code)
 
     def _put(self, made: str, length: int, size: int = 0) -> None:
         """Write a piece for `length` characters of the pattern; with a size, it can be repeated."""
@@ -264,13 +279,13 @@ class _Reader:
 
     def _escape(self) -> None:
         two = self._pattern[self._at : self._at + 2]
-        if two in _ASSERTIONS:
-            self._put(_ASSERTIONS[two], 2)
+        if two in self._assertions:
+            self._put(self._assertions[two], 2)
         elif reference := _REFERENCE.match(self._pattern, self._at):
             self._refer(reference)
         else:
             member = self._member()
-            self._put(_literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
+            self._put(self._literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
 
     def _refer(self, reference: re.Match[str]) -> None:
         """Write a reference, which matches nothing if its group has not matched yet."""
@@ -279,7 +294,8 @@ class _Reader:
         number, name = reference[1] or "", reference[2] or ""
         self._references.append((self._at, number, name))
         group = self._names.get(name, _count(number))
-        made = f"(?({group})\\g<{group}>|)" if group in self._closed else "(?:)"
+        same = f"(?i:\\g<{group}>)" if self._any_case else f"\\g<{group}>"
+        made = f"(?({group}){same}|)" if group in self._closed else "(?:)"
         self._put(made, len(reference[0]), 1)
 
     def _set(self) -> str:
@@ -302,12 +318,15 @@ class _Reader:
         at, first = self._at, self._member()
         rest = self._pattern[self._at : self._at + 2]
         if rest[:1] != "-" or rest[1:] in ("]", ""):
-            return _ranges([(first, first)]) if isinstance(first, int) else first
+            return self._ranges([(first, first)]) if isinstance(first, int) else first
         self._at += 1
         last = self._member()
         if not (isinstance(first, int) and isinstance(last, int) and first <= last):
             raise PatternError(f"{self._pattern[at : self._at]} is not a range of characters", at)
-        return _ranges([(first, last)])
+        return self._ranges([(first, last)])
+
+    def _ranges(self, ranges: Ranges) -> str:
+        return _ranges(any_case(ranges) if self._any_case else ranges)
 
     def _member(self) -> int | str:
         r"""Read a character, or a class such as \d, which becomes the inside of a `regex` set."""
@@ -318,6 +337,13 @@ class _Reader:
             if found := escape.match(self._pattern, self._at):
                 self._at = found.end()
                 return meaning(found)
+        if found := _CLASS.match(self._pattern, self._at):
+            self._at = found.end()
+            return self._classes[found[1]]
+        if found := _PROPERTY.match(self._pattern, self._at):
+            self._at = found.end()
+            inside = _property(found)
+            return inside + _ranges(others_of_class(inside)) if self._any_case else inside
         raise self._unknown(self._pattern[self._at : self._at + 2])
 
     def _unknown(self, what: str) -> PatternError:
@@ -328,6 +354,12 @@ class _Reader:
 def _literal(code: int) -> str:
     char = chr(code)
     return char if char.isascii() and char.isalnum() else f"\\U{code:08x}"
+
+
+@lru_cache(maxsize=1024)
+def _literal_any_case(code: int) -> str:
+    ranges = any_case([(code, code)])
+    return f"[{_ranges(ranges)}]" if len(ranges) > 1 else _literal(code)
 
 
 def _count(digits: str) -> int:

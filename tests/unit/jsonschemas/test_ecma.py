@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import unicodedata
+from typing import Any
 
 import pytest
 
@@ -145,18 +147,93 @@ def test_long_patterns_are_read_once() -> None:
     assert rewritten("(" * 20_000 + "a" * 1_000_000 + ")" * 20_000).endswith(")")
 
 
+ANY_CASE = [
+    (r"^\W$", "S", False),
+    (r"^\W$", "\u017f", False),
+    (r"^\w$", "\u212a", True),
+    (r"^[^\W]$", "\u017f", True),
+    (r"^[^\w]$", "\u212a", False),
+    (r"^\p{Lu}$", "a", True),
+    (r"^\P{Lu}$", "A", True),
+    (r"^[^\p{Lu}]$", "a", False),
+    (r"^[^\P{Lu}]$", "A", False),
+    (r"^[^a-c]$", "B", False),
+    ("^i$", "\u0130", False),
+    ("^i$", "\u0131", False),
+    ("^\u0131$", "I", False),
+    ("^s$", "\u017f", True),
+    ("^k$", "\u212a", True),
+    ("^\u212a$", "K", True),
+    ("^\u00df$", "\u1e9e", True),
+    ("^ss$", "\u00df", False),
+    ("^\u03c3$", "\u03c2", True),
+    (r"^(ab)\1$", "abAB", True),
+    (r"^(?<x>s)\k<x>$", "s\u017f", True),
+    (r"a\bk", "a\u212a", False),
+    (r"^\u{10400}$", "\U00010428", True),
+    (r"^[\x40-\x5f]+$", "ab[z", True),
+    (r"^(?=A)[^b]$", "a", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "found"), ANY_CASE)
+def test_ignoring_case(pattern: str, text: str, found: bool) -> None:
+    assert (compiled(f"(?i){pattern}").search(text) is not None) is found
+
+
+def by_node(script: str, given: object) -> list[Any]:
+    read = 'const given = JSON.parse(require("fs").readFileSync(0, "utf8"));'
+    ran = subprocess.run(
+        ["node", "-e", f"{read} console.log(JSON.stringify({script}))"],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer: list[Any] = json.loads(ran.stdout)
+    return answer
+
+
+FOUND_BY_NODE = """given.map(([pattern, text, flags]) => {
+    try { return new RegExp(pattern, flags).test(text); } catch { return null; }
+})"""
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_node_says_the_same() -> None:
-    script = """
-        const out = JSON.parse(require("fs").readFileSync(0, "utf8")).map(([pattern, text]) => {
-            try { return new RegExp(pattern, "u").test(text); } catch { return null; }
-        });
-        console.log(JSON.stringify(out));
-    """
-    rows = [row[:2] for row in FOUND] + [(pattern, "") for pattern in REFUSED]
+    rows = [(*row[:2], "u") for row in FOUND] + [(pattern, "", "u") for pattern in REFUSED]
+    rows += [(*row[:2], "iu") for row in ANY_CASE]
 
-    ran = subprocess.run(
-        ["node", "-e", script], input=json.dumps(rows), capture_output=True, text=True, check=True
-    )
+    assert by_node(FOUND_BY_NODE, rows) == [
+        *(found for _, _, found in FOUND),
+        *[None] * len(REFUSED),
+        *(found for _, _, found in ANY_CASE),
+    ]
 
-    assert json.loads(ran.stdout) == [found for _, _, found in FOUND] + [None] * len(REFUSED)
+
+ONES = [
+    *("i", "s", "k", "K", "\u0130", "\u0131", "\u017f", "\u212a", "\u1e9e", "\u03c2", "\u00b5"),
+    *(r"\w", r"\W", r"[^\w]", r"[^\W]", r"\d", r"\s", "[^a-z]", "[A-\u0130]", ".", "[^K]"),
+    *(r"\p{Lu}", r"\P{Lu}", r"[^\p{Lu}]", r"[^\P{Lu}]", r"\p{Ll}", r"\p{Script=Greek}", r"\p{ASCII}"),
+    *(r"[\u0000-\u{10FFFF}]", r"[\W\d]", r"[^\W_]", r"\p{Lowercase}"),
+]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_node_ignores_the_case_of_every_character_alike() -> None:
+    """Of every character that has no case, or no other one, in only one of the Unicode versions."""
+    every = [chr(code) for code in range(0x1F000) if not 0xD800 <= code < 0xE000]
+    script = "given.map(each => each.toUpperCase() + each.toLowerCase() + each)"
+    chars = [
+        each
+        for each, cases in zip(every, by_node(script, every), strict=True)
+        if (len({*cases}) > 1 or each < "\u0700")
+        and all(unicodedata.category(one) != "Cn" for one in cases)
+    ]
+    script = """given[0].map(one => {
+        const pattern = new RegExp(`^${one}$`, "iu");
+        return given[1].filter(each => pattern.test(each));
+    })"""
+    for one, found in zip(ONES, by_node(script, [ONES, chars]), strict=True):
+        search = compiled(f"(?i)^{one}$").search
+        assert [each for each in chars if search(each)] == found, one
