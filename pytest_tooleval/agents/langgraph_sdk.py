@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,25 +42,54 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
         limit = (graph.config or {}).get("recursion_limit", 3 * MOST_REPLIES)
         config = {"configurable": {"thread_id": "trial"}, "recursion_limit": limit}
-        asked = [_wire(message, names_of_calls(messages)) for message in messages]
+        names = names_of_calls(messages)
+        asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
+        seen = _Seen(message["id"] for message in asked)
         given: Any = {"messages": asked}
         try:
-            state = await fresh.ainvoke(given, config)
-            while (now := await fresh.aget_state(config)).next:
-                if not now.interrupts:
+            while given is not None:
+                stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
+                async for place, state in stream:
+                    seen.add(place, state)
+                now = await fresh.aget_state(config)
+                if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
-                state = await fresh.ainvoke(Command(resume=answers), config)
+                given = Command(resume=answers) if answers else None
         except _endings() as error:
-            kept = (await fresh.aget_state(config)).values["messages"]
-            raise AgentGaveUp(f"LangGraph: {error}", suite.marked(_transcript(kept, asked))) from error
-        form = state.get("structured_response")
-        transcript = suite.marked(_transcript(state["messages"], asked))
+            transcript = suite.marked(_transcript(seen.messages))
+            raise AgentGaveUp(f"LangGraph: {error}", transcript) from error
+        form = seen.last.get("structured_response")
+        transcript = suite.marked(_transcript(seen.messages))
         if form is None:
             return transcript
         return with_output(without_calls(transcript, [type(form).__name__]), form)
 
     return as_model(run, run_tools)
+
+
+class _Seen:
+    """The new messages of a run, also those that a middleware removed from the state later."""
+
+    def __init__(self, asked: Iterable[str]) -> None:
+        self.last: Message = {}
+        self._asked = set(asked)
+        self._new: dict[object, Any] = {}
+
+    def add(self, place: Sequence[str], state: Message) -> None:
+        """Add a state of the graph, or of a subgraph, which has a place."""
+        if not place:
+            self.last = state
+        for index, message in enumerate(state.get("messages") or ()):
+            # A graph that only appends may leave out the ids.
+            key = message.id or (*place, index)
+            if message.type in ("ai", "tool") and key not in self._asked:
+                self._new[key] = message
+
+    @property
+    def messages(self) -> list[Any]:
+        """The new messages in the order in which they were made."""
+        return list(self._new.values())
 
 
 class _Asking:
@@ -229,19 +259,15 @@ def _check_tools(own: set[str], suite: set[str]) -> None:
         raise ValueError(f"the case must offer the graph's own tools: {'; '.join(more)}")
 
 
-def _wire(message: Message, names: dict[str, str]) -> Message:
+def _wire(message: Message, names: dict[str, str], id: str) -> Message:
     """A chat message for LangChain, which needs the tool's name in an answer."""
-    if message["role"] == "tool":
-        return {**message, "name": names.get(message["tool_call_id"], "")}
-    return message
+    name = {"name": names.get(message["tool_call_id"], "")} if message["role"] == "tool" else {}
+    return {**message, **name, "id": id}
 
 
-def _transcript(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
-    """The new messages."""
+def _transcript(messages: Iterable[Any]) -> list[Message]:
     transcript: list[Message] = []
-    said_before = sum(message["role"] in ("assistant", "tool") for message in asked)
-    own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
-    for message in own:
+    for message in messages:
         if message.type == "tool":
             failed = {"status": "failed"} if message.status == "error" else {}
             transcript.append(tool_answer(message.tool_call_id, message.content) | failed)

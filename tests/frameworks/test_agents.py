@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import calling
 from mock_server import MockServer
 
 from .agents import AGENTS
@@ -15,6 +16,7 @@ from .agents import module
 from .anthropic_server import respond_with
 from .running import CITY
 from .running import TOOLS
+from .running import became
 from .running import calls_of
 from .running import import_agent
 from .running import rows_of
@@ -168,6 +170,42 @@ def test_an_output_with_a_form_is_the_answer_and_no_call(name: str) -> None:
     assert calls_of(trials["chain"]) == ["find_station", "get_weather"]
     said = trials["chain"]["transcript"]["replies"][-1]["message"]["content"]
     assert json.loads(said) == {"sky": "clear"}
+
+
+TRIMS = """
+from langchain.agents.middleware import before_model, wrap_tool_call
+from langchain_core.messages import RemoveMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+@before_model
+def trim(state, runtime):
+    kept = [each for each in state["messages"] if each.type == "human"]
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *kept]}
+
+@wrap_tool_call
+async def check(request, handler):
+    if request.tool_call["args"]["city"] == "Atlantis":
+        return ToolMessage("no such city", tool_call_id=request.tool_call["id"], status="error")
+    return await handler(request)
+
+asking = create_agent(
+    model, [find_station, get_weather], system_prompt="Be right.", middleware=[trim, check]
+)
+"""
+
+
+def test_a_graph_that_trims_its_messages_hides_and_invents_no_call() -> None:
+    skip_without(AGENTS["langgraph"][0])
+    made = [("find_station", "Atlantis"), ("find_station", "Paris"), ("get_weather", "S7")]
+    calls = (calling(name, id=f"c{number}", city=city) for number, (name, city) in enumerate(made))
+    replies = iter([*calls, {"role": "assistant", "content": "Sunny."}])
+    lost = {"forbidden_calls": [{"tool": "find_station", "params": {"city": "Atlantis"}}]}
+    with MockServer(script=lambda _: next(replies)) as server:
+        Path("my_agent.py").write_text(module("langgraph", server.base_url, guards=TRIMS))
+        trial = rows_of("answer_asking", {"name": "S", "tools": TOOLS, "test_cases": [TALK | lost]})
+    assert trial["talk"]["failure"] == "forbidden_call"
+    assert calls_of(trial["talk"]) == [name for name, _ in made]
+    assert became(trial["talk"]) == "refused ran ran"
 
 
 def test_a_graph_with_other_tools_than_the_case_is_an_error() -> None:
