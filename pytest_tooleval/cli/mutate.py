@@ -59,9 +59,12 @@ def mutate(
     from ..mutation.results import Mutations
     from ..mutation.score import mutate_suite
     from ..record.encoding import to_ascii_json
+    from ..suite.discovery import SUITE_ENDING
     from ..suite.load import load_suite
     from ..writing import write_whole
 
+    if out is not None and out.name.lower().endswith(SUITE_ENDING):
+        raise click.UsageError(f"--json: {out} would replace a suite; name another file for the results")
     found = []
     for file in suite_files(paths):
         suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)

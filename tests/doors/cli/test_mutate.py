@@ -137,3 +137,15 @@ def test_what_survives_in_bfcl_is_spelling() -> None:
     assert 0.95 < multiple.score < 1
     kinds = {one.kind for found in multiple.cases for one in found.survivors}
     assert kinds == {"spelling"}
+
+
+def test_results_never_replace_a_suite(tmp_path: Path) -> None:
+    """A shell may expand `--json *.tooleval.json` to the first suite and the others."""
+    suites = [tmp_path / f"{name}.tooleval.json" for name in "ab"]
+    for path in suites:
+        path.write_text("{}", encoding="utf-8")
+    done = CliRunner().invoke(main, ["mutate", "--json", *map(str, suites)])
+
+    assert done.exit_code == 2
+    assert "would replace a suite" in done.output
+    assert suites[0].read_text(encoding="utf-8") == "{}"

@@ -58,7 +58,7 @@ def test_words_letters_and_notes(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "agent: 1 error, not counted in any score; the first: *no luck*",
-            "agent: 1 answer had calls written as text (recovered)",
+            "agent: 1 of ? calls written as text, which applications would miss; JSON is parsed by *",
         ]
     )
     # The short summary keeps the plain words.
@@ -91,7 +91,7 @@ def test_recovered_calls_are_noted(project: Project) -> None:
     project.suite(case("a", {"text": '{"name": "get_weather", "arguments": {"city": "Paris"}}'}))
     result = project.run()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["agent: 1 answer had calls written as text (recovered)"])
+    result.stdout.fnmatch_lines(["agent: 1 of 1 call written as text, which applications *"])
 
 
 def test_tokens_of_a_callable_are_counted(project: Project) -> None:
