@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..jsonschemas.parameters import allows_others
 from ..matchers.examples import inside
 from ..record.calls import is_number
 from .results import Kind
 
 Change = tuple[Kind, Any]
 
+INVENTED = "made_up"
 _OTHER_TEXT = "something else"
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 
@@ -66,6 +68,8 @@ def _list_changes(value: list[Any], schema: Any) -> Iterator[Change]:
 
 def _object_changes(value: dict[str, Any], schema: Any) -> Iterator[Change]:
     yield "as_text", json.dumps(value, ensure_ascii=False)
+    if not (isinstance(schema, dict) and allows_others(schema)):
+        yield "invented_argument", {**value, INVENTED: 1}
     for name, member in value.items():
         yield "dropped_argument", {key: each for key, each in value.items() if key != name}
         for kind, changed in changes(member, inside(schema, name)):

@@ -21,11 +21,13 @@ from ..scoring.tool_selection import is_expected
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
+from ..suite.model import known_tools
 from .answers import Right
 from .answers import RightTurn
 from .answers import Turn
 from .answers import offered
 from .answers import schema_of
+from .changes import INVENTED
 from .changes import changes
 from .gaps import Found
 from .gaps import not_named
@@ -39,9 +41,9 @@ DESTRUCTIVE = (
 )
 MOST_TOOLS = 5  # other tools to call, of each kind; a hundred would dominate the score
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_INVENTED = "made_up"
 # The argument changes that are tried in conversations.
-_IN_TURNS = ("wrong_value", "enum_neighbour", "off_by_one")
+_IN_TURNS = ("wrong_value", "enum_neighbour", "off_by_one", "as_text", "invented_argument")
+_LAPS = 3  # rounds through a chain's prerequisites
 
 
 class Mutant(NamedTuple):
@@ -59,24 +61,38 @@ class Mutant(NamedTuple):
 def mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
     """Yield all broken turns without duplicates, each with the whole answer."""
     seen = {_key(right.answer())}
+    for mutant, answer in _mutants(case, right):
+        key = _key(answer)
+        if key not in seen:
+            seen.add(key)
+            yield mutant, answer
+
+
+def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
+    is_conversation = case.kind == "conversation"
+    if is_conversation:
+        idle = [turn.with_calls(()) for turn in right.turns]
+        plays = any((part.match or case.case.match) == "state" for part in case.parts)
+        line = Found("nothing_changes", {"results": True}, "the case") if plays else None
+        yield Mutant("no_call", idle[-1], line), idle
     for number, turn in enumerate(right.turns):
-        is_turn = case.kind == "conversation"
-        for mutant in _of_turn(case, turn, number) if is_turn else _of_answer(case, turn):
+        for mutant in _of_turn(case, turn, number) if is_conversation else _of_answer(case, turn):
             answer = right.answer()
             answer[number] = mutant.turn
-            key = _key(answer)
-            if key not in seen:
-                seen.add(key)
-                yield mutant, answer
+            yield mutant, answer
 
 
 def _key(answer: Sequence[Turn]) -> str:
     return json.dumps(
         [
-            [turn.text, [[(call.name, call.arguments) for call in calls] for calls in turn.replies]]
+            [turn.text, [[(call.name, _given(call)) for call in calls] for calls in turn.replies]]
             for turn in answer
         ]
     )
+
+
+def _given(call: ToolCall) -> Any:
+    return call.raw_arguments if call.arguments is None else call.arguments
 
 
 def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
@@ -92,6 +108,7 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
     for index in range(len(right.calls)):
         yield from _without(case, right, index)
         yield from _other_calls(case, right, index, others)
+        yield from _malformed(case, right, index)
         yield from _other_arguments(case, right, index)
 
 
@@ -103,6 +120,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     plays = any((part.match or case.case.match) == "state" for part in parts)
     for index, call in enumerate(right.calls):
         yield Mutant("missing_call", right.with_calls(_without_one(right.calls, index)))
+        yield from _malformed(case, right, index)
         expected = right.expected[index].params or {}
         for kind, name, changed in _changed(case, call):
             if kind in _IN_TURNS:
@@ -161,6 +179,18 @@ def _further_calls(
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
 
 
+def _malformed(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
+    """Yield a call with its arguments cut off, as a list, and missing, read as a model's."""
+    call = right.calls[index]
+    tool = offered(case, call.name)
+    if tool is not None and tool.type == "custom":  # any text is right
+        return
+    text = json.dumps(call.arguments)
+    for raw in (text[:-1], f"[{text}]", ""):
+        broken = known_tools(case).read(ToolCall.parse(call.name, raw))
+        yield Mutant("malformed_arguments", _with(right, index, broken))
+
+
 def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
     """Yield each call with its first changeable argument set to another value."""
     for call in calls:
@@ -187,6 +217,18 @@ def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCa
         line = Found("any_length", {"optimal_hops": shortest}, "the case")
     for call in (*right.earlier[:1], *others):
         yield Mutant("longer_chain", Turn(((call,), *right.with_calls(right.calls).replies)), line)
+    wandering = _wandering(case)
+    if len(wandering) > len(right.earlier):
+        yield Mutant("wandering_chain", Turn((*((call,) for call in wandering), right.calls)), line)
+
+
+def _wandering(case: ResolvedCase) -> list[ToolCall]:
+    """Return calls to a chain's prerequisites, again and again, but no call twice in a row."""
+    names = [name for name in case.case.valid_prerequisites if not is_expected(name, case)]
+    calls = [plain_call(tool) for name in names if (tool := offered(case, name)) is not None]
+    if len(calls) == 1:
+        calls += _with_another_value(case, calls)
+    return (calls * _LAPS)[: case.max_rounds - 1]
 
 
 def _without(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
@@ -219,7 +261,7 @@ def _other_calls(
     for other in (*others, *named):
         if other.name != call.name:
             yield Mutant("another_tool", _with(right, index, other))
-    invented = ToolCall(f"{call.name}_{_INVENTED}", call.arguments)
+    invented = ToolCall(f"{call.name}_{INVENTED}", call.arguments)
     yield Mutant("invented_tool", _with(right, index, invented))
 
 
@@ -250,7 +292,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
                 yield mutant("invented_argument", name, {**given, name: value}, looked=False)
     # If the schema allows other arguments, this one is right.
     looked = allows_others(schema)
-    yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
+    yield mutant("invented_argument", INVENTED, {**given, INVENTED: 1}, looked=looked)
 
 
 def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:

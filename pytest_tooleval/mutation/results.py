@@ -22,6 +22,8 @@ Kind = Literal[
     "wrong_order",
     "unfinished_chain",
     "longer_chain",
+    "wandering_chain",
+    "malformed_arguments",
     "dropped_argument",
     "renamed_argument",
     "invented_argument",
@@ -43,6 +45,7 @@ Gap = Literal[
     "any_calls",
     "free_calls",
     "calls_not_looked_at",
+    "nothing_changes",
 ]
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, but no threshold requires it",
@@ -54,6 +57,7 @@ GAPS: Mapping[Gap, str] = {
     "any_calls": 'any number of calls is right (`expected_tool: "*"`)',
     "free_calls": "the turn allows further calls, even destructive ones",
     "calls_not_looked_at": "neither the turn nor the case checks calls or state",
+    "nothing_changes": "only the state is compared, and the expected calls change nothing",
 }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from pytest_tooleval import load_suite
 from pytest_tooleval.mutation.results import CaseMutation
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.suite.model import Suite
@@ -59,9 +62,28 @@ def test_what_a_conversation_does_not_look_at() -> None:
         ("further_call", "calls_not_looked_at", "turns[0]", first),
         ("wrong_value", *named),
         ("off_by_one", *named),
+        ("as_text", "threshold", "the case", '"thresholds": {"arguments_valid": 1.0}'),
         ("further_call", "free_calls", "turns[1]", second),
         ("destructive_call", "free_calls", "turns[1]", second),
     }
+
+
+def test_a_state_that_nothing_changes(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text("class Desk:\n    def look(self):\n        return 1\n")
+    case = {"expected_calls": [{"tool": "look"}], "match": "state", "world": "desk:Desk"}
+
+    def found(**fields: Any) -> CaseMutation:
+        test = {"id": "one", "turns": [{"prompt": "?"}], **case, **fields}
+        data = {"name": "s", "tools": [tool("look")], "test_cases": [test]}
+        path = tmp_path / "s.tooleval.json"
+        path.write_text(json.dumps(data))
+        (only,) = mutate_suite(load_suite(path)).cases
+        return only
+
+    nothing = ("nothing_changes", "the case", '"results": true')
+    valid = {"arguments_valid": 1.0}
+    assert gaps(found(thresholds=valid)) == {("no_call", *nothing)}
+    assert gaps(found(thresholds=valid, results=True)) == set()
 
 
 def test_calls_that_are_expected_of_the_whole_case() -> None:

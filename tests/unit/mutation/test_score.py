@@ -289,3 +289,53 @@ def test_skipped_cases_and_metrics_of_others_are_left_out() -> None:
     assert (found.skipped, [case.id for case in found.cases]) == (1, ["b"])
     assert found.score == 1.0
     assert found.mutants == 3
+
+
+def kinds_of(*tools: dict[str, Any], **case: Any) -> dict[str, list[Any]]:
+    """The raw or parsed arguments of the last call in each mutant, by kind."""
+    test = {"id": "one", "prompt": "?", **case}
+    suite = Suite.model_validate({"name": "s", "tools": list(tools), "test_cases": [test]})
+    resolved = resolve(suite, suite.test_cases[0])
+    found: dict[str, list[Any]] = {}
+    for mutant, answer in mutants(resolved, right_answer(resolved)):
+        call = next(reversed([c for turn in answer for calls in turn.replies for c in calls]), None)
+        given = call and (call.raw_arguments if call.arguments is None else call.arguments)
+        found.setdefault(mutant.kind, []).append(given)
+    return found
+
+
+def test_malformed_arguments() -> None:
+    given = {"city": "Paris"}
+    weather = kinds_of(WEATHER, expected_tool="get_weather", expected_params=given)
+    assert weather["malformed_arguments"] == ['{"city": "Paris"', '[{"city": "Paris"}]', ""]
+    assert kinds_of(named("now"), expected_tool="now")["malformed_arguments"] == ["{", "[{}]"]
+    assert "malformed_arguments" not in kinds_of(SQL, expected_tool="sql", expected_params=SELECTS)
+    lenient = {"overall": 0.1, "arguments_valid": None, "no_extra_calls": None}
+    found = mutated(expected_tool="get_weather", thresholds=lenient)
+    assert "malformed_arguments" not in passing(found)
+
+
+def test_a_key_that_is_invented_at_depth() -> None:
+    def invented(expected: Any, **schema: Any) -> list[Any]:
+        place = {"type": "object", "properties": {"city": {"type": "string"}}, **schema}
+        tool = named("look", where=place, each={"type": "array", "items": place})
+        return kinds_of(tool, expected_tool="look", expected_params=expected)["invented_argument"]
+
+    rome = {"city": "Rome"}
+    more = {"city": "Rome", "made_up": 1}
+    assert {"where": more} in invented({"where": rome})
+    assert {"each": [more]} in invented({"each": [rome]})
+    assert {"where": more} not in invented({"where": rome}, additionalProperties=True)
+
+
+def test_a_chain_that_wanders_through_its_prerequisites() -> None:
+    chain = {"expected_tool": "delete_all", "multi_turn": True}
+    tools = [*TOOLS, named("find", x={"type": "string"})]
+    free = mutated(tools, **chain, valid_prerequisites=["search", "get_weather"])
+    (wrong,) = passing(free)["wandering_chain"]
+    assert [call.name for call in wrong.calls] == ["search", "get_weather"] * 3 + ["delete_all"]
+    assert (wrong.gap, wrong.add) == ("any_length", '"optimal_hops": 1')
+
+    bound = {**chain, "optimal_hops": 3, "valid_prerequisites": ["search", "get_weather"]}
+    assert "wandering_chain" not in passing(mutated(tools, **bound))
+    assert "wandering_chain" not in kinds_of(*tools, **chain)
