@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -41,6 +40,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
 
     async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from google.adk.agents.invocation_context import LlmCallsLimitExceededError
+        from google.adk.agents.run_config import RunConfig
         from google.adk.events import Event
         from google.adk.runners import Runner
         from google.adk.sessions import InMemorySessionService
@@ -59,14 +59,17 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             plugins=[_plugin(suite)],
         )
         message = types.Content(role="user", parts=[types.Part(text=prompt)])
+        config = run_arguments.get("run_config") or RunConfig()
+        most = suite.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
+        arguments = {**run_arguments, "run_config": config.model_copy(update={"max_llm_calls": most})}
         events: list[Any] = []
         try:
             async for event in runner.run_async(
-                user_id=_USER, session_id=session.id, new_message=message, **run_arguments
+                user_id=_USER, session_id=session.id, new_message=message, **arguments
             ):
                 events.append(event)
         except LlmCallsLimitExceededError as error:
-            raise AgentGaveUp(f"Google ADK: {error}", suite.marked(_transcript(events))) from error
+            return suite.ended(f"Google ADK: {error}", _transcript(events))
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise

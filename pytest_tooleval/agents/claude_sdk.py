@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -54,6 +53,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
         names = {_shown(tool.name): tool.name for tool in suite.tools or ()}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
         change |= {"hooks": _hooks(options.hooks or {}, suite)}
+        change |= {"max_turns": suite.most_replies(options.max_turns)}
         if suite.tools is not None:
             servers = _servers(suite)
             # For tools of an imported agent, the agent's own settings decide.
@@ -294,7 +294,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], suite: Suite) -> lis
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):
-        raise AgentGaveUp(f"Claude Agent SDK: {reason}", messages)
+        return suite.ended(f"Claude Agent SDK: {reason}", messages)
     if result.is_error:
         raise RuntimeError(f"Claude Code failed: {reason}")
     return messages

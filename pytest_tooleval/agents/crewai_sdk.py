@@ -10,7 +10,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -20,6 +19,8 @@ from .messages import calls_of
 from .messages import usage_of
 from .messages import with_output
 
+# More than any run makes, see `_set_in_order`.
+_MOST_USES = 1000
 _running: ContextVar[Suite | None] = ContextVar("running", default=None)
 
 
@@ -40,6 +41,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         # Only the messages carry over between runs. The copy's own id identifies its requests, because
         # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
+        change |= {"max_iter": suite.most_replies(agent.max_iter)}
         if suite.tools is not None:
             change |= {
                 "tools": [_bound(tool, calls) for tool in suite.tools],
@@ -66,6 +68,9 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             for message in result.messages
             if message["role"] in ("assistant", "tool")
         ][replies:]
+        # At the limit, CrewAI asks for a last answer without tools.
+        if (cut := suite.cut(transcript)) is not None:
+            return calls.marked(cut)
         return _with_usage(with_output(calls.marked(transcript), result.raw), answers)
 
     return as_model(run, run_tools)
@@ -182,7 +187,7 @@ def _set_in_order(agent: Any) -> None:
     tools += agent.get_mcp_tools(agent.mcps) if agent.mcps else ()
     agent.apps = agent.mcps = None
     for index, tool in enumerate(tools):
-        limit = MOST_REPLIES if tool.max_usage_count is None else tool.max_usage_count
+        limit = _MOST_USES if tool.max_usage_count is None else tool.max_usage_count
         tools[index] = tool.model_copy(update={"max_usage_count": limit})
     agent.tools = tools
 
@@ -237,7 +242,6 @@ def _bound(tool: Tool, calls: _Calls) -> Any:
         name=tool.name,
         description=tool.description,
         args_schema=Arguments,
-        # See `_set_in_order`.
-        max_usage_count=MOST_REPLIES,
+        max_usage_count=_MOST_USES,
         cache_function=lambda *_: False,
     )

@@ -6,10 +6,9 @@ import asyncio
 import copy
 from collections.abc import Iterable
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Any
 
-from ..errors import AgentGaveUp
-from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -40,8 +39,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         # Each run has its own memory, so that only the messages carry over.
         asking = _Asking(suite)
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
-        limit = (graph.config or {}).get("recursion_limit", 3 * MOST_REPLIES)
-        config = {"configurable": {"thread_id": "trial"}, "recursion_limit": limit}
+        config = {"configurable": {"thread_id": "trial"}}
         names = names_of_calls(messages)
         asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
         seen = _Seen(message["id"] for message in asked)
@@ -49,16 +47,18 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         try:
             while given is not None:
                 stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
-                async for place, state in stream:
-                    seen.add(place, state)
+                async with aclosing(stream):
+                    async for place, state in stream:
+                        seen.add(place, state)
+                        if (cut := suite.cut(_transcript(seen.messages))) is not None:
+                            return suite.marked(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
         except _endings() as error:
-            transcript = suite.marked(_transcript(seen.messages))
-            raise AgentGaveUp(f"LangGraph: {error}", transcript) from error
+            return suite.ended(f"LangGraph: {error}", _transcript(seen.messages))
         form = seen.last.get("structured_response")
         transcript = suite.marked(_transcript(seen.messages))
         if form is None:

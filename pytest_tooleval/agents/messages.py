@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from ..errors import AgentGaveUp
+
 Message = dict[str, Any]
-# The case limits the calls of a run. A library's default limit must not end it earlier.
-MOST_REPLIES = 1000
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -42,9 +42,12 @@ class Suite:
     and asks before each call.
     """
 
-    def __init__(self, tools: list[Tool] | None, ask: Ask, approvals: Mapping[str, str]) -> None:
+    def __init__(
+        self, tools: list[Tool] | None, ask: Ask, approvals: Mapping[str, str], most_calls: int
+    ) -> None:
         self.tools = tools
         self.ask = ask
+        self._most_calls = most_calls
         self._approved = {name.casefold() for name, word in approvals.items() if word == "approve"}
         self._reached: set[object] = set()
         self._allowed: set[tuple[object, str, str]] = set()
@@ -53,6 +56,29 @@ class Suite:
     def approves(self, name: str) -> bool:
         """Whether the case approves calls of this tool. Names ignore case."""
         return name.casefold() in self._approved
+
+    def most_replies(self, own: int | None) -> int:
+        """The limit of replies for a run whose agent has an `own` limit, or none.
+
+        The suite only sees calls that reach a tool, so the library has to count the others. The limit
+        is one reply more than the case allows calls, because the last one may have none.
+        """
+        return min(self._most_calls + 1, own or self._most_calls + 1)
+
+    def cut(self, transcript: list[Message]) -> list[Message] | None:
+        """The run up to the last call that the case allows; None if it allows all."""
+        calling = [index for index, message in enumerate(transcript) if message.get("tool_calls")]
+        return None if len(calling) <= self._most_calls else transcript[: calling[self._most_calls]]
+
+    def ended(self, reason: str, transcript: list[Message]) -> list[Message]:
+        """The run of an agent that its library ended at a limit or a guard.
+
+        Raises AgentGaveUp, unless the limit is the case's, as `most_replies` sets it.
+        """
+        cut = self.cut(transcript)
+        if cut is None:
+            raise AgentGaveUp(reason, self.marked(transcript))
+        return self.marked(cut)
 
     def allow(self, id: object) -> None:
         """Record a call that runs without asking the suite."""
@@ -100,14 +126,22 @@ def as_model(run: Run, run_tools: bool) -> Model:
     """Make a model's callable. It returns the messages of the assistant and the tools."""
 
     async def with_suite_tools(
-        messages: list[Message], tools: list[Message], call_tool: Ask, approvals: Mapping[str, str]
+        messages: list[Message],
+        tools: list[Message],
+        call_tool: Ask,
+        approvals: Mapping[str, str],
+        most_calls: int,
     ) -> list[Message]:
-        return await run(messages, Suite([_tool(each) for each in tools], call_tool, approvals))
+        return await run(messages, Suite(list(map(_tool, tools)), call_tool, approvals, most_calls))
 
     async def with_own_tools(
-        messages: list[Message], tools: list[Message], before_tool: Ask, approvals: Mapping[str, str]
+        messages: list[Message],
+        tools: list[Message],
+        before_tool: Ask,
+        approvals: Mapping[str, str],
+        most_calls: int,
     ) -> list[Message]:
-        return await run(messages, Suite(None, before_tool, approvals))
+        return await run(messages, Suite(None, before_tool, approvals, most_calls))
 
     return with_own_tools if run_tools else with_suite_tools
 

@@ -8,8 +8,6 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from ..errors import AgentGaveUp
-from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -42,8 +40,9 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         else:
             own = agent.clone(tools=_replaced(agent, suite.tools, suite), mcp_servers=[])
         given: Any = [item for message in messages for item in _items(message)]
-        arguments = {"max_turns": MOST_REPLIES, **run_arguments}
-        arguments["run_config"] = _config(run_arguments.get("run_config"))
+        most = suite.most_replies(run_arguments.get("max_turns"))
+        config = _config(run_arguments.get("run_config"))
+        arguments = {**run_arguments, "max_turns": most, "run_config": config}
         try:
             result = await Runner.run(own, given, **arguments)
             while result.interruptions:
@@ -53,8 +52,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
                 result = await Runner.run(own, state, **arguments)
         except _endings() as error:
             made: Any = getattr(error, "run_data", None)
-            transcript = _transcript(made) if made else []
-            raise AgentGaveUp(f"OpenAI Agents SDK: {error}", suite.marked(transcript)) from error
+            return suite.ended(f"OpenAI Agents SDK: {error}", _transcript(made) if made else [])
         return with_output(suite.marked(_transcript(result)), result.final_output)
 
     return as_model(run, run_tools)

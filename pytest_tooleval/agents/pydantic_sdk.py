@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -36,10 +35,14 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
     async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from pydantic_ai import UnexpectedModelBehavior
         from pydantic_ai import UsageLimitExceeded
+        from pydantic_ai import UsageLimits
         from pydantic_ai import capture_run_messages
 
         before, prompt = split_prompt(messages)
         arguments = {**run_arguments, "message_history": _history(before) or None}
+        limits = run_arguments.get("usage_limits") or UsageLimits()
+        most = suite.most_replies(limits.request_limit)
+        arguments["usage_limits"] = replace(limits, request_limit=most)
         arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(suite)]
         replaced: dict[str, Any] = {}
         if suite.tools is not None:
@@ -51,10 +54,10 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             try:
                 result = await agent.run(prompt, **arguments)
             except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
-                transcript = suite.marked(_transcript(made[len(before) :]))
+                transcript = _transcript(made[len(before) :])
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
-                raise AgentGaveUp(f"Pydantic AI: {error}", transcript) from error
+                return suite.ended(f"Pydantic AI: {error}", transcript)
         transcript = without_calls(_transcript(result.new_messages()), _forms(result))
         return with_output(suite.marked(transcript), result.output)
 

@@ -81,7 +81,7 @@ def play(request: dict[str, Any]) -> dict[str, Any]:
     text = str(_text(messages[start]["content"]))
     plan, _ = json.JSONDecoder().raw_decode(text[text.index('{"steps"') :])
     answered = sum(each["role"] == "tool" for each in messages[start:])
-    if '"name": "transfer_to' not in json.dumps(request["tools"]):
+    if '"name": "transfer_to' not in json.dumps(request.get("tools")):
         # The agent to which the plan leads; some libraries do not show it how it got there.
         shown = json.dumps(messages[start:])
         answered -= '"name": "transfer_to' in shown and '"role": "tool"' in shown

@@ -20,6 +20,7 @@ from .anthropic_server import respond_with
 from .running import CITY
 from .running import Step
 from .running import became
+from .running import calls_of
 from .running import planned
 from .running import play
 from .running import rows_of
@@ -154,6 +155,25 @@ def test_an_agent_that_gives_up_fails(library: str, mode: str) -> None:
     assert became(trials["endless"]).startswith("ran ran")
 
 
+@pytest.mark.parametrize("mode", ["answer", "real"])
+def test_calls_that_the_library_refuses_count_as_rounds(library: str, mode: str) -> None:
+    names = Names(library)
+    unknown = {"prompt": planned([[("fly_away", "Rome")]], forever=True), "expected_calls": []}
+    suite = names.suite(
+        names.case("guard", [("find_station", "Atlantis")], forever=True, max_rounds=3),
+        {"id": "unknown", "turns": [unknown], "max_rounds": 3},
+    )
+    trials = rows_of(f"{mode}_asking", suite, allow=names.station)
+    # Claude Code runs all hooks at once, so the suite has also been asked, and stops the run.
+    is_asked = (library, mode) == ("claude_agent", "real")
+    assert became(trials["guard"]) == " ".join(["ran" if is_asked else "refused"] * 3)
+    assert trials["guard"]["failure"] == "unfinished_turn"
+    # Pydantic AI itself gives up after two calls of unknown tools.
+    made, failure = (2, "gave_up") if library == "pydantic_ai" else (3, "unfinished_turn")
+    assert calls_of(trials["unknown"]) == [calls_of(trials["unknown"])[0]] * made
+    assert trials["unknown"]["failure"] == failure
+
+
 @pytest.mark.parametrize(
     "library", [name for name in GUARDS if "tripped" in GUARDS[name]], indirect=True
 )
@@ -204,7 +224,7 @@ def test_what_cannot_be_stopped_is_refused(what: str, monkeypatch: pytest.Monkey
     def run() -> None:
         found: dict[str, Any] = {}
         exec(module(library, "http://127.0.0.1:1/v1", other=source), found)
-        asyncio.run(found["real"]([{"role": "user", "content": "Rain?"}], [], None, {}))
+        asyncio.run(found["real"]([{"role": "user", "content": "Rain?"}], [], None, {}, 50))
 
     # Google ADK wraps what a plugin raises.
     with pytest.raises((ValueError, RuntimeError), match=message):

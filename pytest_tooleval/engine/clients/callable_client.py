@@ -153,8 +153,9 @@ def _doors(
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
     own = OwnLoop(toolbox) if doors else None
-    approvals = {"approvals": dict(toolbox.approvals)} if _takes(function, "approvals") else {}
-    return own, {door: getattr(own, door) for door in doors} | approvals
+    facts = {"approvals": dict(toolbox.approvals), "most_calls": toolbox.most_calls}
+    known = {name: value for name, value in facts.items() if _takes(function, name)}
+    return own, {door: getattr(own, door) for door in doors} | known
 
 
 async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable[[], float]) -> None:

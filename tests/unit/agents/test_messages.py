@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval import AgentGaveUp
 from pytest_tooleval.agents import crewai
 from pytest_tooleval.agents import google_adk
 from pytest_tooleval.agents import openai_agents
 from pytest_tooleval.agents.claude_sdk import _parts
+from pytest_tooleval.agents.messages import Suite
 from pytest_tooleval.agents.messages import assistant
 from pytest_tooleval.agents.messages import split_prompt
 from pytest_tooleval.agents.messages import text_of
@@ -39,6 +41,17 @@ def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
     assert with_output([assistant("Oslo?")], output) == [last]
     assert with_output([assistant("", [SEARCH]), tool_answer("a", "1")], output)[2:] == [last]
     assert with_output([assistant("", [SEARCH])], "Found.")[-1]["content"] == "Found."
+
+
+def test_a_limit_of_the_case_ends_a_run_and_one_of_the_agent_gives_up() -> None:
+    suite = Suite(None, lambda *_: None, {}, 2)
+    assert [suite.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
+    run = [each for id in "xyz" for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "no"))]
+    ended = suite.ended("max_turns", run)
+    assert [each["role"] for each in ended] == ["assistant", "tool"] * 2
+    assert {each["status"] for each in ended if each["role"] == "tool"} == {"refused"}
+    with pytest.raises(AgentGaveUp, match="max_turns"):
+        suite.ended("max_turns", [*run[:4], assistant("Well.")])
 
 
 def test_prompts_are_texts_of_the_user() -> None:
