@@ -39,14 +39,20 @@ class Suite:
     """The suite's answers during a run.
 
     `tools` are the suite's tools, whose calls it answers. None means that the agent runs its own tools,
-    and asks before each call.
+    and asks before each call. `max_rounds` is None if the case sets none.
     """
 
     def __init__(
-        self, tools: list[Tool] | None, ask: Ask, approvals: Mapping[str, str], most_calls: int
+        self,
+        tools: list[Tool] | None,
+        ask: Ask,
+        approvals: Mapping[str, str],
+        most_calls: int,
+        max_rounds: int | None = None,
     ) -> None:
         self.tools = tools
         self.ask = ask
+        self.max_rounds = max_rounds
         self._most_calls = most_calls
         self._approved = {name.casefold() for name, word in approvals.items() if word == "approve"}
         self._reached: set[object] = set()
@@ -131,8 +137,10 @@ def as_model(run: Run, run_tools: bool) -> Model:
         call_tool: Ask,
         approvals: Mapping[str, str],
         most_calls: int,
+        max_rounds: int | None,
     ) -> list[Message]:
-        return await run(messages, Suite(list(map(_tool, tools)), call_tool, approvals, most_calls))
+        suite = Suite(list(map(_tool, tools)), call_tool, approvals, most_calls, max_rounds)
+        return await run(messages, suite)
 
     async def with_own_tools(
         messages: list[Message],
@@ -140,8 +148,9 @@ def as_model(run: Run, run_tools: bool) -> Model:
         before_tool: Ask,
         approvals: Mapping[str, str],
         most_calls: int,
+        max_rounds: int | None,
     ) -> list[Message]:
-        return await run(messages, Suite(None, before_tool, approvals, most_calls))
+        return await run(messages, Suite(None, before_tool, approvals, most_calls, max_rounds))
 
     return with_own_tools if run_tools else with_suite_tools
 

@@ -34,13 +34,15 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
 
     async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from agents import Runner
+        from agents.run import DEFAULT_MAX_TURNS
 
         if suite.tools is None:
             own = _guarded(agent, suite, {})
         else:
             own = agent.clone(tools=_replaced(agent, suite.tools, suite), mcp_servers=[])
         given: Any = [item for message in messages for item in _items(message)]
-        most = suite.most_replies(run_arguments.get("max_turns"))
+        usual = DEFAULT_MAX_TURNS if suite.max_rounds is None else None
+        most = suite.most_replies(run_arguments.get("max_turns", usual))
         config = _config(run_arguments.get("run_config"))
         arguments = {**run_arguments, "max_turns": most, "run_config": config}
         try:

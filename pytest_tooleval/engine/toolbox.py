@@ -118,6 +118,11 @@ class Toolbox:
         return self._case.max_rounds if self._case.has_tool_rounds else _MOST_CALLS
 
     @property
+    def max_rounds(self) -> int | None:
+        """The `max_rounds` that the case sets, if any."""
+        return self._case.case.max_rounds
+
+    @property
     def public(self) -> PublicTexts | None:
         """The suite's texts, which contain no secrets."""
         return self._case.public

@@ -155,6 +155,25 @@ def test_an_agent_that_gives_up_fails(library: str, mode: str) -> None:
     assert became(trials["endless"]).startswith("ran ran")
 
 
+@pytest.mark.parametrize("library", ["openai_agents"], indirect=True)
+def test_the_usual_limit_of_the_agents_sdk_is_kept_unless_the_case_sets_another(library: str) -> None:
+    names = Names(library)
+    endless = [("find_station", "Rome")]
+    single = {"id": "single", "prompt": planned([endless], forever=True), "expected_tool": None}
+    suite = names.suite(
+        names.case("unset", endless, forever=True),
+        names.case("set", endless, forever=True, max_rounds=12),
+        single,
+    )
+    trials = rows_of("answer", suite)
+    assert [trials[id]["failure"] for id in ("unset", "set", "single")] == [
+        "gave_up",
+        "unfinished_turn",
+        "gave_up",
+    ]
+    assert [len(calls_of(trials[id])) for id in ("unset", "set", "single")] == [10, 12, 10]
+
+
 @pytest.mark.parametrize("mode", ["answer", "real"])
 def test_calls_that_the_library_refuses_count_as_rounds(library: str, mode: str) -> None:
     names = Names(library)
@@ -224,7 +243,7 @@ def test_what_cannot_be_stopped_is_refused(what: str, monkeypatch: pytest.Monkey
     def run() -> None:
         found: dict[str, Any] = {}
         exec(module(library, "http://127.0.0.1:1/v1", other=source), found)
-        asyncio.run(found["real"]([{"role": "user", "content": "Rain?"}], [], None, {}, 50))
+        asyncio.run(found["real"]([{"role": "user", "content": "Rain?"}], [], None, {}, 50, None))
 
     # Google ADK wraps what a plugin raises.
     with pytest.raises((ValueError, RuntimeError), match=message):

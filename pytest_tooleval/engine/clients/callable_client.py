@@ -153,7 +153,11 @@ def _doors(
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
     own = OwnLoop(toolbox) if doors else None
-    facts = {"approvals": dict(toolbox.approvals), "most_calls": toolbox.most_calls}
+    facts = {
+        "approvals": dict(toolbox.approvals),
+        "most_calls": toolbox.most_calls,
+        "max_rounds": toolbox.max_rounds,
+    }
     known = {name: value for name, value in facts.items() if _takes(function, name)}
     return own, {door: getattr(own, door) for door in doors} | known
 
