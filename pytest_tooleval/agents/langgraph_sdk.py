@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
+from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -59,13 +60,19 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 given = Command(resume=answers) if answers else None
         except _endings() as error:
             return suite.ended(f"LangGraph: {error}", _transcript(seen.messages))
-        form = seen.last.get("structured_response")
         transcript = suite.marked(_transcript(seen.messages))
-        if form is None:
+        if _FORM not in seen.last:
             return transcript
+        form = seen.last[_FORM]
+        if form is None:
+            raise AgentGaveUp("LangGraph: the structured response was never filled", transcript)
         return with_output(without_calls(transcript, [type(form).__name__]), form)
 
     return as_model(run, run_tools)
+
+
+# In the state of an agent with a `response_format`. Each call of the model sets it, perhaps to None.
+_FORM = "structured_response"
 
 
 class _Seen:
@@ -192,10 +199,11 @@ def _endings() -> tuple[type[Exception], ...]:
         from langchain.agents.middleware import PIIDetectionError
         from langchain.agents.middleware.model_call_limit import ModelCallLimitExceededError
         from langchain.agents.middleware.tool_call_limit import ToolCallLimitExceededError
+        from langchain.agents.structured_output import StructuredOutputError
     except ImportError:
         return (GraphRecursionError,)
     limits = (ModelCallLimitExceededError, ToolCallLimitExceededError)
-    return (GraphRecursionError, PIIDetectionError, *limits)
+    return (GraphRecursionError, PIIDetectionError, StructuredOutputError, *limits)
 
 
 async def tools_of(graph: Any) -> list[Message]:

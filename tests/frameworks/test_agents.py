@@ -172,6 +172,44 @@ def test_an_output_with_a_form_is_the_answer_and_no_call(name: str) -> None:
     assert json.loads(said) == {"sky": "clear"}
 
 
+UNFILLED = """
+from langchain.agents.structured_output import ToolStrategy
+
+def make(form):
+    return create_agent(
+        model, [find_station, get_weather], system_prompt="Be right.", response_format=form
+    )
+
+asking, tripped = make(ToolStrategy(Forecast)), make(ToolStrategy(Forecast, handle_errors=False))
+limited, limits = make(None), {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ("asking", "LangGraph: the structured response was never filled"),
+        ("tripped", "LangGraph: Failed to parse structured output"),
+        ("limited", ""),  # it has no form
+    ],
+)
+def test_a_graph_that_never_fills_its_form_gave_up(agent: str, why: str) -> None:
+    skip_without(AGENTS["langgraph"][0])
+
+    def fills_in(request: dict[str, Any]) -> dict[str, Any]:
+        reply = script({**request, "tools": request["tools"][:2]})
+        is_last = "tool_calls" not in reply
+        return calling("Forecast", id="form", sky=[]) if is_last and agent == "tripped" else reply
+
+    with MockServer(script=fills_in) as server:
+        source = module("langgraph", server.base_url, form=True, guards=UNFILLED)
+        Path("my_agent.py").write_text(source)
+        trial = rows_of(f"answer_{agent}", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})["chain"]
+    assert trial["failure"] == ("gave_up" if why else None)
+    assert why in str(trial["transcript"])
+    assert calls_of(trial)[:2] == ["find_station", "get_weather"]
+
+
 TRIMS = """
 from langchain.agents.middleware import before_model, wrap_tool_call
 from langchain_core.messages import RemoveMessage, ToolMessage
