@@ -52,7 +52,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
         before, prompt = split_prompt(rest)
         names = {_shown(tool.name): tool.name for tool in suite.tools or ()}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
-        change |= {"hooks": _hooks(options.hooks or {}, suite)}
+        change |= {"hooks": _hooks(options.hooks or {}, suite, names)}
         change |= {"max_turns": suite.most_replies(options.max_turns)}
         if suite.tools is not None:
             servers = _servers(suite)
@@ -91,20 +91,25 @@ def _permission(suite: Suite, names: dict[str, str]) -> Any:
     async def answer(name: str, arguments: Message, context: Any) -> Any:
         if suite.approves(names.get(name, name)):
             return sdk.PermissionResultAllow()
-        return sdk.PermissionResultDeny(message=f"The call of {name} was rejected.")
+        return sdk.PermissionResultDeny(message=_rejection(name))
 
     return answer
 
 
-def _hooks(own: Message, suite: Suite) -> Message:
+def _hooks(own: Message, suite: Suite, names: dict[str, str]) -> Message:
     """The options' hooks and ours: one asks the suite, the others record which tools have run."""
     import claude_agent_sdk as sdk
 
     async def before(call: Any, id: str | None, context: Any) -> Message:
-        if suite.tools is not None or call["tool_name"] in _STEERING:
+        shown = call["tool_name"]
+        name = names.get(shown, shown)
+        if name != shown and suite.rejects(name):
+            # The agent has no such tool, and so no settings by which Claude Code would ask for it.
+            return _denied(_rejection(name))
+        if suite.tools is not None or shown in _STEERING:
             return {}
         try:
-            refusal = await suite.ask(call["tool_name"], call["tool_input"])
+            refusal = await suite.ask(shown, call["tool_input"])
         except asyncio.CancelledError:  # the run is over
             return {"continue_": False, **_denied("The run is over.")}
         return {} if refusal is None else _denied(refusal)
@@ -119,6 +124,10 @@ def _hooks(own: Message, suite: Suite) -> Message:
         "PostToolUseFailure": sdk.HookMatcher(hooks=[after]),
     }
     return {**own, **{event: [*own.get(event, ()), hook] for event, hook in more.items()}}
+
+
+def _rejection(name: str) -> str:
+    return f"The call of {name} was rejected."
 
 
 def _denied(reason: str) -> Message:

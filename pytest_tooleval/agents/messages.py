@@ -55,9 +55,14 @@ class Suite:
         self.max_rounds = max_rounds
         self._most_calls = most_calls
         self._approved = {name.casefold() for name, word in approvals.items() if word == "approve"}
+        self._rejected = {name.casefold() for name in approvals} - self._approved
         self._reached: set[object] = set()
         self._allowed: set[tuple[object, str, str]] = set()
         self._paused: set[tuple[object, str, str]] = set()
+
+    def rejects(self, name: str) -> bool:
+        """Whether the case rejects calls of this tool by name. Unlisted tools may be rejected, too."""
+        return name.casefold() in self._rejected
 
     def approves(self, name: str) -> bool:
         """Whether the case approves calls of this tool. Names ignore case."""

@@ -120,6 +120,25 @@ def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) 
     assert refused["content"] not in ("rain", "")
 
 
+@pytest.mark.parametrize("library", ["claude_agent"], indirect=True)
+def test_approvals_apply_to_tools_that_claude_sees_under_another_name(library: str) -> None:
+    names = Names(library)
+    names.station, names.weather = "find_station", "get_weather"
+    plan = [("get_weather", "Paris"), ("find_station", "Rome")]
+    suite = names.suite(
+        names.case("approve", plan, approvals={"get_weather": "approve"}),
+        names.case("reject", plan, approvals={"GET_weather": "reject"}),
+        names.case("unlisted", plan),
+    )
+    for model in ("answer", "answer_asking"):
+        trials = rows_of(model, suite)
+        assert {id: became(trial) for id, trial in trials.items()} == {
+            "approve": "ran ran",
+            "reject": "refused ran",
+            "unlisted": "ran ran",
+        }
+
+
 # A tool that itself asks does not where the suite answers.
 WAYS = [(way, "real") for way in ASKING]
 WAYS += [(way, "answer") for way in ASKING if not way.endswith("the tool")]
