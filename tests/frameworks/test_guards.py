@@ -199,13 +199,15 @@ def test_calls_that_the_library_refuses_count_as_rounds(library: str, mode: str)
     unknown = {"prompt": planned([[("fly_away", "Rome")]], forever=True), "expected_calls": []}
     suite = names.suite(
         names.case("guard", [("find_station", "Atlantis")], forever=True, max_rounds=3),
+        names.case("rejected", [("get_weather", "Paris")], forever=True, max_rounds=3),
         {"id": "unknown", "turns": [unknown], "max_rounds": 3},
     )
-    trials = rows_of(f"{mode}_asking", suite, allow=names.station)
+    trials = rows_of(f"{mode}_asking", suite, allow=f"{names.station},{names.weather}")
     # Claude Code runs all hooks at once, so the suite has also been asked, and stops the run.
     is_asked = (library, mode) == ("claude_agent", "real")
-    assert became(trials["guard"]) == " ".join(["ran" if is_asked else "refused"] * 3)
-    assert trials["guard"]["failure"] == "unfinished_turn"
+    for id in ("guard", "rejected"):
+        assert became(trials[id]) == " ".join(["ran" if is_asked else "refused"] * 3)
+        assert trials[id]["failure"] == "unfinished_turn"
     # Pydantic AI itself gives up after two calls of unknown tools.
     made, failure = (2, "gave_up") if library == "pydantic_ai" else (3, "unfinished_turn")
     assert calls_of(trials["unknown"]) == [calls_of(trials["unknown"])[0]] * made
