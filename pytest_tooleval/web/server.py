@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
+from ..engine.cassettes.folders import work_folder
 from ..errors import ConfigError
 from ..errors import os_reason
 from ..text import printable
@@ -26,6 +31,10 @@ from .security import Access
 
 _HOST = "127.0.0.1"
 _GRACE_S = 2
+_REDIRECT = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tooleval</title>
+<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={url}"></head>
+<body><a href="{url}">Open the page</a></body></html>
+"""
 
 
 class _Server(uvicorn.Server):
@@ -94,14 +103,17 @@ def serve(
         timeout_graceful_shutdown=_GRACE_S,
     )
 
+    opened = contextlib.ExitStack()
+
     def ready() -> None:
         say(f"tooleval ui: {access.url}")
         if root != folder:
             say(f"The project is {printable(str(root))}, pytest's root folder.")
         say("Press Ctrl-C to stop.")
         if browser:
+            file = opened.enter_context(_redirecting_file(root, access.url))
             # In a thread, as some browsers block their caller.
-            threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
 
     server = _Server(config, app.state.runs, ready)
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
@@ -111,5 +123,27 @@ def serve(
     except KeyboardInterrupt:
         pass  # uvicorn raises it again after shutdown
     finally:
+        opened.close()
         listening.close()
         app.state.runs.close()
+
+
+@contextlib.contextmanager
+def _redirecting_file(root: Path, url: str) -> Iterator[Path]:
+    """A file that only the user can read, because other users can read a browser's command line."""
+    number, name = _private_file(root)
+    file = Path(name)
+    try:
+        with open(number, "w", encoding="utf-8") as stream:
+            stream.write(_REDIRECT.format(url=url))
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _private_file(root: Path) -> tuple[int, str]:
+    if os.name != "nt":
+        with contextlib.suppress(OSError):
+            # Not in /tmp, which a browser in a sandbox does not see.
+            return tempfile.mkstemp(".html", "open-", work_folder(root))
+    return tempfile.mkstemp(".html", "open-")
