@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from typing import NamedTuple
 
 # Opened and closed thinking, as models write it. Harmony's also ends where the next message begins.
 THINKING = "|".join(
@@ -22,6 +23,8 @@ FENCE = r"(?m:(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
 _LINE_START = re.compile(r"(?:.*\n)?[ \t]{0,3}", re.DOTALL)
 TICKS = r"(?P<ticks>`+)"
 _RUNS = re.compile(r"`+")
+_CLOSER = re.compile(r"(?m)^[ \t]{0,3}(?P<run>```+|~~~+)[ \t\r]*$")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 def begin_of_answer(text: str) -> int:
@@ -41,15 +44,24 @@ def begin_of_answer(text: str) -> int:
     return 0 if start else end.end()
 
 
+class _Closer(NamedTuple):
+    """A line that may close a fence, its length, and that of the longest from here on."""
+
+    begin: int
+    end: int
+    length: int
+    longest: int
+
+
 class Code:
     """Finds the ends of code spans and fences in a text, in linear time."""
 
-    __slots__ = ("_runs", "_text", "_unclosed")
+    __slots__ = ("_closers", "_runs", "_text")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._runs: dict[int, list[int]] | None = None
-        self._unclosed: dict[str, int] = {}  # by character: the shortest fence without an end
+        self._closers: dict[str, list[_Closer]] | None = None
 
     def span_end(self, opened: re.Match[str]) -> int:
         """Return the end of a code span; of its opening ticks if nothing closes it."""
@@ -64,18 +76,35 @@ class Code:
             return opened.end()
         end = places[index]
         # A blank line ends the paragraph, and so the span.
-        return opened.end() if "\n\n" in self._text[opened.end() : end] else end + len(ticks)
+        ends = _BLANK_LINE.search(self._text, opened.end(), end)
+        return opened.end() if ends else end + len(ticks)
 
     def fence(self, opened: re.Match[str]) -> tuple[str, int] | None:
         """Return the body of a fence and its end; None if it is none, as nothing closes it."""
         fence, start = opened["fence"], opened.start()
         if not _LINE_START.fullmatch(self._text[max(0, start - 4) : start]):
             return None
-        if len(fence) >= self._unclosed.get(fence[0], len(fence) + 1):
+        closed = self._closed(fence, opened.end())
+        if closed is None:
             return None
-        closed = re.compile(rf"(?m)^[ \t]{{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$")
-        end = closed.search(self._text, opened.end())
-        if end is None:
-            self._unclosed[fence[0]] = len(fence)
+        begin, end = closed
+        return self._text[opened.end() : begin], end
+
+    def _closed(self, fence: str, start: int) -> tuple[int, int] | None:
+        """Return the place of the first line from `start` that closes a fence."""
+        if self._closers is None:
+            self._closers = {"`": [], "~": []}
+            longest = {"`": 0, "~": 0}
+            for line in reversed([*_CLOSER.finditer(self._text)]):
+                run = line["run"]
+                longest[run[0]] = max(longest[run[0]], len(run))
+                self._closers[run[0]].append(_Closer(*line.span(), len(run), longest[run[0]]))
+            for places in self._closers.values():
+                places.reverse()
+        places = self._closers[fence[0]]
+        index = bisect_left(places, (start,))
+        if index == len(places) or places[index].longest < len(fence):
             return None
-        return self._text[opened.end() : end.start()], end.end()
+        while places[index].length < len(fence):
+            index += 1
+        return places[index][:2]

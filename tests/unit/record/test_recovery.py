@@ -208,6 +208,8 @@ def test_a_call_in_code_or_closed_thinking_is_none(text: str) -> None:
         f"It's `code and <tool_call>{PARIS}</tool_call>",  # a tick that nothing closes
         f"```\nnot closed\n<tool_call>{PARIS}</tool_call>",
         f"a `b`\n\nc <tool_call>{PARIS}</tool_call>\n\nd `e`",
+        f"a `b\r\n\r\n<tool_call>{PARIS}</tool_call>\r\n\r\nc` d",
+        "Sure:\r\n```tool_code\r\nprint(get_weather(city='Paris'))\r\n```\r\n",
         "Sure:\n```tool_code\nprint(get_weather(city='Paris'))\n```",
         "[get_weather(city='Paris')]",
         f"<|channel|>analysis<|message|>Hm.<|end|><tool_call>{PARIS}</tool_call>",
@@ -355,6 +357,8 @@ def test_arguments_come_through_unchanged(arguments: dict[str, Any]) -> None:
         "".join("`" * n + " " for n in range(1, 1300)),
         "```json\n" * 120_000,
         "~~~~~\n~~~x\n" * 80_000,
+        "".join("~" * n + "\n" for n in range(1000, 2, -1)) + "x\n" * 240_000,
+        "".join("~" * n + "x\n" for n in range(1000, 2, -1)) + "~~~\n" * 120_000,
         "<tool_call>name" * 60_000,
         "<think>" * 140_000,
         "<|channel|>analysis<|message|>x" * 30_000,
