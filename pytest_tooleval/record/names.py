@@ -20,7 +20,7 @@ from ..text import folded
 from .calls import ToolCall
 
 # What models, servers and agents add to a tool's name.
-_PREFIX = re.compile(r"functions?\.|tools?\.")
+_PREFIX = re.compile(r"functions?\.|tools?\.|default_api\.")
 _NUMBER = re.compile(r":\d+\Z")
 _MCP = "mcp__"
 

@@ -15,11 +15,12 @@ from ..repeated_keys import keep_repeated
 
 # What must follow an opener before JSON: an object (or a list of them) with a first key and the
 # beginning of its value, or a text that ends before that. `{...}` and `{"name": <name>}` are mentions.
+# Small models copy the doubled braces of their templates.
 _KEY = r"""["']?\w+["']?\s*(?:\Z|:\s*(?:\Z|["'{\[\dtfn-]))"""
-JSON_NEXT = rf"""(?=\{{\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+JSON_NEXT = rf"""(?=\{{{{1,2}}\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
 # Arguments alone may also be empty.
 ARGUMENTS_NEXT = rf"(?:{JSON_NEXT}|(?=\{{\s*\}}))"
-LIST_NEXT = rf"""(?=(?:\[\s*)?\{{\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+LIST_NEXT = rf"""(?=(?:\[\s*)?\{{{{1,2}}\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
 NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
 
 

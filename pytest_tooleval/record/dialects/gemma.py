@@ -24,7 +24,7 @@ def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
 FUNCTION_GEMMA = Dialect(
     name="FunctionGemma",
     models="FunctionGemma",
-    opener=r"<start_function_call>\s*(?=call:)",
+    opener=r"<start_function_call>\s*(?=call:|[A-Za-z_][\w.\-]*\{)",
     read=_read_function,
     right=(
         "<start_function_call>call:get_weather{city:<escape>Paris<escape>,days:3}<end_function_call>",
@@ -39,13 +39,17 @@ FUNCTION_GEMMA = Dialect(
 GEMMA = Dialect(
     name="Gemma 4",
     models="Gemma 4",
-    opener=r"<\|tool_call>\s*(?=call:)",
+    opener=r"<\|tool_call>\s*(?=call:|[A-Za-z_][\w.\-]*\{)",
     read=_read,
     right=(
         '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:3}<tool_call|>',
         'I look.<|tool_call>call:get_weather{days: 3, city: <|"|>Paris<|"|>}',
     ),
-    broken=('<|tool_call>call:get_weather{city:<|"|>Par', "<|tool_call>call:get_weather<tool_call|>"),
+    broken=(
+        '<|tool_call>call:get_weather{city:<|"|>Par',
+        "<|tool_call>call:get_weather<tool_call|>",
+        '<|tool_call>get_weather{city:<|"|>Paris<|"|>}',
+    ),
     mentions=("It writes <|tool_call> first.",),
     vllm="gemma4",
     sglang="gemma4",

@@ -34,6 +34,8 @@ def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
         arguments[key] = typed(cursor.until("</arg_value>"), schema or {}, key)
     if schema is None and not arguments:
         raise NotACall  # `<tool_call>name</tool_call>`, as an explanation has it
+    if cursor.rest[:1] in ("(", "{", "["):
+        raise Broken("its arguments are not between <arg_key> tags", name)
     cursor.close(_END)
     yield Written(name, arguments)
 
@@ -41,7 +43,7 @@ def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
 GLM = Dialect(
     name="GLM",
     models="GLM 4.5 to 5",
-    opener=rf"<tool_call>\s*(?P<glm>{NAME})\s*(?=<arg_key>|{_END})",
+    opener=rf"<tool_call>\s*(?P<glm>{NAME})\s*(?=<arg_key>|{_END}|[({{\[]|\Z)",
     read=_read,
     right=(
         f"<tool_call>get_weather\n{_PAIRS}</tool_call>",
@@ -50,8 +52,13 @@ GLM = Dialect(
     broken=(
         "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Par",
         "<tool_call>get_weather\n<arg_key>city</arg_key>\n</tool_call>",
+        '<tool_call>get_weather(city="Paris")</tool_call>',
+        '<tool_call>get_weather\n{"city": "Paris"}\n</tool_call>',
     ),
-    mentions=("Put it into <tool_call>name</tool_call>.",),
+    mentions=(
+        "Put it into <tool_call>name</tool_call>.",
+        "Write <tool_call>name(arguments)</tool_call>.",
+    ),
     vllm="glm47",
     sglang="glm47",
     ollama="glm-4.7",

@@ -17,7 +17,8 @@ from .xml_calls import as_json
 
 _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
 _TO = r"to=(?:functions\.)?"
-_TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:(?:json|code)\s*)?"
+_TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:\w+\s*)?"
+_BODY = r"(?:<\|message\|>|(?=\{))"
 _JSON = '{"city": "Paris", "days": 3}'
 
 
@@ -37,9 +38,10 @@ HARMONY = Dialect(
     models="gpt-oss",
     opener=(
         # The recipient in the channel, in the role, or in what is left without the special tokens.
-        rf"<\|channel\|>\s*(?:commentary|analysis)\s+{_TO}(?P<channel>[\w.:\-]+){_TYPE}<\|message\|>"
-        rf"|<\|start\|>\s*assistant\s+{_TO}(?P<role>[\w.:\-]+)\s*<\|channel\|>\s*\w+{_TYPE}<\|message\|>"
-        rf"|\b(?:assistant)?(?:commentary|analysis)\s+to=functions\.(?P<bare>[\w.\-]+)\s*(?:(?:json|code)\s*)?{ARGUMENTS_NEXT}"
+        rf"<\|channel\|>\s*\w+\s+{_TO}(?P<channel>[\w.:\-]+){_TYPE}{_BODY}"
+        rf"|<\|start\|>\s*assistant\s+{_TO}(?P<role>[\w.:\-]+)\s*(?:<\|channel\|>\s*\w+)?{_TYPE}{_BODY}"
+        rf"|\b(?:assistant)?(?:commentary|analysis)\s+to=functions\.(?P<bare>[\w.\-]+)\s*"
+        rf"(?:<\|constrain\|>\s*)?(?:(?:json|code)\s*)?(?:<\|message\|>\s*)?{ARGUMENTS_NEXT}"
     ),
     read=_read,
     right=(
@@ -49,6 +51,10 @@ HARMONY = Dialect(
         "<|channel|>analysis<|message|>The weather.<|end|><|start|>assistant to=functions.get_weather"
         f"<|channel|>commentary <|constrain|>json<|message|>{_JSON}<|call|>",
         f"assistantcommentary to=functions.get_weather json{_JSON}",
+        f"commentary to=functions.get_weather <|constrain|>json<|message|>{_JSON}",
+        f"<|channel|>commentary to=functions.get_weather<|constrain|>json{_JSON}",
+        f"<|start|>assistant to=functions.get_weather<|message|>{_JSON}<|call|>",
+        f"<|channel|>final to=functions.get_weather <|constrain|>JSON<|message|>{_JSON}",
     ),
     broken=(
         '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Par',

@@ -11,23 +11,26 @@ _CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
 HERMES = Dialect(
     name="Hermes",
     models="Hermes, Qwen 2.5, Qwen 3, Granite 4, EXAONE",
-    opener=rf"<tool_call>\s*{LIST_NEXT}",
+    opener=rf"<tool_call>\s*(?:```(?:json)?\s*)?{LIST_NEXT}",
     read=in_tags("</tool_call>"),
     right=(
         f"<tool_call>\n{_CALL}\n</tool_call>",
         f"Sure, I will look it up.\n<tool_call>{_CALL}</tool_call><|im_end|>",
         f"<tool_call>{_CALL}",
+        f"<tool_call>\n```json\n{_CALL}\n```\n</tool_call>",
     ),
     broken=(
         '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par',
         "<tool_call>\n{'name': 'get_weather', 'arguments': {}}\n</tool_call>",
         '<tool_call>{"city": "Paris"}</tool_call>',
         f"<tool_call>{_CALL} and then I will see.",
+        f"<tool_call>{{{_CALL}}}</tool_call>",
     ),
     mentions=(
         "Write your call between <tool_call> and </tool_call>.",
         '<tool_call>{"name": <function-name>, "arguments": <args-json-object>}</tool_call>',
         "<tool_call>{...}</tool_call>",
+        "<tool_call>{{ tool_call.function | tojson }}</tool_call>",
     ),
     vllm="hermes",
     sglang="qwen",

@@ -24,6 +24,7 @@ def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written
 
     def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
         yield from read_values(cursor)
+        cursor.skip("```")
         cursor.close(*closers)
 
     return read

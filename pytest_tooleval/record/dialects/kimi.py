@@ -29,14 +29,15 @@ KIMI = Dialect(
     name="Kimi",
     models="Kimi K2",
     opener=(
-        r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?P<kimi>[^<>\s]{1,200})\s*"
-        r"<\|tool_call_argument_begin\|>\s*"
+        r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?P<kimi>[^<>{\s]{1,200})\s*"
+        r"(?:<\|tool_call_argument_begin\|>\s*|(?=\{))"
     ),
     read=_read,
     right=(
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
         f"<|tool_call_argument_begin|>{_JSON}<|tool_call_end|><|tool_calls_section_end|>",
         f"I look.<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{_JSON}",
+        f"<|tool_call_begin|>functions.get_weather:0{_JSON}<|tool_call_end|>",
     ),
     broken=('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Par',),
     mentions=("It begins with <|tool_calls_section_begin|>.",),

@@ -13,7 +13,7 @@ from .dialect import Written
 from .json_calls import read_values
 from .pythonic import read_list
 
-_PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:\)|[A-Za-z_]\w*\s*=|\Z))"
+_PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
 _JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _CALL = 'get_weather(city="Paris", days=3)'
 
@@ -40,7 +40,10 @@ LFM2 = Dialect(
         f"<|tool_call_start|>[{_CALL}]<|tool_call_end|>I look it up.",
         '<|tool_call_start|>[{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}]',
     ),
-    broken=('<|tool_call_start|>[get_weather(city="Par',),
+    broken=(
+        '<|tool_call_start|>[get_weather(city="Par',
+        '<|tool_call_start|>[get_weather("Paris")]<|tool_call_end|>',
+    ),
     mentions=("It opens with <|tool_call_start|>.",),
     sglang="lfm2",
     ollama="lfm2",

@@ -28,14 +28,16 @@ MINIMAX_M1 = Dialect(
     sglang="hunyuan",
 )
 
+# Claude's own tags have a namespace.
+_NAMESPACE = "(?:antml:)?"
 _NAMED = r"\s+name=[\"']?(?P<{}>[^\"'>\n]{{1,200}})[\"']?\s*>"
 _TAGS = Tags(
-    call=re.compile("<invoke" + _NAMED.format("name")),
-    parameter=re.compile("<parameter" + _NAMED.format("key")),
-    parameter_end=re.compile(r"</parameter>"),
-    call_end=re.compile(r"</invoke>"),
+    call=re.compile("<" + _NAMESPACE + "invoke" + _NAMED.format("name")),
+    parameter=re.compile("<" + _NAMESPACE + "parameter" + _NAMED.format("key")),
+    parameter_end=re.compile(f"</{_NAMESPACE}parameter>"),
+    call_end=re.compile(f"</{_NAMESPACE}invoke>"),
 )
-_END = re.compile(r"</(?:minimax:tool_call|function_calls|tool_calls?)>")
+_END = re.compile(rf"</(?:minimax:tool_call|{_NAMESPACE}function_calls|tool_calls?)>")
 _INVOKED = (
     '<invoke name="get_weather">\n<parameter name="city">Paris</parameter>\n'
     '<parameter name="days">3</parameter>\n'
@@ -51,15 +53,18 @@ MINIMAX_M2 = Dialect(
     name="MiniMax M2",
     models="MiniMax M2",
     opener=(
-        r"(?:<(?:minimax:tool_call|function_calls|tool_calls?)>\s*)?"
-        r"(?=<invoke\s+name=[\"']?[^\"'>\n]{1,200}[\"']?\s*>"
-        rf"\s*(?:<parameter\s|</invoke>|{ARGUMENTS_NEXT}))"
+        rf"(?:<(?:minimax:tool_call|{_NAMESPACE}function_calls|tool_calls?)>\s*)?"
+        rf"(?=<{_NAMESPACE}invoke\s+name=[\"']?[^\"'>\n]{{1,200}}[\"']?\s*>"
+        rf"\s*(?:<{_NAMESPACE}parameter\s|</{_NAMESPACE}invoke>|{ARGUMENTS_NEXT}))"
     ),
     read=_read,
     right=(
         f"<minimax:tool_call>\n{_INVOKED}</invoke>\n</minimax:tool_call>",
         f"I look.\n<function_calls>\n{_INVOKED}</invoke>\n</function_calls>",
         f"{_INVOKED}</invoke>",
+        f"<function_calls>\n{_INVOKED}</invoke>\n</function_calls>".replace("<", "<antml:").replace(
+            "<antml:/", "</antml:"
+        ),
     ),
     broken=('<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Par',),
     mentions=("M2 writes <minimax:tool_call> and <invoke name=...>.",),

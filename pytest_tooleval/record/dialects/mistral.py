@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from .dialect import ARGUMENTS_NEXT
 from .dialect import LIST_NEXT
+from .dialect import NAME
 from .dialect import Broken
 from .dialect import Cursor
 from .dialect import Dialect
 from .dialect import Written
 from .json_calls import read_values
 
-_NAMED = re.compile(r"(?P<name>[\w.:\-]{1,200})\s*(?:\[CALL_ID\]\s*(?P<id>\w+)\s*)?(?:\[ARGS\]|(?=\{))")
+_NAMED = re.compile(rf"(?P<name>{NAME})\s*(?:\[CALL_ID\]\s*(?P<id>\w+)\s*)?(?:\[ARGS\]|(?=\{{))")
 _CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
 _JSON = '{"city": "Paris", "days": 3}'
 
@@ -32,7 +33,7 @@ def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
 MISTRAL = Dialect(
     name="Mistral",
     models="Mistral, Ministral, Magistral, Devstral",
-    opener=rf"\[TOOL_CALLS\]\s*(?:{LIST_NEXT}|(?=[\w.:\-]{{1,200}}\s*(?:\[CALL_ID\]|\[ARGS\]|{ARGUMENTS_NEXT})))",
+    opener=rf"\[TOOL_CALLS\]\s*(?:{LIST_NEXT}|(?={NAME}\s*(?:\[CALL_ID\]|\[ARGS\]|{ARGUMENTS_NEXT})))",
     read=_read,
     right=(
         f"[TOOL_CALLS] [{_CALL}]",

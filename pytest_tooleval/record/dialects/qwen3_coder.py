@@ -33,7 +33,10 @@ _END = re.compile(r"</(?:tool_call|seed:tool_call)>")
 QWEN3_CODER = Dialect(
     name="Qwen3-Coder",
     models="Qwen3-Coder, Qwen 3.5, Nemotron 3, Seed-OSS",
-    opener=rf"(?:<(?:seed:)?tool_call>\s*)?(?=<function=\s*{NAME}\s*>\s*(?:<parameter=|</function>))",
+    opener=(
+        rf"<(?:seed:)?tool_call>\s*(?=<function=\s*{NAME}\s*>\s*(?:<parameter=|</|\Z))"
+        rf"|(?=<function=\s*{NAME}\s*>\s*(?:<parameter=|</function>))"
+    ),
     read=_read,
     right=(
         f"<tool_call>\n{_CALL}</function>\n</tool_call>",
@@ -44,6 +47,7 @@ QWEN3_CODER = Dialect(
     broken=(
         "<tool_call>\n<function=get_weather>\n<parameter=city>\nPar",
         f"<tool_call>\n{_CALL}Done.",
+        "<tool_call>\n<function=get_weather>\n</tool_call>",
     ),
     mentions=("The tags are <function=NAME> and <parameter=KEY>.",),
     vllm="qwen3_coder",
