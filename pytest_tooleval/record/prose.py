@@ -37,7 +37,7 @@ def begin_of_answer(text: str) -> int:
     if (
         end is None
         or text[end.start() - 1 : end.start()] == "`"
-        or text[end.end() : end.end() + 1] == "`"
+        or (text.startswith("`", end.end()) and not text.startswith("```", end.end()))
     ):
         return 0
     start = _ANY_START.search(text, 0, end.start())

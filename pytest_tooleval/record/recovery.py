@@ -58,6 +58,12 @@ _TICKS = re.compile(TICKS)
 # Where something may begin: most of a text is passed over quickly.
 _HINTS = re.compile(r"[<\[`~◁]|functools|assistantc|assistanta|commentary\s+to=|analysis\s+to=")
 _COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
+_CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
+_LONGEST_TOKEN, _MOST_TOKENS = 40, 3
+_TOKEN = re.compile(r"(?:<[|｜][^<>\s]+[|｜]>|</s>|<end_of_turn>|</tool_call>)\Z")
+# A text with more unreadable calls is read no further.
+_MOST_UNREAD = 20
+_MOST_SPANS = 100
 _PRINTED = re.compile(r"\s*print\((.*)\)\s*\Z", re.DOTALL)
 
 
@@ -191,19 +197,36 @@ def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
 def _in_text(text: str, offered: KnownTools) -> _Text:
     if not text:
         return _Text()
+    begin = begin_of_answer(text)
+    for start in sorted({0, begin}):  # the end of thinking may also be an argument
+        if whole := _whole_reply(text[start:].strip(), offered):
+            return _Text(whole, _NO_DIALECT)
     if len(text) > MAX_LENGTH:
         opened = _OPENERS.search(text)
         why = f"a call in a text of more than {MAX_LENGTH} characters"
         return _Text(unread=(Unread.at("content", text[opened.start() :], why),) if opened else ())
-    begin = begin_of_answer(text)
-    if whole := _whole_reply(text[begin:].strip(), offered):
-        return _Text(whole, _NO_DIALECT)
+    if _call_over(text, 0, begin, offered) is not None:
+        begin = 0  # the end of thinking is an argument
     return _Scan(text, begin, offered).found()
+
+
+def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | None:
+    """Return where a call begins that goes on behind `end`; None if none does."""
+    begins = [opened.start() for opened in _OPENERS.finditer(text, start, end)]
+    for dialect, opener in _COMPILED if begins else ():
+        if opened := opener.match(text, begins[-1]):
+            cursor = Cursor(text, opened.end(), offered.schema_of)
+            try:
+                is_call = any(True for _ in dialect.read(cursor, opened))
+            except (Broken, NotACall, RecursionError):
+                return None
+            return begins[-1] if is_call and cursor.at > end else None
+    return None
 
 
 def _whole_reply(text: str, offered: KnownTools) -> tuple[Written, ...]:
     """Return the calls of a reply that consists only of calls to known tools; otherwise empty."""
-    language, body = _unfenced(text)
+    language, body = _unfenced(_without_tokens(text))
     if not body.startswith(("{", "[")) and language != _TOOL_CODE:
         return ()
     cursor = Cursor(body, 0, offered.schema_of)
@@ -216,6 +239,16 @@ def _whole_reply(text: str, offered: KnownTools) -> tuple[Written, ...]:
         named = all(offered.has(call.name) and call.arguments is not None for call in calls)
         return calls if named and not cursor.rest else ()
     return ()
+
+
+def _without_tokens(text: str) -> str:
+    """Return a reply without the tokens at its end that a server may have kept."""
+    for _ in range(_MOST_TOKENS):
+        found = _TOKEN.search(text, max(0, len(text) - _LONGEST_TOKEN))
+        if found is None:
+            break
+        text = text[: found.start()].rstrip()
+    return text
 
 
 def _unfenced(text: str) -> tuple[str, str]:
@@ -247,10 +280,11 @@ class _Scan:
         self._prose: list[str] = []
         self._unread: list[Unread] = []
         self._dialect = ""
+        self._spans = 0  # how many were looked into
 
     def found(self) -> _Text:
         kept = self._at  # where the text begins that is not yet in the prose
-        while not self._unread and (hint := _HINTS.search(self._text, self._at)):
+        while len(self._unread) < _MOST_UNREAD and (hint := _HINTS.search(self._text, self._at)):
             stop = _STOPS.match(self._text, hint.start())
             if stop is None:
                 self._at = hint.start() + 1
@@ -268,7 +302,7 @@ class _Scan:
         if stop["thinking"] is not None:
             return self._thought(stop)
         if stop["ticks"] is not None:
-            return self._code.span_end(stop)
+            return self._span(stop)
         if stop["fence"] is not None:
             return self._fenced(stop)
         for dialect, opener in _COMPILED:
@@ -287,17 +321,29 @@ class _Scan:
             self._unread.append(Unread.at("content", self._text[opened.start() :], why))
         return len(self._text)
 
+    def _span(self, stop: re.Match[str]) -> int:
+        """Return the end of a code span, which no tick in an argument of an unquoted call is."""
+        end = self._code.span_end(stop)
+        if self._spans < _MOST_SPANS and _OPENERS.search(self._text, stop.end() + 1, end):
+            self._spans += 1
+            begin = _call_over(self._text, stop.end() + 1, end, self._offered)
+            return end if begin is None else begin
+        return end
+
     def _fenced(self, stop: re.Match[str]) -> int:
         fence = self._code.fence(stop)
         if fence is None:
             ticks = _TICKS.match(self._text, stop.start())
-            return self._code.span_end(ticks) if ticks else stop.end("fence")
+            return self._span(ticks) if ticks else stop.end("fence")
         body, end = fence
         if stop["language"].strip() == _TOOL_CODE:
             cursor = Cursor(body, 0, self._offered.schema_of)
             try:
                 calls = tuple(_python_calls(cursor))
             except (Broken, RecursionError):
+                if any(self._offered.has(name) for name in _CALLED.findall(body)):
+                    why = "a Gemma 3 call: it is no call with named arguments"
+                    self._unread.append(Unread.at("content", body, why, dialect="Gemma 3"))
                 return end
             if all(self._offered.has(call.name) for call in calls):
                 self._add(calls, "Gemma 3")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .dialect import ARGUMENTS_NEXT
-from .dialect import JSON_NEXT
+from .dialect import LIST_NEXT
 from .dialect import NAME
 from .dialect import Broken
 from .dialect import Cursor
@@ -17,14 +17,15 @@ from .pythonic import read_call
 from .pythonic import read_list
 
 _CALL = '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}'
+_JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _JSON = '{"city": "Paris", "days": 3}'
 
 
 def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
-    if cursor.rest.startswith("["):
-        yield from read_list(cursor)
-    elif cursor.rest.startswith("{"):
+    if cursor.match(_JSON_BEGINS):
         yield from read_values(cursor)
+    elif cursor.rest.startswith("["):
+        yield from read_list(cursor)
     else:
         call = read_call(cursor)
         yield call._replace(name=call.name.removesuffix(".call"))
@@ -42,10 +43,11 @@ def _read_function(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
 LLAMA = Dialect(
     name="Llama",
     models="Llama 3.1 to 4",
-    opener=rf"<\|python_tag\|>\s*(?:{JSON_NEXT}|(?=(?:\[\s*)?[A-Za-z_][\w.]*\())",
+    opener=rf"<\|python_tag\|>\s*(?:{LIST_NEXT}|(?=(?:\[\s*)?[A-Za-z_][\w.]*\())",
     read=_read,
     right=(
         f"<|python_tag|>{_CALL}<|eom_id|>",
+        f"<|python_tag|>[{_CALL}]<|eom_id|>",
         'I look. <|python_tag|>[get_weather(city="Paris", days=3)]',
         'I look. <|python_tag|>get_weather.call(city="Paris", days=3)',
     ),

@@ -203,6 +203,7 @@ def test_a_call_in_code_or_closed_thinking_is_none(text: str) -> None:
         f"<think>The user wants Paris.</think><tool_call>{PARIS}</tool_call>",
         f"The user wants <tool_call> Paris.</think>\n<tool_call>{PARIS}</tool_call>",
         f"The user wants it.</think>{PARIS}",
+        f"The user wants it.</think>```json\n{PARIS}\n```",
         f"<think>The user wants it.</think>\n{PARIS}",
         "[THINK]It.[/THINK][get_weather(city='Paris')]",
         f"It's `code and <tool_call>{PARIS}</tool_call>",  # a tick that nothing closes
@@ -249,6 +250,43 @@ def test_what_a_server_left_in_the_text_counts_beside_native_calls_but_not_twice
 
     assert [call.name for call in found.calls] == ["get_weather", "get_time"]
     assert found.format == "recovered"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PARIS}<|im_end|>",
+        f"[{PARIS}]<|eot_id|>",
+        f"{PARIS}\n</tool_call>",
+        f"```json\n{PARIS}\n```</s>",
+        "[get_weather(city='Paris')]<|eom_id|>",
+    ],
+)
+def test_tokens_that_a_server_kept_do_not_hide_a_call(text: str) -> None:
+    assert read(text).calls == (WEATHER_CALL,)
+
+
+@pytest.mark.parametrize("city", ["</think>", "`x`", "<think>", "```", "x" * 1_000_001])
+@pytest.mark.parametrize("form", ["{}", "It's a ` so.\n<tool_call>{}</tool_call>"])
+def test_no_argument_hides_its_call(city: str, form: str) -> None:
+    call = json.dumps({"name": "get_weather", "arguments": {"city": city}})
+    found = read(form.replace("{}", call))
+
+    assert found.unread or found.calls == (ToolCall("get_weather", {"city": city}),)
+
+
+def test_a_call_behind_a_broken_one_is_read_as_well() -> None:
+    found = read(f"<tool_call>{{'name': 1}}</tool_call>\n<tool_call>{PARIS}</tool_call>")
+
+    assert found.calls == (WEATHER_CALL,)
+    assert found.lost == 1
+
+
+@pytest.mark.parametrize("code", ["get_time('UTC')", "at = get_time()\nprint(at)"])
+def test_tool_code_that_calls_a_known_tool_and_cannot_be_read_is_no_text(code: str) -> None:
+    (unread,) = read(f"Sure:\n```tool_code\n{code}\n```").unread
+
+    assert unread.dialect == "Gemma 3"
 
 
 @pytest.mark.parametrize(
