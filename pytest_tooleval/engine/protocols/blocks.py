@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.call_like import unread_fields
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
@@ -50,7 +51,14 @@ def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     # The other fields, such as how the message ended, belong to the model's last message, even if the
     # answer of a tool that the provider runs comes after it.
     last = next(each for each in reversed(chat.messages) if each.get("role") == "assistant")
+    made = last.get("tool_calls")
     last |= {key: value for key, value in message.items() if key not in ("role", "content")}
+    if made:
+        known = {as_text(call.get("id")) for call in made}
+        others = objects_in(message.get("tool_calls"))
+        last["tool_calls"] = [*made, *(call for call in others if call.get("id") not in known)]
+    for field in unread_fields(last):
+        chat.keep(field)
 
 
 def _read(chat: ChatBuilder, block: Block) -> None:

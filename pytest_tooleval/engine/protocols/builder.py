@@ -51,7 +51,9 @@ class ChatBuilder:
             return
         for call in objects_in(message.get("tool_calls")):
             self._know(call.get("id"))
-        if message.get("role") == "tool":
+        if message.get("function_call"):  # the old form has no id
+            self._know(None)
+        if message.get("role") in ("tool", "function"):
             self._require_call(message.get("tool_call_id"), message.get("content"))
         for field in unread_fields(message):
             self.keep(field)
@@ -135,9 +137,9 @@ class ChatBuilder:
         if program is not None:
             program["result"] = result
 
-    def keep(self, item: Mapping[str, Any]) -> None:
-        """Keep an item of an unknown type with the last message."""
-        last = self.messages[-1] if self.messages else None
+    def keep(self, item: Mapping[str, Any], *, replies: bool = False) -> None:
+        """Keep an item of an unknown type with the last message; with a reply if it `replies`."""
+        last = self._current() if replies else self.messages[-1] if self.messages else None
         _append(last if isinstance(last, dict) else self._current(), UNREAD, item)
 
     def reply(self) -> Message | None:
@@ -177,9 +179,9 @@ def _role(message: object) -> object:
 
 
 def _only_runs(reply: Mapping[str, Any]) -> bool:
-    """Whether a reply has searches or programs, and nothing else so far."""
+    """Whether a reply has searches, programs or unknown items, and nothing else so far."""
     says = any(reply.get(field) is not None for field in ("content", "refusal", "tool_calls"))
-    return not says and any(field in reply for field in (SEARCHES, PROGRAMS))
+    return not says and any(field in reply for field in EXTENSIONS)
 
 
 _PARTS = ("text", "input_text", "output_text", "input_image", "input_file", "image_url", "file")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...record.call_like import unread_fields
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
@@ -28,7 +29,10 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     texts: list[str] = []
     for part in objects_in(message.get("parts")):
         known = {_snake(key): value for key, value in part.items() if value is not None}
-        kind = next((key for key in known if key not in _ABOUT), "thought")
+        kinds = [key for key in known if key not in _ABOUT]
+        kind = kinds[0] if kinds else "thought"
+        for other in kinds[1:]:
+            chat.keep({other: known[other]}, replies=is_reply)
         held = as_mapping(known.get(kind))
         tool = as_text(held.get("toolType") or held.get("tool_type")).lower()
         id, name = held.get("id"), held.get("name") or tool
@@ -48,7 +52,11 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
         elif kind in _FILES:
             texts.append("[file]")
         elif kind != "thought":
-            chat.keep(part)
+            chat.keep(part, replies=is_reply)
+    for field in unread_fields({key: value for key, value in message.items() if key != "parts"}):
+        chat.keep(field, replies=is_reply)
+    if is_reply and message.get("tool_calls"):
+        chat.keep({"tool_calls": message["tool_calls"]}, replies=True)
     if texts:
         chat.add({"role": message.get("role"), "content": "\n".join(texts)})
 

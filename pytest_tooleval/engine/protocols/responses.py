@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from ...record.call_like import is_call_like
 from ...record.untrusted import as_mapping
 from ...record.untrusted import objects_in
 from .builder import ChatBuilder
@@ -63,7 +64,7 @@ class ItemReader:
         elif kind == "compaction":
             self._chat.compacted()
         elif kind not in _SILENT:
-            self._chat.keep(item)
+            self._chat.keep(item, replies=is_call_like(item))
 
     def _called(self, item: Item, kind: str, id: object) -> None:
         about: dict[str, Any] = {name: item.get(name) for name in ("caller", "namespace")}

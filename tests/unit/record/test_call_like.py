@@ -74,6 +74,35 @@ def test_what_is_no_call_is_passed_over(fields: dict[str, Any]) -> None:
     assert list(unread_in({"role": "assistant", "content": "Done.", **fields})) == []
 
 
+TEXT, USE = {"type": "text", "text": "Done."}, {"type": "tool_use", "name": "search", "input": {}}
+OF_GEMINI = {"role": "model", "parts": [{"text": "Done."}]}
+SEARCHES = {"functionCall": {"name": "search", "args": {}}}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "assistant", "content": [TEXT, USE], "tool_calls": []}],
+        [{"role": "assistant", "content": [TEXT, {"type": "thinking"}], "toolCalls": [CALL]}],
+        [{**OF_GEMINI, "toolCalls": [CALL]}],
+        [{**OF_GEMINI, "tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]}],
+        [{"role": "model", "parts": [{"text": "Done.", **SEARCHES}]}],
+        [{"role": "model", "parts": [{"toolUse": {"name": "search", "input": {}}}]}, OF_GEMINI],
+        [{"type": "function", **CALL}, {"role": "assistant", "content": "Done."}],
+        [{"role": "assistant", "content": "x"}, {"role": "function", "name": "search", "content": "x"}],
+    ],
+    ids=str,
+)
+def test_no_call_of_another_format_is_lost(messages: list[dict[str, Any]]) -> None:
+    suite = suite_of(expected_tool=None)
+    read = chat_messages([{"role": "user", "content": "?"}, *messages])
+    try:
+        found = str(score_messages(suite, "one", read).failure)
+    except ScoringError as error:
+        found = str(error)
+    assert "unexpected_call" in found or "may be a call" in found
+
+
 USER = {"role": "user", "content": "?"}
 SAYS = {"role": "assistant", "content": "Done."}
 RESULT = {"role": "tool", "tool_call_id": "1", "content": "ok"}
