@@ -367,8 +367,9 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
     for item in messages:
         if item.role is None:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")
-        if item.function_call and not item.tool_calls:  # the old form
-            item.tool_calls = [_Call(function=item.function_call)]
+        old = item.function_call
+        if old and not any(call.function and call.function.name == old.name for call in item.calls):
+            item.tool_calls = [*item.calls, _Call(function=old)]
         if any(call.function is None and call.custom is None for call in item.calls):
             raise UnusableError(f"{what}: a call of neither a function nor a custom tool")
         if isinstance(item.content, list):

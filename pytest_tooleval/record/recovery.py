@@ -44,6 +44,7 @@ from .prose import Code
 from .prose import begin_of_answer
 from .unread import Owner
 from .unread import Unread
+from .untrusted import as_mapping
 from .untrusted import as_text
 
 CallFormat = Literal["native", "recovered"]
@@ -142,12 +143,16 @@ def prose_of(text: str, offered: KnownTools) -> str:
 
 def _native_calls(message: Mapping[str, Any]) -> list[object]:
     raw = message.get("tool_calls")
-    if isinstance(raw, Mapping) and "function" in raw:
-        return [raw]
-    if isinstance(raw, (list, tuple)) and raw:
-        return list(raw)
+    calls = list(raw) if isinstance(raw, (list, tuple)) else [raw] if raw else []
     function = message.get("function_call")  # the chat API's older field
-    return [{"function": function}] if isinstance(function, Mapping) else []
+    if not function:
+        return calls
+    old = {"function": function} if isinstance(function, Mapping) else function
+    return calls if _named(old) in map(_named, calls) else [*calls, old]
+
+
+def _named(call: object) -> object:
+    return as_mapping(as_mapping(call).get("function")).get("name")
 
 
 def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:

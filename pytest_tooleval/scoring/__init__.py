@@ -108,6 +108,11 @@ def score_messages(
         transcript = conversation_of(resolved, messages)
     except ModelError as error:
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {error}") from None
+    if not transcript.replies:
+        raise ScoringError(
+            f"{resolved.suite}::{resolved.id}: the messages have no reply; expected a message with the "
+            'role "assistant", as in the chat API'
+        )
     with _naming(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
     met = [

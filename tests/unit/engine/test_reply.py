@@ -81,8 +81,14 @@ def test_a_call_without_a_name_is_a_call_of_nothing(member: object) -> None:
     assert made.arguments is None
 
 
-@pytest.mark.parametrize("tool_calls", [None, [], {}, "x", 5, {"name": "get_weather"}])
-def test_tool_calls_that_are_no_list_are_none(tool_calls: object) -> None:
+@pytest.mark.parametrize("tool_calls", ["x", 5, {"name": "get_weather"}])
+def test_tool_calls_that_are_no_list_are_one(tool_calls: object) -> None:
+    reply = read({"role": "assistant", "content": "Hello", "tool_calls": tool_calls})
+    assert len(reply.calls) == 1
+
+
+@pytest.mark.parametrize("tool_calls", [None, [], {}, ""])
+def test_empty_tool_calls_are_none(tool_calls: object) -> None:
     reply = read({"role": "assistant", "content": "Hello", "tool_calls": tool_calls})
     assert reply.calls == ()
 

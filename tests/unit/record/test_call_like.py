@@ -11,6 +11,7 @@ from pytest_tooleval.imports.chats import chat_messages
 from pytest_tooleval.imports.chats import recorded_answers
 from pytest_tooleval.imports.openai_tools import UnusableError
 from pytest_tooleval.record.call_like import unread_in
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages
 
 from ..scoring.cases import suite_of
@@ -72,6 +73,38 @@ def test_what_may_be_a_call_is_somebody_elses_unread_part(fields: dict[str, Any]
 )
 def test_what_is_no_call_is_passed_over(fields: dict[str, Any]) -> None:
     assert list(unread_in({"role": "assistant", "content": "Done.", **fields})) == []
+
+
+FUNCTION = {"name": "search", "arguments": "{}"}
+OTHER = {"id": "1", "function": {"name": "a", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool_calls": {"name": "search", "arguments": "{}"}},
+        {"tool_calls": {"0": {"function": FUNCTION}}},
+        {"tool_calls": '[{"function": {"name": "search"}}]'},
+        {"function_call": "search"},
+        {"function_call": [FUNCTION]},
+        {"tool_calls": [OTHER], "function_call": FUNCTION},
+    ],
+    ids=str,
+)
+def test_calls_in_any_shape_are_calls(fields: dict[str, Any]) -> None:
+    suite = suite_of(expected_tool=None)
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x", **fields}]
+
+    result = score_messages(suite, "one", messages)
+
+    assert result.failure == "unexpected_call"
+    made = len(Transcript.from_messages(messages).calls)
+    assert made == len(fields)
+
+
+def test_a_conversation_without_a_reply_shows_nothing() -> None:
+    with pytest.raises(ScoringError, match='no reply; expected a message with the role "assistant"'):
+        score_messages(suite_of(expected_tool=None), "one", [{"role": "user", "content": "?"}])
 
 
 TEXT, USE = {"type": "text", "text": "Done."}, {"type": "tool_use", "name": "search", "input": {}}
