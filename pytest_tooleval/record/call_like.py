@@ -31,7 +31,7 @@ _CALLED = frozenset(
 # What describes tools, or counts what they used.
 _DESCRIBES = frozenset(
     "usage tokens choice definition definitions declaration declarations schema schemas config "
-    "available offered count".split()
+    "available offered allowed enabled active resources count".split()
 )
 _LISTS = frozenset(("tools", "functions"))
 _NAMES = ("name", "toolName", "tool_name", "tool", "function", "functionName", "function_name")

@@ -59,6 +59,8 @@ def test_what_may_be_a_call_is_somebody_elses_unread_part(fields: dict[str, Any]
         {"usage": {"tool_calls": {"count": 1}}},
         {"tools": [{"name": "search", "parameters": {"type": "object", "properties": {}}}]},
         {"available_tools": [{"name": "search"}]},
+        {"enabled_tools": ["search"]},
+        {"tool_resources": {"file_search": {"ids": ["1"]}}},
         {"tool_choice": {"type": "tool"}},
         {"toolCallCount": 3},
         {"metadata": {"name": "run 5", "input": "a text"}},
