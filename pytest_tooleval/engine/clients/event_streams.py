@@ -12,6 +12,7 @@ from typing import Any
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import as_text
+from ...record.untrusted import objects_in
 
 Document = Mapping[str, Any]
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -38,7 +39,8 @@ def events(text: str) -> Iterator[Any]:
 def joined_chat(chunks: Sequence[Document]) -> Document:
     """The chat API's document, joined from its chunks."""
     message: dict[str, Any] = {"role": "assistant", "content": None}
-    calls: dict[int, dict[str, Any]] = {}
+    calls: list[dict[str, Any]] = []
+    places: dict[int, dict[str, Any]] = {}
     whole: dict[str, Any] = {}
     reason = None
     for chunk in chunks:
@@ -47,20 +49,35 @@ def joined_chat(chunks: Sequence[Document]) -> Document:
         reason = choice.get("finish_reason") or reason
         delta = as_mapping(choice.get("delta") or choice.get("message"))
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
-            if text := as_text(delta.get(name)):
+            if text := _text_in(delta.get(name)):
                 message[name] = (message.get(name) or "") + text
-        for place, part in enumerate(as_list(delta.get("tool_calls"))):
-            _add_call(calls, as_mapping(part), place)
+        parts = as_list(delta.get("tool_calls"))
+        if function := delta.get("function_call"):  # the older field
+            parts = [*parts, {"function": function}]
+        for place, part in enumerate(parts):
+            _add_call(calls, places, as_mapping(part), place)
     if calls:
-        message["tool_calls"] = list(calls.values())
+        message["tool_calls"] = calls
     return {**whole, "choices": [{"message": message, "finish_reason": reason}]}
 
 
-def _add_call(calls: dict[int, dict[str, Any]], part: Document, place: int) -> None:
-    function = as_mapping(part.get("function"))
-    new = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
-    call = calls.setdefault(_index(part, place), new)
-    call["id"] = part.get("id") or call["id"]
+def _text_in(content: object) -> str:
+    """A text, or those of a list of parts."""
+    return as_text(content) + "".join(as_text(part.get("text")) for part in objects_in(content))
+
+
+def _add_call(
+    calls: list[dict[str, Any]], places: dict[int, dict[str, Any]], part: Document, place: int
+) -> None:
+    """Add a part of a call. Another id at the same index begins a new call: some servers never count."""
+    function, id = as_mapping(part.get("function")), part.get("id")
+    index = _index(part, place)
+    call = places.get(index)
+    if call is None or (id and call["id"] and call["id"] != id):
+        call = {"id": id, "type": "function", "function": {"name": "", "arguments": ""}}
+        calls.append(call)
+        places[index] = call
+    call["id"] = call["id"] or id
     for name in ("name", "arguments"):
         call["function"][name] += as_text(function.get(name))
 

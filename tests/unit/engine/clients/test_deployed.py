@@ -17,6 +17,7 @@ from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.deployed import DeployedClient
 from pytest_tooleval.engine.clients.event_streams import events
+from pytest_tooleval.engine.clients.event_streams import joined_chat
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import read_tables
@@ -292,3 +293,30 @@ def test_what_is_wrong_with_a_table(
         read(tmp_path, **changed)
     assert message in str(raised.value)
     assert "sk-123" not in str(raised.value)
+
+
+PART = {"type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+ROME = {"type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [{"tool_calls": [{"index": 0, "id": id, **part}]} for id, part in (("a", PART), ("b", ROME))],
+        [{"tool_calls": [{"id": "a", **PART}, {"id": "b", **ROME}]}],
+        [{"tool_calls": [{"id": "a", **PART}]}, {"tool_calls": [{"id": "b", **ROME}]}],
+    ],
+)
+def test_calls_in_a_stream_stay_apart_if_a_server_never_counts(deltas: list[dict[str, Any]]) -> None:
+    document = joined_chat([{"choices": [{"delta": delta}]} for delta in deltas])
+    calls = document["choices"][0]["message"]["tool_calls"]
+    assert [call["function"] for call in calls] == [PART["function"], ROME["function"]]
+
+
+def test_older_and_unusual_streams_are_joined() -> None:
+    parts = [{"function_call": {"name": "pay"}}, {"function_call": {"arguments": "{}"}}]
+    texts = [{"content": [{"type": "text", "text": text}]} for text in ("It ", "rains.")]
+    document = joined_chat([{"choices": [{"delta": delta}]} for delta in (*parts, *texts)])
+    message = document["choices"][0]["message"]
+    assert message["tool_calls"][0]["function"] == {"name": "pay", "arguments": "{}"}
+    assert message["content"] == "It rains."
