@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Generator
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -125,7 +126,7 @@ class EvalSession:
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not self._is_worker and will_run(session):
-                self.foresee([item.nodeid for item in cases if not is_skipped(item)])
+                self.foresee(item.nodeid for item in cases if not is_skipped(item))
                 self._ask_ahead(session.items)
             # Other tests may turn existing objects into garbage, which pytest reports at the end.
             if len(cases) == len(session.items):
@@ -141,7 +142,7 @@ class EvalSession:
         for item in items:
             self.state.queue.ahead(item)
 
-    def foresee(self, nodeids: Sequence[str]) -> None:
+    def foresee(self, nodeids: Iterable[str]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self._settings
         if settings.gates.confidence is None or settings.transcripts is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ..record.document import RowsDocument
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
@@ -126,7 +127,8 @@ class Terminal(Observer):
         if self._is_worker:  # its controller waits for it to end
             return (yield)
         self._summarising = True
-        self._count_tolerated(terminalreporter)
+        document = self._state.document()
+        self._count_tolerated(terminalreporter, document)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
@@ -142,10 +144,10 @@ class Terminal(Observer):
         paid = spent and (self._state.selected or any(each.usd for each in spent.values()))
         judged = bool(self._state.verdict.findings)
         if (self._state.cases or paid or judged) and not self._silent:
-            write_summary(terminalreporter, self._state)
+            write_summary(terminalreporter, self._state, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
-            _write_verdicts(terminalreporter, self._state)
+            _write_verdicts(terminalreporter, self._state, document)
         shard = self._state.shard
         if shard is not None:
             what = f"{len(self._state.cases)} of {counted(shard.cases, 'case')}, not judged"
@@ -167,7 +169,7 @@ class Terminal(Observer):
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
         if lacks and not self._is_worker and not self._silent and self._state.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
-            write_summary(pytest.TerminalReporter(self._config), self._state)
+            write_summary(pytest.TerminalReporter(self._config), self._state, self._state.document())
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -181,9 +183,8 @@ class Terminal(Observer):
         for category, known in moved.items() if reporter is not None else ():
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
-    def _count_tolerated(self, reporter: Any) -> None:
+    def _count_tolerated(self, reporter: Any, document: RowsDocument) -> None:
         """In pytest's last line, count cases judged by a failed gate apart, and before the gates."""
-        document = self._state.document()
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._tolerated})", [])
             for report in reports:
@@ -211,9 +212,8 @@ def _count_gates(reporter: Any) -> None:
     reporter._main_color = None  # pytest caches it
 
 
-def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
+def write_summary(reporter: pytest.TerminalReporter, state: RunState, document: RowsDocument) -> None:
     """Write the table of models and suites, each model's verdict, and what readers must not miss."""
-    document = state.document()
     whole = reporter.config.option.verbose > 0
     reporter.write_sep("=", "tool calling")
     _write(reporter, score_lines(document, whole=whole))
@@ -224,7 +224,7 @@ def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reason = no_model(reporter.config)
         reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
-    _write_verdicts(reporter, state)
+    _write_verdicts(reporter, state, document)
     if state.verdict.uncompared:
         reporter.write_line(printable(state.verdict.uncompared), yellow=True)
     if state.is_unjudged:
@@ -244,9 +244,9 @@ def write_summary(reporter: pytest.TerminalReporter, state: RunState) -> None:
             reporter.write_line(f"{_FILES[report.format]}: {report.path}")
 
 
-def _write_verdicts(reporter: pytest.TerminalReporter, state: RunState) -> None:
+def _write_verdicts(reporter: pytest.TerminalReporter, state: RunState, document: RowsDocument) -> None:
     whole = reporter.config.option.verbose > 0
-    _write(reporter, verdict_lines(state.document(), whole=whole, listed=_is_tolerated))
+    _write(reporter, verdict_lines(document, whole=whole, listed=_is_tolerated))
     for problem in state.verdict.problems:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
