@@ -183,8 +183,7 @@ def with_prefix(request: ChatRequest) -> ChatRequest:
     prefix = request.reads.prefix
 
     def renamed(tool: Tool) -> Tool:
-        kind = next((kind for kind in ("function", "custom") if kind in tool), None)
-        name = name_of(tool)
+        kind, name = _kind_of(tool), name_of(tool)
         if kind is None or not name or name.startswith(prefix):
             return tool
         return {**tool, kind: {**tool[kind], "name": prefix + name}}
@@ -260,13 +259,15 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
 
 def _kind_of(tool: Tool) -> str | None:
     """The key of the fields of a suite's tool; None for a provider's tool."""
-    return next((kind for kind in ("function", "custom") if kind in tool), None)
+    if "function" in tool:
+        return "function"
+    return "custom" if "custom" in tool else None
 
 
 def _stated(tool: Tool) -> Tool:
     """A tool without fields that only state the default, such as `defer_loading: false`."""
     kind = _kind_of(tool)
-    if kind is None:
+    if kind is None or tool[kind].keys().isdisjoint(FEATURES):
         return tool
     return {
         **tool,

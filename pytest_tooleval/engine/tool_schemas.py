@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from ..explain import field_path
 from ..jsonschemas.providers import Rules
 from ..jsonschemas.providers import Trouble
 from ..jsonschemas.providers import troubles
+from ..record.encoding import to_json
 from ..text import first_few
 from ..text import printable
 from .models.spec import ModelSpec
@@ -25,7 +25,7 @@ class ToolSchemas:
         self._providers = _rules(spec)
         # Another host with a provider's protocol may accept what the provider refuses.
         self._refuses = not spec.base or spec.provider.name == "azure"
-        self._known: dict[str, list[Trouble]] = {}
+        self._known: dict[bytes, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """The schema parts that are hidden from the model, as fallbacks. Raises ModelError if one
@@ -46,7 +46,7 @@ class ToolSchemas:
         return changes
 
     def _troubles(self, function: Mapping[str, Any]) -> list[Trouble]:
-        key = json.dumps(function)
+        key = to_json(function)
         if key not in self._known:
             self._known[key] = list(troubles(function))
         return self._known[key]

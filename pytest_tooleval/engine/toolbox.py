@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from ..errors import ModelError
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
+from ..record.names import KnownTools
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
@@ -93,8 +95,6 @@ class Toolbox:
     `allowed` are the tools that the command line allows.
     """
 
-    __slots__ = ("_allowed", "_alterations", "_case", "_sources", "_turn", "known", "tools")
-
     def __init__(
         self,
         case: ResolvedCase,
@@ -110,7 +110,11 @@ class Toolbox:
         self._turn = turn
         # If a model plays the user, the case has a single turn, which applies to all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
-        self.known = known_tools(case)
+
+    @cached_property
+    def known(self) -> KnownTools:
+        """The tools that a call may mean."""
+        return known_tools(self._case)
 
     @property
     def most_calls(self) -> int:

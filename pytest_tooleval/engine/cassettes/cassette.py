@@ -47,7 +47,7 @@ from .claims import Claims
 from .places import Place
 from .places import line_at
 from .why_missing import RecordedQuestions
-from .why_missing import canonical
+from .why_missing import canonical_question
 from .why_missing import summary
 
 RecordMode = Literal["none", "new", "all"]
@@ -105,7 +105,7 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
 
 def key_of(asked: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical(asked).encode()).hexdigest()
+    return hashlib.sha256(canonical_question(asked).encode()).hexdigest()
 
 
 def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

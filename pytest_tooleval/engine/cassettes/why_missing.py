@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import is_
 from pathlib import Path
 from typing import Any
 from typing import NamedTuple
@@ -35,9 +37,33 @@ class Nearest:
     differences: tuple[str, ...]
 
 
+class _Tools(tuple[Mapping[str, Any], ...]):
+    """The tools of a question, which nothing changes; equal if they are the same objects."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tools) and len(self) == len(other) and all(map(is_, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self)))
+
+
+# Cached, as the cases of a suite have the same tools, which are most of a question.
+@lru_cache(maxsize=8)
+def _canonical_tools(tools: _Tools) -> str:
+    return _CANONICAL.encode(tools)
+
+
 def canonical(value: object) -> str:
     """JSON with sorted keys and no spaces, so that equal values give equal texts."""
     return _CANONICAL.encode(value)
+
+
+def canonical_question(asked: Mapping[str, Any]) -> str:
+    """Like `canonical`, but faster."""
+    texts = {field: canonical(value) for field, value in asked.items() if field != "tools"}
+    if "tools" in asked:
+        texts["tools"] = _canonical_tools(_Tools(asked["tools"]))
+    return "{" + ",".join(f'"{field}":{texts[field]}' for field in sorted(texts)) + "}"
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +78,7 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **shown,
         "tools": [name_of(tool) or tool["type"] for tool in tools],
-        "tools_sha256": hashlib.sha256(canonical(tools).encode()).hexdigest()[:16],
+        "tools_sha256": hashlib.sha256(_canonical_tools(_Tools(tools)).encode()).hexdigest()[:16],
     }
 
 

@@ -23,7 +23,7 @@ def read_chat(
 
     `price` is the entry in litellm's list. Raises ModelError if there is no message.
     """
-    ending = ending_of(chat, document)
+    ending = ending_of(chat) if chat is document else ending_of(chat, document)
     try:
         choice = chat["choices"][0]
         message = _without_nulls(choice["message"])

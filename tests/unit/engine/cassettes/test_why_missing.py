@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.cassettes.why_missing import RecordedQuestions
+from pytest_tooleval.engine.cassettes.why_missing import canonical
+from pytest_tooleval.engine.cassettes.why_missing import canonical_question
 from pytest_tooleval.engine.cassettes.why_missing import summary
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
@@ -104,3 +106,21 @@ def test_null_is_not_what_is_missing(tmp_path: Path) -> None:
     found = read(tmp_path, recorded).nearest(ASKED)
     assert found is not None
     assert found.differences == ("sampling: seed recorded null, asked (nothing)",)
+
+
+@pytest.mark.parametrize(
+    "tools", [None, [], [{"function": {"name": "é\ud800", "b": 1, "a": [True]}}] * 2]
+)
+def test_the_text_of_a_question_is_canonical_and_follows_its_tools(tools: list[Any] | None) -> None:
+    asked: dict[str, Any] = {
+        "model": "m",
+        "trial": 0,
+        "messages": [{"role": "user", "content": "“Paris”"}],
+    }
+    if tools is not None:
+        asked["tools"] = tools
+    for _ in range(2):  # the second time from the cache
+        assert canonical_question(asked) == canonical(asked)
+    others = copy.deepcopy(asked)
+    others["tools"] = [*(tools or ()), {"function": {"name": "other"}}]
+    assert canonical_question(others) == canonical(others)
