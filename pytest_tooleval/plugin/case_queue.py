@@ -346,16 +346,11 @@ class CaseQueue:
                 record,
                 must_record=self.settings.cassette is not None,
                 appender=self._appender,
-                claims=self._claims if self._may_be_shared else None,
+                claims=self._claims,
                 project=self._project,
                 started=run_started(self._config).isoformat(timespec="milliseconds"),
             )
         return self._cassettes[suite_path]
-
-    @property
-    def _may_be_shared(self) -> bool:
-        """Whether other processes may use the folder of answers. A new run has its own."""
-        return self.settings.cassette is not None or self.settings.resume or self._is_worker
 
     @property
     def _project(self) -> Path | None:

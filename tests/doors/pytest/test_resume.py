@@ -96,16 +96,6 @@ def test_without_resume_everything_is_asked_anew(project: Project) -> None:
     assert project.calls == ["a", "a"]
 
 
-def test_questions_are_claimed_only_where_others_may_ask_them(project: Project) -> None:
-    lock = project.path / ".tooleval" / "asking.lock"
-    project.suite(right("a"))
-    project.run().assert_outcomes(passed=1)
-    assert not lock.exists()
-    project.suite(right("a"), right("b"))
-    project.run("--tooleval-resume").assert_outcomes(passed=2)  # two may resume one run
-    assert lock.exists()
-
-
 def test_answers_are_hidden_from_git_and_old_runs_deleted(project: Project) -> None:
     project.suite(right("a"))
     for _ in range(12):
