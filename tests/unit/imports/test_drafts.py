@@ -83,9 +83,13 @@ def test_a_value_with_a_dollar_key_is_no_matcher() -> None:
 @given(
     st.dictionaries(st.text("abc$_é\x1b", min_size=1, max_size=8), SCHEMA, max_size=4),
     st.text(max_size=50),
+    st.booleans(),
 )
-def test_drafts_make_a_suite_without_complaints(properties: dict[str, Any], description: str) -> None:
-    made = tool(required(**properties), description)
+def test_drafts_make_a_suite_without_complaints(
+    properties: dict[str, Any], description: str, optional: bool
+) -> None:
+    schema = required(**properties) | ({"required": []} if optional else {})
+    made = tool(schema, description)
     text = json.dumps({"name": "s", "tools": [made], "test_cases": [draft_case(made)]})
     suite = parse_suite(text)
     complaints = [problem.message for problem in lint_suite(suite)]

@@ -282,6 +282,7 @@ def test_empty_params_check_nothing() -> None:
     empty: dict[str, Any] = {"expected_params": {}}
     assert warnings(empty) == {"test_cases[0].expected_params": message}
     assert warnings({**empty, "param_scoring": "bfcl"}) == {}
+    assert warnings({**empty, "skip": "draft"}) == {}
     two = [tool("get_weather"), tool("now", {"properties": {}})]
     assert warnings({"expected_tool": "now", **empty}, tools=two) == {}
 
