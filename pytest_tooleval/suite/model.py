@@ -684,7 +684,7 @@ class TestCase(Expectations):
     ] = Field(
         default_factory=dict,
         description="What a person answers when an agent asks for the approval of a tool: tool to "
-        "approve or reject. A tool that is not listed is rejected.",
+        "approve or reject. A request for any other tool is rejected.",
     )
     live_tools: LiveTools | None = Field(
         None,
