@@ -218,14 +218,23 @@ def _in_text(text: str, offered: KnownTools) -> _Text:
 def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | None:
     """Return where a call begins that goes on behind `end`; None if none does."""
     begins = [opened.start() for opened in _OPENERS.finditer(text, start, end)]
-    for dialect, opener in _COMPILED if begins else ():
-        if opened := opener.match(text, begins[-1]):
-            cursor = Cursor(text, opened.end(), offered.schema_of)
-            try:
-                is_call = any(True for _ in dialect.read(cursor, opened))
-            except (Broken, NotACall, RecursionError):
-                return None
-            return begins[-1] if is_call and cursor.at > end else None
+    begun = _opened_at(text, begins[-1]) if begins else None
+    if begun is None:
+        return None
+    dialect, opened = begun
+    cursor = Cursor(text, opened.end(), offered.schema_of)
+    try:
+        is_call = any(True for _ in dialect.read(cursor, opened))
+    except (Broken, NotACall, RecursionError):
+        return None
+    return opened.start() if is_call and cursor.at > end else None
+
+
+def _opened_at(text: str, start: int) -> tuple[Dialect, re.Match[str]] | None:
+    """Return the dialect whose opener stands here, and its match."""
+    for dialect, opener in _COMPILED:
+        if opened := opener.match(text, start):
+            return dialect, opened
     return None
 
 
@@ -310,10 +319,8 @@ class _Scan:
             return self._span(stop)
         if stop["fence"] is not None:
             return self._fenced(stop)
-        for dialect, opener in _COMPILED:
-            if opened := opener.match(self._text, stop.start()):
-                return self._opened(dialect, opened)
-        return stop.end()
+        begun = _opened_at(self._text, stop.start())
+        return self._opened(*begun) if begun else stop.end()
 
     def _thought(self, stop: re.Match[str]) -> int:
         closed = THOUGHT.search(self._text, stop.end())

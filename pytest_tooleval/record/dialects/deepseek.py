@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .dialect import ARGUMENTS
 from .dialect import NAME
 from .dialect import Broken
 from .dialect import Cursor
@@ -15,8 +16,6 @@ from .dialect import Dialect
 from .dialect import Written
 from .xml_calls import Tags
 from .xml_calls import read_calls
-
-_JSON = '{"city": "Paris", "days": 3}'
 
 
 def _token(words: str) -> str:
@@ -31,9 +30,7 @@ _FENCE_END = re.compile(r"```")
 
 def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
     name = (opened["fenced"] or opened["plain"]).strip()
-    value = cursor.json()
-    if not isinstance(value, dict):
-        raise Broken("its arguments are no object", name)
+    value = cursor.arguments(name)
     if opened["fenced"]:
         cursor.match(_FENCE_END)
     if not cursor.match(_CALL_END) and cursor.rest:
@@ -52,10 +49,10 @@ DEEPSEEK = Dialect(
     read=_read,
     right=(
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n"
-        f"```json\n{_JSON}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        f"```json\n{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>"
-        f"{_JSON}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
-        f"I see.<|tool_call_begin|>get_weather<|tool_sep|>{_JSON}<|tool_call_end|>",
+        f"{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        f"I see.<|tool_call_begin|>get_weather<|tool_sep|>{ARGUMENTS}<|tool_call_end|>",
     ),
     broken=(
         '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Par',
@@ -98,7 +95,7 @@ DSML = Dialect(
     right=(
         f"<｜DSML｜function_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜function_calls>",
         f"I look.\n\n<｜DSML｜tool_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
-        f'<｜DSML｜invoke name="get_weather">{_JSON}</｜DSML｜invoke>',
+        f'<｜DSML｜invoke name="get_weather">{ARGUMENTS}</｜DSML｜invoke>',
     ),
     broken=(
         '<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Par',

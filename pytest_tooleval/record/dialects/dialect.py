@@ -17,11 +17,16 @@ from ..repeated_keys import keep_repeated
 # beginning of its value, or a text that ends before that. `{...}` and `{"name": <name>}` are mentions.
 # Small models copy the doubled braces of their templates.
 _KEY = r"""["']?\w+["']?\s*(?:\Z|:\s*(?:\Z|["'{\[\dtfn-]))"""
-JSON_NEXT = rf"""(?=\{{{{1,2}}\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+_OBJECT = rf"""\{{{{1,2}}\s*(?:\Z|["']?\w*\Z|{_KEY})"""
+JSON_NEXT = rf"(?={_OBJECT})"
 # Arguments alone may also be empty.
 ARGUMENTS_NEXT = rf"(?:{JSON_NEXT}|(?=\{{\s*\}}))"
-LIST_NEXT = rf"""(?=(?:\[\s*)?\{{{{1,2}}\s*(?:\Z|["']?\w*\Z|{_KEY}))"""
+LIST_NEXT = rf"(?=(?:\[\s*)?{_OBJECT})"
 NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
+
+# The call of the dialects' examples, as JSON.
+ARGUMENTS = '{"city": "Paris", "days": 3}'
+CALL = f'{{"name": "get_weather", "arguments": {ARGUMENTS}}}'
 
 
 class Written(NamedTuple):
@@ -102,6 +107,13 @@ class Cursor:
             value, self.at = DECODER.raw_decode(self.text, self._after_space())
         except (ValueError, RecursionError):
             raise Broken("its JSON is invalid or cut off") from None
+        return value
+
+    def arguments(self, name: str) -> dict[str, Any]:
+        """Read the JSON object with the arguments of the tool `name`. Raises Broken."""
+        value = self.json()
+        if not isinstance(value, dict):
+            raise Broken("its arguments are no object", name)
         return value
 
     def _after_space(self) -> int:

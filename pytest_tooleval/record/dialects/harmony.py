@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .dialect import ARGUMENTS
 from .dialect import ARGUMENTS_NEXT
 from .dialect import Broken
 from .dialect import Cursor
@@ -19,7 +20,6 @@ _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
 _TO = r"to=(?:functions\.)?"
 _TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:\w+\s*)?"
 _BODY = r"(?:<\|message\|>|(?=\{))"
-_JSON = '{"city": "Paris", "days": 3}'
 
 
 def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
@@ -45,16 +45,17 @@ HARMONY = Dialect(
     ),
     read=_read,
     right=(
-        f"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{_JSON}<|call|>",
-        f"<|channel|>analysis to=functions.get_weather code<|message|>{_JSON}",
-        f"<|channel|>commentary to=get_weather<|message|>{_JSON}<|call|>",
+        "<|channel|>commentary to=functions.get_weather <|constrain|>json"
+        f"<|message|>{ARGUMENTS}<|call|>",
+        f"<|channel|>analysis to=functions.get_weather code<|message|>{ARGUMENTS}",
+        f"<|channel|>commentary to=get_weather<|message|>{ARGUMENTS}<|call|>",
         "<|channel|>analysis<|message|>The weather.<|end|><|start|>assistant to=functions.get_weather"
-        f"<|channel|>commentary <|constrain|>json<|message|>{_JSON}<|call|>",
-        f"assistantcommentary to=functions.get_weather json{_JSON}",
-        f"commentary to=functions.get_weather <|constrain|>json<|message|>{_JSON}",
-        f"<|channel|>commentary to=functions.get_weather<|constrain|>json{_JSON}",
-        f"<|start|>assistant to=functions.get_weather<|message|>{_JSON}<|call|>",
-        f"<|channel|>final to=functions.get_weather <|constrain|>JSON<|message|>{_JSON}",
+        f"<|channel|>commentary <|constrain|>json<|message|>{ARGUMENTS}<|call|>",
+        f"assistantcommentary to=functions.get_weather json{ARGUMENTS}",
+        f"commentary to=functions.get_weather <|constrain|>json<|message|>{ARGUMENTS}",
+        f"<|channel|>commentary to=functions.get_weather<|constrain|>json{ARGUMENTS}",
+        f"<|start|>assistant to=functions.get_weather<|message|>{ARGUMENTS}<|call|>",
+        f"<|channel|>final to=functions.get_weather <|constrain|>JSON<|message|>{ARGUMENTS}",
     ),
     broken=(
         '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Par',

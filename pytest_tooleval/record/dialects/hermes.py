@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from .dialect import CALL
 from .dialect import LIST_NEXT
 from .dialect import Dialect
 from .json_calls import in_tags
-
-_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
 
 HERMES = Dialect(
     name="Hermes",
@@ -14,17 +13,17 @@ HERMES = Dialect(
     opener=rf"<tool_call>\s*(?:```(?:json)?\s*)?{LIST_NEXT}",
     read=in_tags("</tool_call>"),
     right=(
-        f"<tool_call>\n{_CALL}\n</tool_call>",
-        f"Sure, I will look it up.\n<tool_call>{_CALL}</tool_call><|im_end|>",
-        f"<tool_call>{_CALL}",
-        f"<tool_call>\n```json\n{_CALL}\n```\n</tool_call>",
+        f"<tool_call>\n{CALL}\n</tool_call>",
+        f"Sure, I will look it up.\n<tool_call>{CALL}</tool_call><|im_end|>",
+        f"<tool_call>{CALL}",
+        f"<tool_call>\n```json\n{CALL}\n```\n</tool_call>",
     ),
     broken=(
         '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par',
         "<tool_call>\n{'name': 'get_weather', 'arguments': {}}\n</tool_call>",
         '<tool_call>{"city": "Paris"}</tool_call>',
-        f"<tool_call>{_CALL} and then I will see.",
-        f"<tool_call>{{{_CALL}}}</tool_call>",
+        f"<tool_call>{CALL} and then I will see.",
+        f"<tool_call>{{{CALL}}}</tool_call>",
     ),
     mentions=(
         "Write your call between <tool_call> and </tool_call>.",

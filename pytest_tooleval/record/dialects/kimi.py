@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import Broken
+from .dialect import ARGUMENTS
 from .dialect import Cursor
 from .dialect import Dialect
 from .dialect import Written
 
 _ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
-_JSON = '{"city": "Paris", "days": 3}'
 
 
 def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
     found = _ID.fullmatch(opened["kimi"])
     name = found["name"] if found else opened["kimi"]
-    value = cursor.json()
-    if not isinstance(value, dict):
-        raise Broken("its arguments are no object", name)
+    value = cursor.arguments(name)
     cursor.close("<|tool_call_end|>")
     cursor.skip("<|tool_calls_section_end|>")
     yield Written(name, value, opened["kimi"])
@@ -35,9 +32,9 @@ KIMI = Dialect(
     read=_read,
     right=(
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
-        f"<|tool_call_argument_begin|>{_JSON}<|tool_call_end|><|tool_calls_section_end|>",
-        f"I look.<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{_JSON}",
-        f"<|tool_call_begin|>functions.get_weather:0{_JSON}<|tool_call_end|>",
+        f"<|tool_call_argument_begin|>{ARGUMENTS}<|tool_call_end|><|tool_calls_section_end|>",
+        f"I look.<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{ARGUMENTS}",
+        f"<|tool_call_begin|>functions.get_weather:0{ARGUMENTS}<|tool_call_end|>",
     ),
     broken=('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Par',),
     mentions=("It begins with <|tool_calls_section_begin|>.",),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .dialect import ARGUMENTS
 from .dialect import ARGUMENTS_NEXT
 from .dialect import LIST_NEXT
 from .dialect import NAME
-from .dialect import Broken
 from .dialect import Cursor
 from .dialect import Dialect
 from .dialect import Written
@@ -18,7 +18,6 @@ from .pythonic import read_list
 
 _CALL = '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}'
 _JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
-_JSON = '{"city": "Paris", "days": 3}'
 
 
 def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
@@ -33,9 +32,7 @@ def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
 
 def _read_function(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
     name = opened["llama"]
-    value = cursor.json()
-    if not isinstance(value, dict):
-        raise Broken("its arguments are no object", name)
+    value = cursor.arguments(name)
     cursor.close("</function>")
     yield Written(name, value)
 
@@ -62,7 +59,7 @@ LLAMA_FUNCTION = Dialect(
     models="Llama 3.1 and 3.2",
     opener=rf"<function=\s*(?P<llama>{NAME})\s*>\s*{ARGUMENTS_NEXT}",
     read=_read_function,
-    right=(f"<function=get_weather>{_JSON}</function>", f"Fine: <function=get_weather>{_JSON}"),
+    right=(f"<function=get_weather>{ARGUMENTS}</function>", f"Fine: <function=get_weather>{ARGUMENTS}"),
     broken=('<function=get_weather>{"city": "Par',),
     mentions=("<function=name>",),
     vllm="llama3_json",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .dialect import ARGUMENTS_NEXT
+from .dialect import CALL
 from .dialect import LIST_NEXT
 from .dialect import Cursor
 from .dialect import Dialect
@@ -14,14 +15,12 @@ from .json_calls import in_tags
 from .xml_calls import Tags
 from .xml_calls import read_calls
 
-_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
-
 MINIMAX_M1 = Dialect(
     name="MiniMax M1",
     models="MiniMax M1, Hunyuan A13B, Jamba",
     opener=rf"<tool_calls>\s*{LIST_NEXT}",
     read=in_tags("</tool_calls>"),
-    right=(f"<tool_calls>\n{_CALL}\n</tool_calls>", f"I look. <tool_calls>[{_CALL}]</tool_calls>"),
+    right=(f"<tool_calls>\n{CALL}\n</tool_calls>", f"I look. <tool_calls>[{CALL}]</tool_calls>"),
     broken=('<tool_calls>\n{"name": "get_weather", "argu',),
     mentions=("Calls stand between <tool_calls> tags.",),
     vllm="minimax",

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .dialect import ARGUMENTS
 from .dialect import ARGUMENTS_NEXT
+from .dialect import CALL
 from .dialect import LIST_NEXT
 from .dialect import NAME
-from .dialect import Broken
 from .dialect import Cursor
 from .dialect import Dialect
 from .dialect import Written
 from .json_calls import read_values
 
 _NAMED = re.compile(rf"(?P<name>{NAME})\s*(?:\[CALL_ID\]\s*(?P<id>\w+)\s*)?(?:\[ARGS\]|(?=\{{))")
-_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
-_JSON = '{"city": "Paris", "days": 3}'
 
 
 def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
@@ -24,9 +23,7 @@ def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
         yield from read_values(cursor)
         return
     while named := cursor.match(_NAMED):
-        value = cursor.json()
-        if not isinstance(value, dict):
-            raise Broken("its arguments are no object", named["name"])
+        value = cursor.arguments(named["name"])
         yield Written(named["name"], value, named["id"])
 
 
@@ -36,10 +33,10 @@ MISTRAL = Dialect(
     opener=rf"\[TOOL_CALLS\]\s*(?:{LIST_NEXT}|(?={NAME}\s*(?:\[CALL_ID\]|\[ARGS\]|{ARGUMENTS_NEXT})))",
     read=_read,
     right=(
-        f"[TOOL_CALLS] [{_CALL}]",
-        f"[TOOL_CALLS]get_weather[ARGS]{_JSON}</s>",
-        f"I look.[TOOL_CALLS]get_weather[CALL_ID]a1b2c3d4e[ARGS]{_JSON}",
-        f"[TOOL_CALLS]get_weather{_JSON}",
+        f"[TOOL_CALLS] [{CALL}]",
+        f"[TOOL_CALLS]get_weather[ARGS]{ARGUMENTS}</s>",
+        f"I look.[TOOL_CALLS]get_weather[CALL_ID]a1b2c3d4e[ARGS]{ARGUMENTS}",
+        f"[TOOL_CALLS]get_weather{ARGUMENTS}",
     ),
     broken=('[TOOL_CALLS] [{"name": "get_weather", "arg', '[TOOL_CALLS]get_weather[ARGS]{"city": "Par'),
     mentions=("The token is [TOOL_CALLS].",),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from .dialect import CALL
 from .dialect import LIST_NEXT
 from .dialect import Dialect
 from .json_calls import in_tags
-
-_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
 
 COHERE = Dialect(
     name="Command",
@@ -28,7 +27,7 @@ NEMOTRON = Dialect(
     models="Llama Nemotron, Nemotron Nano 2",
     opener=rf"<TOOLCALL>\s*{LIST_NEXT}",
     read=in_tags("</TOOLCALL>"),
-    right=(f"<TOOLCALL>[{_CALL}]</TOOLCALL>",),
+    right=(f"<TOOLCALL>[{CALL}]</TOOLCALL>",),
     broken=('<TOOLCALL>[{"name": "get_weather", "argu',),
     mentions=("It opens with <TOOLCALL>.",),
 )
@@ -38,7 +37,7 @@ INTERNLM = Dialect(
     models="InternLM, Intern-S1",
     opener=rf"<\|action_start\|>\s*<\|plugin\|>\s*{LIST_NEXT}",
     read=in_tags("<|action_end|>"),
-    right=(f"<|action_start|><|plugin|>\n{_CALL}<|action_end|>",),
+    right=(f"<|action_start|><|plugin|>\n{CALL}<|action_end|>",),
     broken=('<|action_start|><|plugin|>{"name": "get_weather", "argu',),
     mentions=("It opens with <|action_start|><|plugin|>.",),
     vllm="internlm",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from .dialect import CALL
 from .dialect import JSON_NEXT
 from .dialect import LIST_NEXT
 from .dialect import Dialect
 from .json_calls import in_tags
-
-_CALL = '{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}'
 
 PHI = Dialect(
     name="Phi",
     models="Phi-4 mini",
     opener=rf"functools\s*(?=\[\s*){LIST_NEXT}",
     read=in_tags(),
-    right=(f"functools[{_CALL}]",),
+    right=(f"functools[{CALL}]",),
     broken=('functools[{"name": "get_weather", "argu',),
     mentions=("functools[0] is a slice.", "Use functools.partial."),
     vllm="phi4_mini_json",
@@ -26,9 +25,9 @@ GRANITE = Dialect(
     opener=rf"<\|tool_call\|>\s*{LIST_NEXT}",
     read=in_tags("<|/tool_call|>"),
     right=(
-        f"<|tool_call|>[{_CALL}]<|/tool_call|>",
-        f"<|tool_call|>[{_CALL}]<|end_of_text|>",
-        f"I look.\n<|tool_call|>{_CALL}",
+        f"<|tool_call|>[{CALL}]<|/tool_call|>",
+        f"<|tool_call|>[{CALL}]<|end_of_text|>",
+        f"I look.\n<|tool_call|>{CALL}",
     ),
     broken=('<|tool_call|>[{"name": "get_weather", "argu',),
     mentions=("Granite opens with <|tool_call|>.",),
@@ -40,7 +39,7 @@ GRANITE_20B = Dialect(
     models="Granite 20B for function calling",
     opener=rf"<function_call>\s*{JSON_NEXT}",
     read=in_tags("</function_call>"),
-    right=(f"<function_call> {_CALL}", f"I look. <function_call>{_CALL}</function_call>"),
+    right=(f"<function_call> {CALL}", f"I look. <function_call>{CALL}</function_call>"),
     broken=('<function_call> {"name": "get_weather", "argu',),
     mentions=("Granite opens with <function_call>.",),
     vllm="granite-20b-fc",
