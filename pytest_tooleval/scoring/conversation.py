@@ -1,11 +1,13 @@
 """A conversation of several turns: each expectation is a check from 0 to 1, and `overall` is their mean.
 
-calls    expected_calls with match exact, contains and within
-state    expected_state, and expected_calls with match state: the model's calls run on a new world,
-except those that changed nothing, and the expected calls on another
-results  with "results": true, the model got every answer that the turn's expected calls give
-text     expected_text
-conduct  forbidden_calls and max_calls; 0 for a turn that did not end
+The checks of each metric:
+
+    calls    expected_calls with match exact, contains and within
+    state    expected_state, and expected_calls with match state: the model's calls run on a new world,
+             except those that changed nothing, and the expected calls on another
+    results  with "results": true, the model got every answer that the turn's expected calls give
+    text     expected_text
+    conduct  forbidden_calls and max_calls; 0 for a turn that did not end
 """
 
 from __future__ import annotations
