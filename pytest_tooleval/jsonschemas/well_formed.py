@@ -149,20 +149,11 @@ _KEYWORDS = {
     ),
 }
 # Other drafts, OpenAPI and editors add some.
-_KNOWN = (
-    *("const", "default", "$vocabulary", "contentEncoding", "contentMediaType", "$recursiveRef"),
-    *(
-        "$recursiveAnchor",
-        "id",
-        "example",
-        "discriminator",
-        "xml",
-        "externalDocs",
-        "markdownDescription",
-    ),
-    *_KEYWORDS,
-    *ONE,
+_OTHERS = (
+    "const default $vocabulary contentEncoding contentMediaType $recursiveRef $recursiveAnchor id "
+    "example discriminator xml externalDocs markdownDescription"
 )
+_KNOWN = (*_OTHERS.split(), *_KEYWORDS, *ONE)
 _TYPE_NAMES = {
     "dict": "object", "map": "object", "float": "number", "double": "number", "decimal": "number",
     "int": "integer", "long": "integer", "bool": "boolean", "str": "string", "text": "string",
