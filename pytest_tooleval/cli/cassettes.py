@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import fields
@@ -146,18 +147,21 @@ def explain(recording: _Recording, ids: tuple[str, ...]) -> None:
 
     recorded, tools, suite = recording.load()
     chosen = [case for case in recording.resolved(suite) if not ids or case.id in ids]
-    missing = total = 0
+    missing: dict[str, list[str]] = {}
+    total = 0
     for name, trial in recording.trials_of(chosen, recorded, tools):
         total += 1
         question = first_missing(trial)
         if question is not None:
-            missing += 1
-            click.echo(printable(f"{name}: {recorded.why_missing(question, always=True)}"))
+            missing.setdefault(recorded.why_missing(question, always=True), []).append(name)
+    for text in _missing_lines(missing):
+        click.echo(text)
     if not chosen:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     for line in recorded.damaged:
         click.echo(f"{recording.cassette_file}:{line}: unreadable line, ignored")
-    click.echo(f"{counted(total, 'conversation')}, {missing} with missing answers")
+    unanswered = sum(map(len, missing.values()))
+    click.echo(f"{counted(total, 'conversation')}, {unanswered} with missing answers")
     if missing:
         raise SystemExit(1)
 
@@ -187,7 +191,8 @@ def freeze(recording: _Recording, out: Path | None) -> None:
     if document is None or not _has_live_tools(suite):
         place = printable(str(recording.suite_file))
         raise ConfigError(f'{place}: nothing to freeze, as there are no "live_tools" in it')
-    answers, missing, differing = 0, [], 0
+    answers = differing = 0
+    missing: dict[str, list[str]] = {}
     mocks: list[dict[str, Any]] = []
     for case in recording.resolved(suite):
         trials = []
@@ -196,13 +201,14 @@ def freeze(recording: _Recording, out: Path | None) -> None:
                 trials.append([*live_answers(trial, replayed(trial))])
             except NotRecorded as error:
                 why = recorded.why_missing(error.asked, always=True)
-                missing.append(printable(f"{name}: {why}"))
+                missing.setdefault(why, []).append(name)
         found = frozen(trials, case.param_scoring)
         answers += sum(map(len, trials))
         differing += found.differing
         mocks.append(found.mocks)
     if missing:
-        raise ConfigError("\n".join([*missing, "not all answers are recorded, so nothing was written"]))
+        lines = [*_missing_lines(missing), "not all answers are recorded, so nothing was written"]
+        raise ConfigError("\n".join(lines))
     to = out or recording.suite_file
     counts = (
         f"{counted(answers, 'recorded answer')}",
@@ -213,6 +219,13 @@ def freeze(recording: _Recording, out: Path | None) -> None:
         say(to, f"{counted(differing, 'answer')} differed between trials; the first one was taken")
     if not is_valid:
         raise SystemExit(1)
+
+
+def _missing_lines(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Each reason once, with the conversations that it concerns."""
+    for why, names in missing.items():
+        yield printable(why)
+        yield printable(f"  {counted(len(names), 'conversation')}: {', '.join(names)}")
 
 
 def _has_live_tools(suite: Suite) -> bool:

@@ -134,7 +134,10 @@ class Terminal(Observer):
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
         for number, report in enumerate(failed):
             if hasattr(report.longrepr, "reprcrash"):
-                report.longrepr = _Coloured(report.longrepr, whole=number < bodies)
+                longrepr = report.longrepr
+                short = f"{longrepr.reprcrash.message} (-v shows more)"
+                report.longrepr = _Coloured(longrepr, str(longrepr) if number < bodies else short)
+        _shorten_repeated(terminalreporter.getreports("error"))
         if not self._silent:
             title = f"FAILURES ({self._tolerated})"
             _write_tolerated(terminalreporter, title, self._state.tolerated)
@@ -298,12 +301,24 @@ def _bodies(failed: Sequence[object]) -> int:
     return len(failed) if len(failed) <= _MANY else _FEW
 
 
+def _shorten_repeated(reports: Iterable[Any]) -> None:
+    """Write an error's text once, however many cases it concerns."""
+    first: dict[str, Any] = {}
+    for report in reports:
+        longrepr = report.longrepr
+        if hasattr(report, "tooleval") and hasattr(longrepr, "reprcrash"):
+            earlier = first.setdefault(str(longrepr), report)
+            if earlier is not report:
+                name = earlier.nodeid.partition("::")[2]
+                report.longrepr = _Coloured(longrepr, printable(f"the same as for {name}"))
+
+
 class _Coloured:
     """The text of a failed case, with colours."""
 
-    def __init__(self, shown: Any, *, whole: bool) -> None:
+    def __init__(self, shown: Any, text: str) -> None:
         self.reprcrash = shown.reprcrash
-        self._text = str(shown) if whole else f"{self.reprcrash.message} (-v shows more)"
+        self._text = text
 
     def toterminal(self, tw: Any) -> None:
         _write_body(tw, self._text)

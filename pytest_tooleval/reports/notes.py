@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
@@ -13,6 +15,7 @@ from ..record.run import Spent
 from ..record.run import is_other
 from ..record.summary import ModelSummary
 from ..text import counted
+from ..text import first_few
 from ..text import printable
 from .run_text import cases_text
 from .run_text import fallbacks_text
@@ -31,15 +34,15 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
 
     Without `whole`, nothing about columns that only the whole table has.
     """
-    first_errors: dict[str, str] = {}
+    errors: dict[str, dict[str, list[str]]] = {}  # of each model, the cases by their reason
     for case in document.unchanged:
         if case.outcome == "error":
-            first_errors.setdefault(case.model, case.reason)
+            errors.setdefault(case.model, {}).setdefault(case.reason, []).append(case.case)
     lines = [
         f"{printable(row.model)}: {note}"
         for row in document.models
         for note in (
-            *_of_model(row, document.run, first_errors.get(row.model, "")),
+            *_of_model(row, document.run, errors.get(row.model, {})),
             *(_reliability(row) if whole else ()),
         )
     ]
@@ -151,10 +154,12 @@ def _reliability(row: ModelSummary) -> Iterator[str]:
             )
 
 
-def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
+def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) -> Iterator[str]:
     if row.errors:
-        errors = counted(row.errors, "error")
-        yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
+        reason, cases = next(iter(errors.items()), ("", ()))
+        which = "the first" if len(cases) < 2 else first_few(cases)
+        count = counted(row.errors, "error")
+        yield printable(f"{count}, not counted in any score; {which}: {reason}")
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
     if row.recovered_calls or row.lost_calls:

@@ -48,6 +48,7 @@ from .places import Place
 from .places import line_at
 from .why_missing import RecordedQuestions
 from .why_missing import canonical_question
+from .why_missing import definitions
 from .why_missing import summary
 
 RecordMode = Literal["none", "new", "all"]
@@ -62,7 +63,8 @@ class _Line(msgspec.Struct):
     """A line without its question.
 
     `modules` is the name of the set of modules that the agent imported. The first line with this
-    name lists them in `digests`.
+    name lists them in `digests`. `definitions` has tools by the hashes in the questions: each in the
+    first line that needs it.
     """
 
     key: str
@@ -70,6 +72,7 @@ class _Line(msgspec.Struct):
     version: int = 1
     modules: str = ""
     digests: dict[str, str] = {}
+    definitions: dict[str, Any] = {}
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -205,6 +208,8 @@ class Cassette:
         self._digests: dict[str, Mapping[str, str]] = {}
         self._modules: dict[str, str] = {}
         self._replayed_with: set[str] = set()
+        # The hashes of the tools that the file defines.
+        self._defined: set[str] = set()
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions = RecordedQuestions(path)
@@ -272,15 +277,13 @@ class Cassette:
         Comparing with all recorded questions is slow, so only the first few are explained unless
         `always`.
         """
-        self._explained += 1
-        if self._explained > _EXPLAINED and not always:
-            return "see `tooleval cassette explain`"
-        found = self._questions.nearest(asked)
+        found = self._questions.only_tools(asked)
         if found is None:
-            return "nothing is recorded on it"
-        return f"the closest recorded question, on line {found.line}, differs in " + "; ".join(
-            found.differences or ("nothing that can be shown",)
-        )
+            self._explained += 1
+            if self._explained > _EXPLAINED and not always:
+                return "see `tooleval cassette explain`"
+            found = self._questions.nearest(asked)
+        return "nothing is recorded on it" if found is None else found.text
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
         """The error for a missing answer, if the mode does not allow a request (to `verb` `whom`)."""
@@ -334,6 +337,9 @@ class Cassette:
         name = name_of(modules) if modules else ""
         if modules:
             line |= {"modules": name} if name in self._digests else {"modules": name, "digests": modules}
+        tools = definitions(asked)
+        if new := {hash: tools[hash] for hash in tools if hash not in self._defined}:
+            line["definitions"] = scrub_json(new, self._secrets)
         data = json.dumps(line).encode() + b"\n"
         with self._lock:
             self._in_use[key] = answer
@@ -346,6 +352,7 @@ class Cassette:
                 self._kept[key] = answer
                 return
             self.written += 1
+            self._defined.update(tools)
             self._note(key, name, modules)
             self._put(key, Place(end - len(data), len(data)), answer)
             # No other process has written meanwhile, so there is nothing to read.
@@ -472,6 +479,7 @@ class Cassette:
             _require_version(value.get("version", VERSION) if isinstance(value, dict) else VERSION)
             entry = msgspec.convert(value, _Line)
         _require_version(entry.version)
+        self._defined.update(entry.definitions)
         if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
             return {}
         self._note(entry.key, entry.modules, entry.digests)

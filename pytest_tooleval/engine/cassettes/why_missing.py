@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from typing import NamedTuple
 
+from ...text import first_few
 from ...text import json_text
 from ...text import shorten
 from ..tool_features import name_of
@@ -26,6 +27,7 @@ _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", 
 # For a call that ran on a server.
 _RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
 _SHOWN = 60
+_LONGEST = 10_000
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -35,6 +37,18 @@ class Nearest:
 
     line: int
     differences: tuple[str, ...]
+    only_tools: bool = False
+
+    @property
+    def text(self) -> str:
+        """How the question differs. The same for all cases that one change concerns."""
+        found = "; ".join(self.differences or ("nothing that can be shown",))
+        if self.only_tools:
+            return f"changed since the recording: {found}"
+        # Messages are a case's own; anything else may differ in many cases.
+        is_own = any(each.startswith("messages: ") for each in self.differences)
+        line = f", on line {self.line}," if is_own else ""
+        return f"the closest recorded question{line} differs in {found}"
 
 
 class _Tools(tuple[Mapping[str, Any], ...]):
@@ -67,19 +81,32 @@ def canonical_question(asked: Mapping[str, Any]) -> str:
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as stored in a cassette: tools by name, with a hash of their definitions.
-
-    A provider's own tool may have only a type.
-    """
+    """A question as stored in a cassette: tools by name, with hashes of all and of each definition."""
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "tools" not in asked:  # a question to a server that runs tools
         return shown
-    tools = asked["tools"]
+    tools = _Tools(asked["tools"])
     return {
         **shown,
-        "tools": [name_of(tool) or tool["type"] for tool in tools],
-        "tools_sha256": hashlib.sha256(_canonical_tools(_Tools(tools)).encode()).hexdigest()[:16],
+        "tools": [_name(tool) for tool in tools],
+        "tools_sha256": hashlib.sha256(_canonical_tools(tools).encode()).hexdigest()[:16],
+        "definitions": [*_definitions(tools)],
     }
+
+
+def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The definitions of a question's tools, by the hashes that its summary has."""
+    return _definitions(_Tools(asked.get("tools", ())))
+
+
+@lru_cache(maxsize=8)
+def _definitions(tools: _Tools) -> dict[str, Mapping[str, Any]]:
+    return {hashlib.sha256(canonical(tool).encode()).hexdigest()[:8]: tool for tool in tools}
+
+
+def _name(tool: Mapping[str, Any]) -> str:
+    """A tool's name. A provider's own tool may have only a type."""
+    return name_of(tool) or str(tool["type"])
 
 
 class _Question(NamedTuple):
@@ -89,35 +116,92 @@ class _Question(NamedTuple):
     place: Place
     hashes: tuple[int, ...]
 
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The hashes of all fields of a question to a model but its tools."""
+        if len(self.hashes) != len(_FIELDS):
+            return ()
+        at = _FIELDS.index("tools")
+        return self.hashes[:at] + self.hashes[at + 1 :]
+
 
 class RecordedQuestions:
-    """The questions of a cassette. Memory has only their places and hashes."""
+    """The questions of a cassette. Memory has their places and hashes, and the definitions of tools."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: list[_Question] | None = None
+        self._definitions: dict[str, Mapping[str, Any]] = {}
+        self._by_others: dict[tuple[int, ...], _Question] = {}
+
+    def only_tools(self, asked: Mapping[str, Any]) -> Nearest | None:
+        """The question that differs in its tools alone; fast, however many are recorded."""
+        missing = summary(asked)
+        own = _Question(0, Place(0, 0), _hashes(missing))
+        self._read_once()
+        found = self._by_others.get(own.others) if "tools" in asked else None
+        if found is None:
+            return None
+        with self._path.open("rb") as file:
+            recorded = json.loads(line_at(file, found.place))["asked"]
+        return Nearest(found.line, tuple(self._differences(asked, missing, recorded)), only_tools=True)
 
     def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question with the fewest differing fields; None if none of this kind is recorded."""
         missing = summary(asked)
-        fields = _fields(missing)
         own = _hashes(missing)
-        if self._known is None:
-            self._known = list(self._read())
         same: dict[int, list[_Question]] = {}
-        for each in self._known:
+        for each in self._read_once():
             if len(each.hashes) == len(own):
                 count = sum(a == b for a, b in zip(each.hashes, own, strict=True))
                 same.setdefault(count, []).append(each)
         if not same:
             return None
         line, recorded = self._most_alike(same[max(same)], canonical(missing["messages"]))
-        found = tuple(
-            _difference(field, missing, recorded)
-            for field in fields
-            if _compared(field, missing) != _compared(field, recorded)
-        )
-        return Nearest(line, found)
+        return Nearest(line, tuple(self._differences(asked, missing, recorded)))
+
+    def _differences(
+        self, asked: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]
+    ) -> Iterator[str]:
+        for field in _fields(missing):
+            if _compared(field, missing) == _compared(field, recorded):
+                continue
+            if field == "tools":
+                yield from self._changed_tools(definitions(asked), missing, recorded)
+            else:
+                yield from _difference(field, recorded.get(field), missing.get(field))
+
+    def _changed_tools(
+        self,
+        tools: Mapping[str, Mapping[str, Any]],
+        missing: Mapping[str, Any],
+        recorded: Mapping[str, Any],
+    ) -> Iterator[str]:
+        """Each changed field of a tool: `find_contact.description: "old" → "new"`."""
+        names, before = missing["tools"], recorded.get("tools") or []
+        for what, some, others in (("added", names, before), ("removed", before, names)):
+            if left := [name for name in some if name not in others]:
+                yield f"tools {what}: {first_few(left)}"
+        if "definitions" not in recorded:  # by an earlier version
+            if names == before:
+                yield f"tools: the same names ({json_text(names, _SHOWN)}), but a definition has changed"
+            return
+        old = dict(zip(before, recorded["definitions"], strict=True))
+        for name, hash in zip(names, missing["definitions"], strict=True):
+            if old.get(name, hash) == hash:
+                continue
+            if (definition := self._definitions.get(old[name])) is None:
+                yield f"{name}: its definition"
+            else:
+                yield from _differing(_flat(definition), _flat(tools[hash]), name)
+        if names != before and sorted(names) == sorted(before):
+            yield "tools: their order"
+
+    def _read_once(self) -> Sequence[_Question]:
+        if self._known is None:
+            self._known = list(self._read())
+            self._by_others = {each.others: each for each in self._known}
+        return self._known
 
     def _read(self) -> Iterator[_Question]:
         """Read each readable line."""
@@ -129,7 +213,9 @@ class RecordedQuestions:
                 place = Place(start, len(line))
                 start += len(line)
                 with contextlib.suppress(*_UNREADABLE):
-                    yield _Question(number, place, _hashes(json.loads(line)["asked"]))
+                    read = json.loads(line)
+                    self._definitions.update(read.get("definitions", {}))
+                    yield _Question(number, place, _hashes(read["asked"]))
 
     def _most_alike(self, found: Sequence[_Question], messages: str) -> tuple[int, dict[str, Any]]:
         """The question with the most similar messages."""
@@ -163,26 +249,29 @@ def _fields(question: Mapping[str, Any]) -> Sequence[str]:
     return _RUN_FIELDS if "tool" in question else ()
 
 
-def _difference(field: str, missing: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
-    old: Any = recorded.get(field)
-    new: Any = missing.get(field)
-    if field == "tools" and old == new:
-        return f"tools: the same names ({json_text(new, _SHOWN)}), but a definition has changed"
+def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's fields, without the level of `function` or `custom`."""
+    inner = tool.get("function") or tool.get("custom") or {}
+    return {field: value for field, value in tool.items() if field not in ("function", "custom")} | inner
+
+
+def _difference(field: str, old: Any, new: Any) -> Iterator[str]:
     if field == "messages":
-        return f"messages: {_messages_difference(old, new)}"
-    if isinstance(old, dict) and isinstance(new, dict):
-        return f"{field}: " + "; ".join(_differing(old, new))
-    return f"{field}: recorded {json_text(old, _SHOWN)}, asked {json_text(new, _SHOWN)}"
+        yield f"messages: {_messages_difference(old, new)}"
+    elif isinstance(old, dict) and isinstance(new, dict):
+        yield from _differing(old, new, field)
+    else:
+        yield f"{field}: {_cut(old, new)} → {_cut(new, old)}"
 
 
-def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """The innermost members that differ: `world.code recorded "4b1d", asked "90aa"`."""
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str) -> Iterator[str]:
+    """The innermost members that differ: `tools_answer.world.code: "4b1d" → "90aa"`."""
     for key in _changed(old, new):
         before, after = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(after, dict):
-            yield from _differing(before, after, f"{within}{key}.")
+            yield from _differing(before, after, f"{within}.{key}")
         else:
-            yield f"{within}{key} recorded {_shown(old, key)}, asked {_shown(new, key)}"
+            yield f"{within}.{key}: {_shown(old, new, key)} → {_shown(new, old, key)}"
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -191,8 +280,8 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return [k for k in keys if k not in old or k not in new or canonical(old[k]) != canonical(new[k])]
 
 
-def _shown(values: Mapping[str, Any], key: str) -> str:
-    return json_text(values[key], _SHOWN) if key in values else "(nothing)"
+def _shown(values: Mapping[str, Any], others: Mapping[str, Any], key: str) -> str:
+    return _cut(values[key], others.get(key)) if key in values else "(nothing)"
 
 
 def _messages_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> str:
@@ -200,17 +289,22 @@ def _messages_difference(old: list[dict[str, Any]], new: list[dict[str, Any]]) -
         if canonical(before) == canonical(after):
             continue
         key = _changed(before, after)[0]
-        if key not in before or key not in after:
-            return f"message {i}, {key}: recorded {_shown(before, key)}, asked {_shown(after, key)}"
-        first, second = before[key], after[key]
-        return f"message {i}, {key}: recorded {_cut(first, second)}, asked {_cut(second, first)}"
-    return f"{len(old)} recorded, {len(new)} asked"
+        return f"message {i}, {key}: {_shown(before, after, key)} → {_shown(after, before, key)}"
+    return f"{len(old)} → {len(new)}"
 
 
 def _cut(value: object, other: object) -> str:
-    """A long text, cut to start shortly before the first difference."""
-    if not isinstance(value, str) or not isinstance(other, str) or len(value) <= _SHOWN:
-        return json_text(value, _SHOWN)
-    same = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), len(other))
-    start = max(0, same - _SHOWN // 3)
-    return ("…" if start else "") + json_text(shorten(value[start:], _SHOWN), _SHOWN + 2)
+    """A long value, cut to start shortly before the first difference."""
+    if isinstance(value, str) and isinstance(other, str):
+        if len(value) <= _SHOWN:
+            return json_text(value, _SHOWN + 2)
+        start = _start(value, other)
+        return ("…" if start else "") + json_text(shorten(value[start:], _SHOWN), _SHOWN + 2)
+    text = json_text(value, _LONGEST)
+    start = _start(text, json_text(other, _LONGEST)) if len(text) > _SHOWN else 0
+    return ("…" if start else "") + shorten(text[start:], _SHOWN)
+
+
+def _start(text: str, other: str) -> int:
+    same = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), len(other))
+    return max(0, min(same, len(text)) - _SHOWN // 3)

@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_tooleval.cli import main
+
+from .project import TIME_TOOL
+from .project import WEATHER_TOOL
 from .project import Project
 from .project import call
 from .project import case
@@ -53,7 +58,7 @@ def test_custom_tools_are_recorded(project: Project) -> None:
     project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
     assert project.calls == ["ls"]
     result = project.run(CASSETTE, "--tooleval-record=none", "--tooleval-temperature=0.9")
-    result.stdout.fnmatch_lines(["*the closest recorded question, on line 1, differs in sampling*"])
+    result.stdout.fnmatch_lines(["*recorded question differs in sampling.temperature: 0.0 → 0.9*"])
 
 
 def test_replaying_does_not_load_the_agent(project: Project) -> None:
@@ -145,7 +150,7 @@ def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None
     agent.write_text(agent.read_text() + "\n# changed again\n")
     result = project.run(CASSETTE, "--tooleval-record=none")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*differs in model: recorded *my_agent:answer@*"])
+    result.stdout.fnmatch_lines(["*differs in model: *my_agent:answer@*→*"])
 
 
 def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
@@ -154,6 +159,30 @@ def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*no recorded answer in *weather.jsonl*--tooleval-record=new*"])
     assert project.calls == []
+
+
+def test_a_changed_description_is_told_once_with_the_cases_that_it_concerns(project: Project) -> None:
+    cases = [right(f"c{number}") for number in range(13)]
+    project.suite(*cases)
+    project.run(CASSETTE).assert_outcomes(passed=13)
+    function = {**WEATHER_TOOL["function"], "description": "Read the weather."}
+    tools = [{**WEATHER_TOOL, "function": function}, TIME_TOOL]
+    suite = project.suite(*cases, tools=tools)
+    change = (
+        "changed since the recording: get_weather.description: "
+        f'"{WEATHER_TOOL["function"]["description"]}" → "Read the weather."'
+    )
+    result = project.run(CASSETTE, "--tooleval-record=none")
+    result.assert_outcomes(errors=13)
+    errors, _, summary = result.stdout.str().partition("= tool calling =")
+    assert errors.count(change) == 1
+    assert errors.count("\nthe same as for c0[agent]") == 12
+    assert "c0, c1, c2, c3, c4, c5, c6, c7 and 5 more: no recorded answer" in summary
+    assert summary.count(change) == 1
+    arguments = ["cassette", "explain", "tapes/weather.jsonl", str(suite), "--model=agent"]
+    explained = CliRunner().invoke(main, arguments)
+    names = ", ".join(f"c{number}[agent]" for number in range(13))
+    assert explained.output.splitlines()[:2] == [change, f"  13 conversations: {names}"]
 
 
 def test_all_asks_everything_anew(project: Project) -> None:

@@ -129,7 +129,7 @@ def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> No
     desk.write("desk.py", (desk.path / "desk.py").read_text().replace('{"ok": True', '{"done": True'))
     missed = desk.run(*replay, "-k", FIRST, model="right")
     missed.assert_outcomes(errors=1, deselected=1)
-    missed.stdout.fnmatch_lines(["*differs in tools_answer: world.code recorded *"])
+    missed.stdout.fnmatch_lines(["*differs in tools_answer.world.code: *→*"])
 
 
 def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -> None:

@@ -241,7 +241,7 @@ def test_explain_knows_what_a_server_answered(live: Live) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in (listed, asked, run, *rest)))
     other = CliRunner().invoke(main, command)
     assert other.exit_code == 1
-    assert 'differs in arguments: city recorded "Oslo", asked "Paris"' in other.output
+    assert 'differs in arguments.city: "Oslo" → "Paris"' in other.output
 
 
 def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Live) -> None:

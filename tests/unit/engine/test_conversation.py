@@ -363,4 +363,4 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     missing = await asyncio.to_thread(first_missing, Trial(changed, spec, cassette=cassette))
     assert missing is not None
     why = cassette.why_missing(missing, always=True)
-    assert 'message 7, content: recorded "{\\"refunded\\": 6}", asked "{\\"refunded\\": 7}"' in why
+    assert 'message 7, content: "{\\"refunded\\": 6}" → "{\\"refunded\\": 7}"' in why

@@ -75,7 +75,7 @@ def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
     try:
         cassette = Cassette(path, "none")
         assert cassette.find("c7") == large
-        assert "differs in sampling: temperature" in cassette.why_missing({**ASKED, "sampling": {}})
+        assert "differs in sampling.temperature" in cassette.why_missing({**ASKED, "sampling": {}})
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -263,7 +263,9 @@ def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("secret", ["sk-planted-12345", 'quote"and\\slash', "schlüssel-☃"])
 def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("MY_API_KEY", secret)
-    request = structs.replace(REQUEST, messages=[{"role": "user", "content": f"the key {secret}!"}])
+    text = f"the key {secret}!"
+    tools = [{"type": "function", "function": {"name": "get_weather", "description": text}}]
+    request = structs.replace(REQUEST, messages=[{"role": "user", "content": text}], tools=tools)
     asked = question(SPEC, request)
     Cassette(path, "new").add(key_of(asked), asked, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")

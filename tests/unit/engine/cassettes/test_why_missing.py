@@ -12,9 +12,16 @@ import pytest
 from pytest_tooleval.engine.cassettes.why_missing import RecordedQuestions
 from pytest_tooleval.engine.cassettes.why_missing import canonical
 from pytest_tooleval.engine.cassettes.why_missing import canonical_question
+from pytest_tooleval.engine.cassettes.why_missing import definitions
 from pytest_tooleval.engine.cassettes.why_missing import summary
 
-TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+
+def tool(**fields: Any) -> dict[str, Any]:
+    function = {"name": "get_weather", "description": "Now.", "parameters": {"type": "object"}}
+    return {"type": "function", "function": {**function, **fields}}
+
+
+TOOL = tool()
 ASKED: dict[str, Any] = {
     "version": 1,
     "model": "openai/m",
@@ -33,7 +40,10 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 def read(folder: Path, *asked: dict[str, Any]) -> RecordedQuestions:
     """A cassette with a damaged first line and these questions."""
-    lines = [json.dumps({"key": "k", "asked": summary(one), "answer": {}}) for one in asked]
+    lines = [
+        json.dumps({"asked": summary(one), "answer": {}, "definitions": definitions(one)})
+        for one in asked
+    ]
     path = folder / "c.jsonl"
     path.write_text("\n".join(["damaged {", *lines]) + "\n")
     return RecordedQuestions(path)
@@ -42,31 +52,36 @@ def read(folder: Path, *asked: dict[str, Any]) -> RecordedQuestions:
 @pytest.mark.parametrize(
     ("fields", "difference"),
     [
-        ({"sampling": {"temperature": 0.5}}, "sampling: temperature recorded 0.0, asked 0.5"),
+        ({"sampling": {"temperature": 0.5}}, "sampling.temperature: 0.0 → 0.5"),
         (
             {"sampling": {"temperature": 0.0, "seed": 1}},
-            "sampling: seed recorded (nothing), asked 1",
+            "sampling.seed: (nothing) → 1",
         ),
-        ({"model": "openai/n"}, 'model: recorded "openai/m", asked "openai/n"'),
-        ({"tool_choice": "auto"}, 'tool_choice: recorded "required", asked "auto"'),
-        ({"trial": 2}, "trial: recorded 0, asked 2"),
+        ({"model": "openai/n"}, 'model: "openai/m" → "openai/n"'),
+        ({"tool_choice": "auto"}, 'tool_choice: "required" → "auto"'),
+        ({"trial": 2}, "trial: 0 → 2"),
         (
             {"tools": [TOOL, {"type": "custom", "custom": {"name": "sh"}}, {"type": "tool_search"}]},
-            'tools: recorded ["get_weather"], asked ["get_weather", "sh", "tool_search"]',
+            "tools added: sh, tool_search",
         ),
         (
             {"messages": [{"role": "user", "content": "Weather in Rome?"}]},
-            'messages: message 1, content: recorded "Weather in Paris?", asked "Weather in Rome?"',
+            'messages: message 1, content: "Weather in Paris?" → "Weather in Rome?"',
         ),
         (
             {"messages": [*ASKED["messages"], {"role": "user", "content": "Now!"}]},
-            "messages: 1 recorded, 2 asked",
+            "messages: 1 → 2",
         ),
         (
-            {"tools": [{**TOOL, "function": {"name": "get_weather", "description": "new"}}]},
-            'tools: the same names (["get_weather"]), but a definition has changed',
+            {"tools": [tool(description="Now and later.")]},
+            'get_weather.description: "Now." → "Now and later."',
         ),
-        ({"tools": []}, 'tools: recorded ["get_weather"], asked []'),
+        (
+            {"tools": [tool(parameters={"type": "object", "required": ["city"]})]},
+            'get_weather.parameters.required: (nothing) → ["city"]',
+        ),
+        ({"tools": [{**TOOL, "strict": True}]}, "get_weather.strict: (nothing) → true"),
+        ({"tools": []}, "tools removed: get_weather"),
     ],
 )
 def test_the_field_that_differs_is_named(
@@ -84,6 +99,43 @@ def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path
     found = read(tmp_path, other, ASKED).nearest(asked)
     assert found is not None
     assert found.line == 3
+
+
+def test_a_question_that_differs_in_its_tools_alone_is_found_whatever_else_is_recorded(
+    tmp_path: Path,
+) -> None:
+    others = [changed(trial=trial) for trial in (1, 2)]
+    questions = read(tmp_path, others[0], ASKED, others[1])
+    found = questions.only_tools(changed(tools=[tool(description="Soon.")]))
+    assert found is not None
+    assert (found.line, found.text) == (
+        3,
+        'changed since the recording: get_weather.description: "Now." → "Soon."',
+    )
+    assert questions.only_tools(changed(tools=[], trial=3)) is None
+
+
+def test_a_cassette_without_definitions_says_that_one_has_changed(tmp_path: Path) -> None:
+    """An earlier version recorded only a hash of all tools."""
+    old = {name: value for name, value in summary(ASKED).items() if name != "definitions"}
+    path = tmp_path / "c.jsonl"
+    path.write_text(json.dumps({"asked": old, "answer": {}}) + "\n")
+    found = RecordedQuestions(path).only_tools(changed(tools=[tool(description="Soon.")]))
+    assert found is not None
+    assert found.differences == (
+        'tools: the same names (["get_weather"]), but a definition has changed',
+    )
+
+
+def test_a_long_list_is_shown_from_where_it_differs(tmp_path: Path) -> None:
+    towns = [f"town {number}" for number in range(100)]
+    old, new = (tool(parameters={"enum": [*towns, last]}) for last in ("Oslo", "Rome"))
+    found = read(tmp_path, changed(tools=[old])).nearest(changed(tools=[new]))
+    assert found is not None
+    [difference] = found.differences
+    assert difference == (
+        'get_weather.parameters.enum: …wn 98", "town 99", "Oslo"] → …wn 98", "town 99", "Rome"]'
+    )
 
 
 def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
@@ -105,7 +157,7 @@ def test_null_is_not_what_is_missing(tmp_path: Path) -> None:
     recorded = changed(sampling={"temperature": 0.0, "seed": None})
     found = read(tmp_path, recorded).nearest(ASKED)
     assert found is not None
-    assert found.differences == ("sampling: seed recorded null, asked (nothing)",)
+    assert found.differences == ("sampling.seed: null → (nothing)",)
 
 
 @pytest.mark.parametrize(
