@@ -18,6 +18,7 @@ from .history import store_of
 from .suites import suite_files
 
 if TYPE_CHECKING:
+    from ..record.identity import Identity
     from ..record.results import CaseRow
     from ..verdicts.simulation import DrawRates
 
@@ -73,11 +74,11 @@ def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
     from ..history.store import load_side
     from ..verdicts.simulation import spreads_of
 
-    counts: dict[str, dict[tuple[str, ...], list[CaseRow]]] = {}
+    counts: dict[str, dict[tuple[Identity, str], list[CaseRow]]] = {}
     for source in sources:
         for row in load_side(source, store_of(None)).cases:
             if row.model and not row.variant and row.outcome != "skipped":
-                key = row.file, row.suite, row.case, row.content
+                key = row.identity.of_case, row.content
                 counts.setdefault(row.model, {}).setdefault(key, []).append(row)
     for model, cases in counts.items():
         live = [

@@ -186,7 +186,7 @@ class History:
         suite: str | None = None,
         branch: str | None = None,
     ) -> list[RunSummary]:
-        """The newest runs, newest first; with a model or a suite (or its file), only those with it."""
+        """The newest runs, newest first; with a model or a suite's file, only those with it."""
         dead = self._dead()
         with self._database.reading() as connection:
             return list_runs(connection, dead, limit, model=model, suite=suite, branch=branch)
@@ -274,12 +274,16 @@ class History:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
         dead = self._dead()
         with self._database.reading() as connection:
-            return read_trend(connection, dead, name, model, limit)
+            return read_trend(connection, dead, name, model, limit, self._is_there)
 
     def trends_for(self, document: RowsDocument) -> Trends:
         """The pass rates of a document's suites and models up to its run, for the HTML report."""
         with self._database.reading() as connection:
-            return read_trends(connection, document)
+            return read_trends(connection, document, self._is_there)
+
+    def _is_there(self, file: str) -> bool:
+        """Whether a suite's file is in the project."""
+        return (self.folder.parent / file).is_file()
 
     def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
         """The ids of finished runs without a tag, newest first, except the newest `keep` runs and

@@ -21,7 +21,6 @@ from ..record.run import Run
 from ..record.run import RunSummary
 from ..record.run import Status
 from ..record.summary import Summary
-from ..suite.discovery import SUITE_ENDING
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import summarise
 from ..verdicts.words import run_summary
@@ -94,13 +93,12 @@ def list_runs(
 ) -> list[RunSummary]:
     """The newest runs with this model, suite and branch, newest first; `dead` are ids.
 
-    `suite` is a file if it ends like one, else a suite's name.
+    `suite` is a suite's file, because suites in several files may share a name.
     """
-    column = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "suite"
     bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
     of_cases = "".join(
         f" AND {name} = :{value}"
-        for name, value in (("model", "model"), (column, "suite"))
+        for name, value in (("model", "model"), ("file", "suite"))
         if bound[value] is not None
     )
     of_runs = "1" if branch is None else "branch = :branch"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import Literal
 
@@ -14,6 +16,8 @@ from msgspec import Struct
 
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
+from ..record.identity import Identity
+from ..record.identity import suite_names
 from ..record.results import Outcome
 from ..record.run import Git
 from ..record.run import Run
@@ -29,7 +33,8 @@ from .summaries import stored_run
 
 _REPORTED_RUNS = 30
 
-_Suite = tuple[str, str | None]  # its name; its file, if only that file is meant
+# Whether a suite's file is in the project.
+IsThere = Callable[[str], bool]
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -109,18 +114,20 @@ def read_trend(
     name: str,
     model: str | None,
     limit: int | None,
+    is_there: IsThere,
 ) -> Trend:
     """The newest `limit` runs that have the suite or case that `name` means.
 
     A name is a suite, its file, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name means the
     suite even if its file moved; a file means only that file. Raises ToolevalError for an unknown name,
-    and when one run has several suites or cases of that name.
+    and for one that several suites or cases have.
     """
-    (suite, file), case = _resolve(connection, name)
-    bound = {"suite": suite, "file": file, "name": case, "model": model}
-    chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column] is not None)
-    if file is None:
-        _check_one_file(connection, name, case, chosen, bound)
+    found_as = _resolve(connection, name)
+    suite, case, file = found_as.suite, found_as.case, found_as.file
+    bound = {"suite": suite, "file": file, "name": case, "model": model or ""}
+    chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column])
+    if not file:
+        _check_one_file(connection, name, case, chosen, bound, is_there)
     runs = connection.execute(
         f"""
         SELECT number, {RUN_COLUMNS} FROM runs
@@ -138,13 +145,13 @@ def read_trend(
     points: list[TrendPoint] = []
     for number, *columns in runs:
         run = stored_run(columns, dead)
-        if case is None:
+        if not case:
             by_model = read_sums(connection, number, file or suite)
             found = [_of_suite(each, sums) for each, sums in by_model.items() if each]
         else:
             found = _of_case(connection, chosen, {**bound, "run": number})
         points += [TrendPoint(**_facts(run), **each) for each in found if model in (None, each["model"])]
-    return Trend(suite, case, tuple(points))
+    return Trend(suite, case or None, tuple(points))
 
 
 def _of_suite(model: str, sums: Sums) -> dict[str, Any]:
@@ -193,37 +200,34 @@ def _is_part(sums: Sums) -> bool:
     return sums.total.cases - sums.total.errors < sums.suite_cases
 
 
-def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trends:
+def read_trends(connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere) -> Trends:
     """The pass rates of the suites and models of a document, over its run and earlier ones."""
     models = {row.model for row in document.models}
-    files: dict[str, set[str]] = {}
-    for row in document.suites:
-        files.setdefault(row.suite, set()).add(row.file)
-    names = f"({', '.join('?' * len(files))})"
+    labels = suite_names(row.identity for row in document.suites)
+    names = list({suite.suite for suite in labels})
+    among = f"({', '.join('?' * len(names))})"
     runs = connection.execute(
         f"""
         SELECT number, {RUN_COLUMNS} FROM runs
-        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {names})
+        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {among})
         ORDER BY started DESC, number DESC LIMIT ?
         """,
-        (document.run.started, *files, _REPORTED_RUNS),
+        (document.run.started, *names, _REPORTED_RUNS),
     ).fetchall()[::-1]
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
-        known = connection.execute(
-            f"SELECT name, file FROM suites WHERE run = ? AND name IN {names} ORDER BY name, file",
-            (number, *files),
-        ).fetchall()
-        files_of = Counter(suite for suite, _ in known)
-        for suite, file in known:
-            # A moved file is the same suite, unless two files have a suite of this name.
-            if file not in files[suite] and not files_of[suite] == len(files[suite]) == 1:
-                continue
-            shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
-            for model, sums in read_sums(connection, number, file).items():
+        rows = connection.execute(
+            f"SELECT name, file FROM suites WHERE run = ? AND name IN {among} ORDER BY name, file",
+            (number, *names),
+        )
+        known = [Identity(name, file=file) for name, file in rows]
+        for suite in known:
+            now = _now(suite, known, labels, is_there)
+            found = read_sums(connection, number, suite.file) if now else {}
+            for model, sums in found.items():
                 rate = _mean(sums.total.pass_rate)
-                if model in models and rate is not None:
-                    kinds = series.setdefault((shown, model), ({}, {}))
+                if model in models and rate is not None and now:
+                    kinds = series.setdefault((labels[now], model), ({}, {}))
                     kinds[_is_part(sums)][number] = rate
     past = [stored_run(columns, ()) for _, *columns in runs]
     return Trends(
@@ -238,21 +242,40 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trend
     )
 
 
+def _now(
+    suite: Identity, known: Sequence[Identity], labels: Collection[Identity], is_there: IsThere
+) -> Identity | None:
+    """Which of the suites in `labels` an earlier run's suite is; `known` are all of that run.
+
+    One whose file is gone may have moved, unless several files have a suite of this name.
+    """
+    if suite in labels:
+        return suite
+    others = [each for each in labels if each.suite == suite.suite]
+    is_only = len(others) == 1 == sum(each.suite == suite.suite for each in known)
+    return others[0] if is_only and not is_there(suite.file) else None
+
+
 def _check_one_file(
-    connection: sqlite3.Connection, name: str, case: str | None, chosen: str, bound: Mapping[str, Any]
+    connection: sqlite3.Connection,
+    name: str,
+    case: str,
+    chosen: str,
+    bound: Mapping[str, Any],
+    is_there: IsThere,
 ) -> None:
-    """Raise if one run has two suites of this name, as they are not the same suite."""
-    found = connection.execute(
-        f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
-    ).fetchone()
-    if found is None:
-        return
+    """Raise if several files have this name, other than as the places of one file that moved."""
     rows = connection.execute(f"SELECT DISTINCT file FROM cases WHERE {chosen} ORDER BY file", bound)
     files = rows.fetchall()
-    what = "a suite" if case is None else "a case"
+    in_one_run = connection.execute(
+        f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
+    ).fetchone()
+    if in_one_run is None and sum(is_there(file) for (file,) in files) < 2:
+        return
+    what = "a case" if case else "a suite"
     raise ToolevalError(
         f"{len(files)} files have {what} {printable(name)}; name one of "
-        + _names(files, "" if case is None else f"::{case}")
+        + _names(files, f"::{case}" if case else "")
     )
 
 
@@ -261,16 +284,16 @@ def _names(rows: Iterable[tuple[str]], after: str = "") -> str:
     return first_few([printable(f"{name}{after}") for (name,) in rows])
 
 
-def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | None]:
-    """The suite, and the case if the name means one."""
+def _resolve(connection: sqlite3.Connection, name: str) -> Identity:
+    """The suite, or the case if the name means one; with a file if only that one is meant."""
     suite = _suite_called(connection, name)
     if suite is not None:
-        return suite, None
+        return suite
     found = connection.execute(
         "SELECT DISTINCT suite FROM cases WHERE name = ? ORDER BY suite", (name,)
     ).fetchall()
     if len(found) == 1:
-        return (found[0][0], None), name
+        return Identity(found[0][0], name)
     if found:
         names = _names(found, f"::{name}")
         raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
@@ -279,11 +302,11 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     if (
         suite is not None
         and connection.execute(
-            "SELECT 1 FROM cases WHERE suite = ? AND file = IFNULL(?, file) AND name = ? LIMIT 1",
-            (*suite, right),
+            "SELECT 1 FROM cases WHERE suite = ? AND ? IN (file, '') AND name = ? LIMIT 1",
+            (suite.suite, suite.file, right),
         ).fetchone()
     ):
-        return suite, right
+        return Identity(suite.suite, right, suite.file)
     suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
     raise ToolevalError(
         f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "
@@ -291,11 +314,11 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     )
 
 
-def _suite_called(connection: sqlite3.Connection, name: str) -> _Suite | None:
+def _suite_called(connection: sqlite3.Connection, name: str) -> Identity | None:
     """The suite of this name; or, for a file, the suite last seen in it, and the file."""
     row = connection.execute(
-        "SELECT name, CASE WHEN name = :name THEN NULL ELSE file END FROM suites "
+        "SELECT name, CASE WHEN name = :name THEN '' ELSE file END FROM suites "
         "WHERE name = :name OR file = :name ORDER BY name = :name DESC, run DESC",
         {"name": name},
     ).fetchone()
-    return None if row is None else (str(row[0]), row[1])
+    return None if row is None else Identity(row[0], file=row[1])

@@ -62,12 +62,12 @@ def undecided(
     models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
     unshared = comparison.cases
     apart = {
-        (case.suite, case.case)
+        case.of_case
         for cases in (unshared.added, unshared.changed, unshared.incomparable)
         for case in cases
     }
     return found | {
-        case.nodeid for case in cases if case.model in models and (case.suite, case.case) not in apart
+        case.nodeid for case in cases if case.model in models and case.identity.of_case not in apart
     }
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from .fields import doc
 from .gates import Verdict
+from .identity import Identity
 from .run import Git
 
 
@@ -54,29 +55,26 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
         return "passing trials" if self.metric == "pass" else self.metric
 
 
-class ComparedCase(Struct, frozen=True, gc=False):
-    """A case by name."""
-
-    suite: Annotated[str, doc("The suite's name.")]
-    case: Annotated[str, doc("The case's id.")]
-
-
-class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
+class RenamedCase(Identity, frozen=True, kw_only=True, gc=False):
     """A case with its old and its new name."""
 
     old_suite: Annotated[str, doc("The suite in the baseline.")]
     old_case: Annotated[str, doc("The id in the baseline.")]
+    old_file: Annotated[str, doc("The file in the baseline.")] = ""
 
 
-class Incomparable(ComparedCase, frozen=True, kw_only=True, gc=False):
+class Incomparable(Identity, frozen=True, kw_only=True, gc=False):
     """A case that cannot be judged by the same rules in both runs."""
 
     why: Annotated[str, doc("The part that one of the runs lacks.")]
 
 
-class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
+class Moved(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
+    was: Annotated[
+        Identity | None, doc("The case that it is compared with; null in runs of older versions.")
+    ] = None
     old: Annotated[float | None, doc("overall in the baseline.")]
     new: Annotated[float | None, doc("overall now.")]
     old_passes: Annotated[
@@ -131,9 +129,9 @@ class ComparedCases(Struct, frozen=True, gc=False):
     """The cases of both runs."""
 
     same: Annotated[int, doc("Cases that both have.", ge=0)]
-    added: Annotated[tuple[ComparedCase, ...], doc("Cases that only this run has.")]
-    removed: Annotated[tuple[ComparedCase, ...], doc("Cases that only the baseline has.")]
-    changed: Annotated[tuple[ComparedCase, ...], doc("Cases that now ask or expect something else.")]
+    added: Annotated[tuple[Identity, ...], doc("Cases that only this run has.")]
+    removed: Annotated[tuple[Identity, ...], doc("Cases that only the baseline has.")]
+    changed: Annotated[tuple[Identity, ...], doc("Cases that now ask or expect something else.")]
     renamed: Annotated[tuple[RenamedCase, ...], doc("Cases that are the same under another name.")]
     incomparable: Annotated[
         tuple[Incomparable, ...],
@@ -165,6 +163,9 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     message: Annotated[str, doc("The comparison in one line.")]
     remarks: Annotated[
         tuple[str, ...], doc("Cases not compared, and why; different requests. Also in message.")
+    ] = ()
+    shared_names: Annotated[
+        tuple[str, ...], doc("Names of suites that several files of a run have.")
     ] = ()
 
     @property

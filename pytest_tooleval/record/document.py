@@ -12,6 +12,7 @@ from .comparison import Comparison
 from .confusion import Confusion
 from .fields import doc
 from .gates import Gate
+from .identity import shared_names
 from .results import CaseResult
 from .results import CaseRow
 from .results import unchanged
@@ -50,6 +51,11 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     def unchanged(self) -> Sequence[CaseRow]:
         """The cases without those under a variant, which sums, gates and the baseline ignore."""
         return unchanged(self.cases) if self.variants else self.cases
+
+    @property
+    def shared_names(self) -> tuple[str, ...]:
+        """The names of suites that several files have."""
+        return shared_names(row.identity for row in self.suites)
 
 
 class Document(RowsDocument, frozen=True, kw_only=True, gc=False):

@@ -23,6 +23,7 @@ from .confusion import Choice
 from .endings import NoAnswer
 from .endings import NoAnswerCategory
 from .fields import doc
+from .identity import Identity
 from .transcript import Measures
 from .transcript import Transcript
 from .transcript import sum_if_known
@@ -225,6 +226,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     passes: Annotated[int, doc("Trials that passed.", ge=0)] = 0
     scored: Annotated[int, doc("Trials with an answer.", ge=0)] = 0
     trials: Annotated[tuple[TrialRow, ...], doc("The case's trials.")] = ()
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.suite, self.case, self.file, self.model, self.variant)
 
     @property
     def passed(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from .fields import doc
+from .identity import Identity
 
 
 class Mean(Struct, frozen=True, gc=False):
@@ -113,3 +114,7 @@ class SuiteSummary(ModelSummary, frozen=True, kw_only=True, gc=False):
 
     suite: Annotated[str, doc("The suite's name.")]
     file: Annotated[str, doc("Its file, relative to pytest's root folder.")]
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.suite, file=self.file, model=self.model)

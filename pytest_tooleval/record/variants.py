@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .comparison import ComparedCase
 from .comparison import Moved
 from .fields import doc
+from .identity import Identity
 
 # Separates model and variant in node ids; labels have no space after a comma.
 SEPARATOR = ", "
@@ -67,7 +67,7 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     ] = False
     errors: Annotated[int, doc("Cases without an answer in one of the arms.", ge=0)] = 0
     left_out: Annotated[
-        tuple[ComparedCase, ...],
+        tuple[Identity, ...],
         doc("Cases that the variant does not apply to, or that were not selected in both arms."),
     ] = ()
     old: Annotated[float | None, doc("The share of passed trials in the other arm.")] = None

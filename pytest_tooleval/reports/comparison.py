@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ..record.comparison import ComparedCase
-from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
 from ..record.comparison import Incomparable
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
+from ..record.document import RowsDocument
+from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
@@ -30,11 +32,14 @@ _NAME = 60
 
 
 class CaseItem(Struct, frozen=True):
-    """A case that changed from `old` to `new` on a model, or that the runs do not share."""
+    """A case that changed from `old` to `new`, or that the runs do not share.
 
+    `was` is the old case, `suite` the name that tells the suite from others.
+    """
+
+    of: Identity
+    was: Identity
     suite: str
-    case: str
-    models: tuple[str, str] = ("", "")
     old: str = ""
     new: str = ""
     more: str = ""
@@ -53,7 +58,7 @@ def render_comparison(comparison: Comparison) -> list[str]:
     several = len(comparison.models) > 1
     lists = case_lists(comparison)
     changes = [
-        (each.title, change_text(item), _case(item) + (f" on {_pair(*item.models)}" if several else ""))
+        (each.title, change_text(item), _case(item) + (f" on {_on(item)}" if several else ""))
         for each in lists
         if each.is_moved
         for item in each.items
@@ -88,13 +93,15 @@ def metrics_table(comparison: Comparison, *, all_changed: bool = True) -> Table:
 
 def case_lists(comparison: Comparison) -> list[CaseList]:
     """The cases that changed, the worst first, then those that could not be paired as they are."""
+    shared = comparison.shared_names
     moved: dict[str, list[CaseItem]] = {"newly broken": [], "worse": [], "better": []}
     for model in comparison.models:
         for case in model.worse:
-            moved["newly broken" if case.newly_broken else "worse"].append(_moved(model, case))
-        moved["better"] += (_moved(model, case) for case in model.better)
+            name = "newly broken" if case.newly_broken else "worse"
+            moved[name].append(moved_item(case, model.new, model.old, shared))
+        moved["better"] += (moved_item(case, model.new, model.old, shared) for case in model.better)
     cases = comparison.cases
-    unshared: dict[str, Sequence[ComparedCase]] = {
+    unshared: dict[str, Sequence[Identity]] = {
         "added": cases.added,
         "removed": cases.removed,
         "changed": cases.changed,
@@ -104,43 +111,54 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     return [
         *(CaseList(title, tuple(items), is_moved=True) for title, items in moved.items() if items),
         *(
-            CaseList(title, tuple(map(_unshared, found)), is_moved=False)
+            CaseList(title, tuple(_unshared(case, shared) for case in found), is_moved=False)
             for title, found in unshared.items()
             if found
         ),
     ]
 
 
-def _moved(model: ComparedModel, case: Moved) -> CaseItem:
-    return CaseItem(case.suite, case.case, (model.old, model.new), *change_of(case))
+def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) -> CaseItem:
+    """A case that changed, by the figure that was compared: overall, else the passed trials.
+
+    Older versions stored neither file nor model.
+    """
+    now = Identity(case.suite, case.case, case.file, model, case.variant)
+    was = case.was or Identity(case.suite, case.case, model=old_model)
+    old, new = case.old_passes, case.new_passes
+    if not (case.newly_broken or case.old is None or case.new is None or case.old == case.new):
+        old, new = score_text(case.old), score_text(case.new)
+    return CaseItem(now, was, now.suite_name(shared), old, new)
 
 
-def change_of(case: Moved) -> tuple[str, str]:
-    """The passes before and now; where they are the same, the overall scores."""
-    if case.old_passes == case.new_passes:
-        return score_text(case.old), score_text(case.new)
-    return case.old_passes, case.new_passes
-
-
-def _unshared(case: ComparedCase) -> CaseItem:
+def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
     more = case.why if isinstance(case, Incomparable) else ""
+    was = case.of_case
     if isinstance(case, RenamedCase):
-        more = f"was {case.old_suite} :: {case.old_case}"
-    return CaseItem(case.suite, case.case, more=more)
+        was = Identity(case.old_suite, case.old_case, case.old_file)
+        more = f"was {was.suite} :: {was.case}"
+    return CaseItem(case.of_case, was, case.suite_name(shared), more=more)
 
 
-def moved_cases(found: Comparison | None) -> dict[tuple[str, str, str], tuple[str, CaseItem]]:
-    """How each case changed that did, by `case_key`; the worst if it is listed twice."""
-    return {
-        (item.models[1], item.suite, item.case): (each.title, item)
-        for each in reversed(case_lists(found) if found else ())
+def rows_of(document: RowsDocument, moved: Iterable[tuple[str, Moved]]) -> list[CaseRow]:
+    """The rows of moved cases, which are given with their models."""
+    found = {moved_item(case, model, model, ()).of for model, case in moved}
+    return [
+        row for row in document.unchanged if row.identity in found or row.identity.without_file in found
+    ]
+
+
+def moved_cases(document: RowsDocument) -> dict[Identity, tuple[str, CaseItem]]:
+    """How each case of a document changed that did; the worst if it is listed twice."""
+    moved = {
+        item.of: (each.title, item)
+        for each in reversed(case_lists(document.baseline) if document.baseline else ())
         for item in each.items
         if each.is_moved
     }
-
-
-def case_key(case: CaseRow) -> tuple[str, str, str]:
-    return case.model, case.suite, case.case
+    cases = [row.identity for row in document.unchanged]
+    found = {case: moved.get(case) or moved.get(case.without_file) for case in cases}
+    return {case: move for case, move in found.items() if move is not None}
 
 
 def change_text(item: CaseItem) -> str:
@@ -193,8 +211,12 @@ def list_lines(lists: Sequence[CaseList]) -> list[str]:
     return lines
 
 
-def _case(case: CaseItem) -> str:
-    return f"{_name(case.suite)} :: {_name(case.case)}"
+def _case(item: CaseItem) -> str:
+    return f"{_name(item.suite)} :: {_name(item.of.case)}"
+
+
+def _on(item: CaseItem) -> str:
+    return _pair(item.was.model, item.of.model)
 
 
 def _name(text: str) -> str:

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import re
 import zlib
+from collections.abc import Container
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from ..record.comparison import Comparison
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
+from ..record.variants import ComparedVariant
 from ..verdicts.words import run_summary
 from .columns import COLUMNS
 from .columns import Column
@@ -29,6 +31,7 @@ from .columns import Place
 from .columns import table_of
 from .comparison import case_lists
 from .comparison import metrics_table
+from .comparison import moved_item
 from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
@@ -108,6 +111,7 @@ def page_document(document: RowsDocument) -> dict[str, object]:
     found = document.baseline
     return {
         **structs.asdict(document),
+        "variants": [_page_variant(each, document.shared_names) for each in document.variants],
         "summary": run_summary(document),
         "notes": notes(document),
         "lines": list(model_lines(document)),
@@ -118,6 +122,14 @@ def page_document(document: RowsDocument) -> dict[str, object]:
         "series": series_of(document.variants),
         "matrices": [matrix_of(each, _MOST_TOOLS) for each in document.confusion],
     }
+
+
+def _page_variant(found: ComparedVariant, shared: Container[str]) -> dict[str, object]:
+    moved = {
+        name: [moved_item(case, found.model, found.model, shared) for case in cases]
+        for name, cases in (("worse", found.worse), ("better", found.better))
+    }
+    return {**structs.asdict(found), **moved}
 
 
 def page_comparison(found: Comparison) -> dict[str, object]:

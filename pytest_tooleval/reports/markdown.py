@@ -36,7 +36,6 @@ from .columns import cell
 from .columns import table_of
 from .columns import value_in
 from .comparison import CaseItem
-from .comparison import case_key
 from .comparison import case_lists
 from .comparison import change_text
 from .comparison import compared_text
@@ -150,7 +149,8 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
             yield _Section(f"\n{code(about, _LINE)}:\n\n", [f"    {line}\n" for line in lines])
         yield _Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
     yield from _case_sections(document)
-    changes = [f"- {code(each, _LINE)}\n" for each in variant_changes(document.variants, whole=True)]
+    varied = variant_changes(document.variants, document.shared_names, whole=True)
+    changes = [f"- {code(each, _LINE)}\n" for each in varied]
     if changes:
         yield _details("Cases under variants", _most(changes))
     unplayed = [
@@ -212,14 +212,14 @@ def _baseline(found: Comparison) -> _Section:
 
 def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     """Each case that changed or did not pass once, the worst first."""
-    moved = moved_cases(document.baseline)
+    moved = moved_cases(document)
     words = ("", COUNTED, TOLERATED, NOT_JUDGED)
     failing = [_title(outcome, word) for word in words for outcome in _OUTCOMES]
     groups: dict[str, list[tuple[CaseRow, CaseItem | None]]] = {
         name: [] for name in ("newly broken", "worse", *failing, "better")
     }
     for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
-        word, move = moved.get(case_key(case), ("", None))
+        word, move = moved.get(case.identity, ("", None))
         if word in ("", "better") and case.outcome in ("failed", "error"):
             word = _title(case.outcome, tolerated_word(case, document) if case.tolerated else "")
         if word:
@@ -289,7 +289,7 @@ def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
     """Cases that are not the same in the baseline."""
     lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
-        f"- {each.title}: {code(item.case)} of {code(item.suite)}"
+        f"- {each.title}: {code(item.of.case)} of {code(item.suite)}"
         + (f": {code(item.more, _LINE)}\n" if item.more else "\n")
         for each in lists
         for item in each.items

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from ..record.comparison import ComparedModel
 from ..record.comparison import Moved
 from ..record.document import RowsDocument
+from ..record.results import CaseRow
 from ..record.run import Spent
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import shown
+from .comparison import rows_of
 from .markdown import code
 
 _MOST = 10  # cases of each list
@@ -51,8 +53,10 @@ def _lines(document: RowsDocument, changed: int, link: str, note: str) -> Iterat
             yield f"- failed gate: {code(gate.message, _LINE)}"
     if document.baseline is not None:
         models = document.baseline.models
-        yield from _cases(document, "Newly broken", [m for each in models for m in each.newly_broken])
-        yield from _cases(document, "Newly right", [m for each in models for m in _mended(each)])
+        broken = [(each.new, case) for each in models for case in each.newly_broken]
+        right = [(each.new, case) for each in models for case in _mended(each)]
+        yield from _cases("Newly broken", rows_of(document, broken))
+        yield from _cases("Newly right", rows_of(document, right))
     for each in document.variants[:_MOST]:
         yield f"- variant {code(each.variant)} on {code(each.model)}: {code(each.message, _LINE)}"
     errors = [case for case in document.unchanged if case.outcome == "error"]
@@ -121,13 +125,11 @@ def _mended(model: ComparedModel) -> list[Moved]:
     ]
 
 
-def _cases(document: RowsDocument, title: str, moved: Sequence[Moved]) -> Iterator[str]:
-    if not moved:
+def _cases(title: str, rows: Sequence[CaseRow]) -> Iterator[str]:
+    if not rows:
         return
-    rows = {(case.suite, case.case): case for case in document.unchanged}
-    yield f"\n**{title} ({len(moved)})**\n"
-    for case in moved[:_MOST]:
-        row = rows.get((case.suite, case.case))
-        yield f"- {code(case.case)}" + (f": {code(row.reason, _LINE)}" if row and row.reason else "")
-    if len(moved) > _MOST:
-        yield f"- and {len(moved) - _MOST} more"
+    yield f"\n**{title} ({len(rows)})**\n"
+    for row in rows[:_MOST]:
+        yield f"- {code(row.case)}" + (f": {code(row.reason, _LINE)}" if row.reason else "")
+    if len(rows) > _MOST:
+        yield f"- and {len(rows) - _MOST} more"

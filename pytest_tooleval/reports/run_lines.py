@@ -14,7 +14,6 @@ from ..verdicts.words import tolerated_word
 from .aligned import aligned
 from .columns import table_lines
 from .comparison import MOST
-from .comparison import case_key
 from .comparison import case_lists
 from .comparison import change_text
 from .comparison import compared_text
@@ -77,7 +76,7 @@ def verdict_lines(
     yield from _cases(document, rows, whole=whole, listed=listed)
     variants = [each for each in document.variants if model in (None, each.model)]
     if variants:
-        yield from [Line(""), *map(Line, variant_lines(variants, whole=whole))]
+        yield from [Line(""), *map(Line, variant_lines(variants, document.shared_names, whole=whole))]
 
 
 def _verdict(line: ModelLine) -> Iterator[Line]:
@@ -91,10 +90,10 @@ def _cases(
     document: RowsDocument, rows: list[CaseRow], *, whole: bool, listed: Callable[[CaseRow], bool]
 ) -> Iterator[Line]:
     """A line for each case that changed, that is to be listed, or that made a forbidden call."""
-    moved = moved_cases(document.baseline)
+    moved = moved_cases(document)
     found: list[tuple[int, int, str, list[str]]] = []
     for place, row in enumerate(rows):
-        word, move = moved.get(case_key(row), ("", None))
+        word, move = moved.get(row.identity, ("", None))
         if row.called_forbidden:
             word = "forbidden"
         elif word in ("", "better") and listed(row):

@@ -11,6 +11,7 @@ from itertools import islice
 from msgspec import structs
 
 from ..record.document import RowsDocument
+from ..record.identity import suite_names
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
@@ -21,11 +22,8 @@ from .columns import table_of
 
 def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
     """The suites, with the file in the name if two files have suites of one name."""
-    names = list({row.file: row.suite for row in suites}.values())
-    return [
-        structs.replace(row, suite=f"{row.suite} ({row.file})") if names.count(row.suite) > 1 else row
-        for row in suites
-    ]
+    names = suite_names(row.identity for row in suites)
+    return [structs.replace(row, suite=names[row.identity.of_suite]) for row in suites]
 
 
 def score_tables(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..record.comparison import Moved
+from ..record.identity import Identity
 from ..record.variants import ComparedVariant
 from ..text import printable
 from ..text import score_text
@@ -16,7 +17,7 @@ from .aligned import aligned
 from .columns import Table
 from .columns import table_lines
 from .columns import table_of
-from .comparison import change_of
+from .comparison import moved_item
 
 _FEW = 5
 _WIDTH = 50  # characters from a pass rate of 0 to one of 1
@@ -52,13 +53,15 @@ def variants_table(variants: Sequence[ComparedVariant]) -> Table:
     return table_of("variants", [each for each in variants if each.cases])
 
 
-def variant_lines(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
+def variant_lines(
+    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool = False
+) -> Iterator[str]:
     """The table, and the worst cases of each variant, for a terminal."""
     yield from table_lines(variants_table(variants))
     for about, lines in curves_of(variants):
         yield from (f"{printable(about)}:", *(f"  {line}" for line in lines))
     yield from map(printable, variant_remarks(variants))
-    yield from map(printable, variant_changes(variants, whole=whole))
+    yield from map(printable, variant_changes(variants, shared, whole=whole))
 
 
 def curves_of(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, list[str]]]:
@@ -92,23 +95,28 @@ def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
             yield f"{name}: not judged: {each.apart}"
 
 
-def variant_changes(variants: Sequence[ComparedVariant], *, whole: bool = False) -> Iterator[str]:
+def variant_changes(
+    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool = False
+) -> Iterator[str]:
     """The cases that changed most, calls to added tools, and cases that were left out.
 
-    All numbers of a series leave out the same cases, so that is said once.
+    `shared` are names of suites that need their file. All numbers of a series leave out the same
+    cases, so that is said once.
     """
     left_out: dict[str, None] = {}
     for name, each in _named(variants):
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
-            yield f"{name}: {case.case} {moved_text(case)}"
+            item = moved_item(case, each.model, each.model, shared)
+            yield f"{name}: {_case_name(case, shared)} {item.old} -> {item.new}"
         if not whole and len(each.worse) > _FEW:
             yield f"{name}: {len(each.worse) - _FEW} more got worse (-v shows them)"
         if each.added_called:
             counts = (f"{tool} ({cases})" for tool, cases in each.added_called.items())
             yield f"{name}: calls to added tools, in cases: {', '.join(counts)}"
         if each.left_out:
-            names = ", ".join(case.case for case in (each.left_out if whole else each.left_out[:_FEW]))
+            shown = each.left_out if whole else each.left_out[:_FEW]
+            names = ", ".join(_case_name(case, shared) for case in shown)
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."
             match = _NUMBER.fullmatch(each.variant)
             about = name.replace(each.variant, _about(match), 1) if match else name
@@ -123,5 +131,5 @@ def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedV
         yield f"{each.variant} on {each.model}" if several else each.variant, each
 
 
-def moved_text(case: Moved) -> str:
-    return " -> ".join(change_of(case))
+def _case_name(case: Identity, shared: Container[str]) -> str:
+    return f"{case.file} :: {case.case}" if case.suite in shared and case.file else case.case

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -16,10 +17,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import structs
+from msgspec.structs import astuple
 
 from ..errors import ConfigError
 from ..errors import ScoringError
-from ..record.comparison import ComparedCase
 from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
@@ -27,6 +28,8 @@ from ..record.comparison import Comparison
 from ..record.comparison import Incomparable
 from ..record.comparison import RenamedCase
 from ..record.gates import Verdict
+from ..record.identity import Identity
+from ..record.identity import shared_names
 from ..record.metrics import BUILT_IN
 from ..record.results import CaseRow
 from ..record.results import unchanged
@@ -53,6 +56,7 @@ from .paired import metrics_of
 from .paired import moved
 from .pairing import Pair
 from .pairing import Pairing
+from .pairing import moved_files
 from .pairing import pair_cases
 from .planning import trials_to_compare
 from .selection import not_selected
@@ -117,7 +121,8 @@ def compare(
     limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
     suites = new.suites or old.suites
-    compared = [_compare_model(pair, sides, both, limits, suites) for pair in pairs]
+    moved = moved_files(old.cases, new.cases, suites)
+    compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
     empty_verdict: Verdict = "failed" if named and has_one_rule else "inconclusive"
     results = _results(compared, limits, empty_verdict)
@@ -153,7 +158,16 @@ def compare(
         failed=verdict == "failed" or (strict and is_open),
         message="; ".join([*nothing, *messages, *remarks]) + strictness,
         remarks=(*nothing, *remarks),
+        shared_names=_shared_names(old.cases, new.cases, moved),
     )
+
+
+def _shared_names(
+    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Container[str]
+) -> tuple[str, ...]:
+    stayed = [row for row in (*old, *new) if row.file not in moved]
+    found = (shared_names(row.identity for row in rows) for rows in (old, new, stayed))
+    return tuple(sorted({name for names in found for name in names}))
 
 
 def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
@@ -190,9 +204,10 @@ def _compare_model(
     sides: tuple[_Rows, _Rows],
     both: tuple[Rescored, Rescored],
     limits: Limits,
+    moved: Collection[str],
     suites: FindSuite | None,
 ) -> _Model:
-    pairing = _paired(sides[0][labels[0]], sides[1][labels[1]], suites)
+    pairing = _paired(sides[0][labels[0]], sides[1][labels[1]], moved, suites)
     scored: list[Pair] = []
     left_out: list[Pair] = []
     incomparable: list[Incomparable] = []
@@ -200,7 +215,7 @@ def _compare_model(
         try:
             old, new = _judged_alike(pair, both)
         except ScoringError as error:
-            incomparable.append(Incomparable(pair[1].suite, pair[1].case, why=str(error)))
+            incomparable.append(Incomparable(*astuple(pair[1].identity.of_case), why=str(error)))
             continue
         has_both = all(row.scored and row.outcome in SCORED for row in (old, new))
         (scored if has_both else left_out).append((old, new))
@@ -213,10 +228,12 @@ def _compare_model(
     return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
 
 
-def _paired(old: Sequence[CaseRow], new: Sequence[CaseRow], suites: FindSuite | None) -> Pairing:
+def _paired(
+    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Collection[str], suites: FindSuite | None
+) -> Pairing:
     """Pair the rows of two runs. Today's suites are those of the new one."""
-    pairing = pair_cases(old, new)
-    left_out_now, left_out_before = not_selected(new, suites), not_selected(old)
+    pairing = pair_cases(old, new, moved)
+    left_out_now, left_out_before = not_selected(new, moved, suites), not_selected(old, moved)
     return dataclasses.replace(
         pairing,
         removed=[row for row in pairing.removed if not left_out_now(row)],
@@ -386,12 +403,14 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
     """How cases changed. Each is listed once for all models."""
     found = [model.pairing for model in models]
     renamed = {
-        _name(new): RenamedCase(new.suite, new.case, old_suite=old.suite, old_case=old.case)
+        new.identity.of_case: RenamedCase(
+            *astuple(new.identity.of_case), old_suite=old.suite, old_case=old.case, old_file=old.file
+        )
         for pairing in found
         for old, new in pairing.renamed
     }
     return ComparedCases(
-        same=len({_name(new) for pairing in found for _, new in pairing.same}),
+        same=len({new.identity.of_case for pairing in found for _, new in pairing.same}),
         added=_unique(row for pairing in found for row in pairing.added),
         removed=_unique(row for pairing in found for row in pairing.removed),
         changed=_unique(new for pairing in found for _, new in pairing.changed),
@@ -401,9 +420,5 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
     )
 
 
-def _name(row: CaseRow) -> ComparedCase:
-    return ComparedCase(row.suite, row.case)
-
-
-def _unique(rows: Iterable[CaseRow]) -> tuple[ComparedCase, ...]:
-    return tuple(dict.fromkeys(map(_name, rows)))
+def _unique(rows: Iterable[CaseRow]) -> tuple[Identity, ...]:
+    return tuple(dict.fromkeys(row.identity.of_case for row in rows))

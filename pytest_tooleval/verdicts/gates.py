@@ -316,7 +316,7 @@ def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
 
 def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow], collected: int) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
-    whole = {(case.file, case.suite): case.suite_cases for case in scored}
+    whole = {case.identity.of_suite: case.suite_cases for case in scored}
     # Suites without a selected case count as collected; a path on the command line may be one case.
     total = max(collected, sum(whole.values())) if rule.scope.whole else 0
     trials = sum(case.scored for case in found)

@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import astuple
+
 from ..record.comparison import ComparedMetric
 from ..record.comparison import Moved
+from ..record.identity import Identity
+from ..record.identity import suite_names
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
@@ -49,9 +53,8 @@ class PairedCase(NamedTuple):
         return self.old.scored, self.old.passes, self.new.scored, self.new.passes
 
     @property
-    def suite(self) -> tuple[str, str]:
-        """Name and file, because suites in two files may share a name."""
-        return self.new.suite, self.new.file
+    def suite(self) -> Identity:
+        return self.new.identity.of_suite
 
     def values(self, metric: str) -> tuple[float, float] | None:
         """The old and new score; None unless both are known."""
@@ -93,22 +96,17 @@ def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
 
 def _by_suite(cases: Sequence[PairedCase], limits: Limits) -> Iterator[PairedMetric | None]:
     """Each suite's overall score if there are several: gains in one can hide another's losses."""
-    suites = dict.fromkeys(case.suite for case in cases)
-    if len(suites) < 2:
-        return
-    names = [name for name, _ in suites]
-    labels = {
-        (name, file): f"{name} ({file})" if names.count(name) > 1 else name for name, file in suites
-    }
-    for suite, label in labels.items():
-        yield _metric("overall", cases, limits, suite, label)
+    labels = suite_names(case.suite for case in cases)
+    if len(labels) > 1:
+        for suite, label in labels.items():
+            yield _metric("overall", cases, limits, suite, label)
 
 
 def _metric(
     name: str,
     cases: Sequence[PairedCase],
     limits: Limits,
-    suite: tuple[str, str] | None = None,
+    suite: Identity | None = None,
     label: str | None = None,
 ) -> PairedMetric | None:
     """A metric over one suite's cases, or all, that have it. Other suites count as unchanged."""
@@ -192,8 +190,8 @@ def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, 
         n, c, m, d = case.counts
         old, new = case.values("overall") or (None, None)
         row = Moved(
-            case.new.suite,
-            case.new.case,
+            *astuple(case.new.identity),
+            was=case.old.identity,
             old=old,
             new=new,
             old_passes=f"{c}/{n}",

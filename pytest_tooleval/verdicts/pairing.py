@@ -1,17 +1,22 @@
 """Pairs the cases of two runs: by name and content, else by content, else by name.
 
-Cases in the same file are paired first, because suites in several files may share a name.
+A case is looked for in its own file. Only the cases of a file that is gone are looked for in the files
+that are new, because suites in several files may share names, prompts and expectations.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..errors import ToolevalError
 from ..record.results import CaseRow
+from .sides import FindSuite
 
 Pair = tuple[CaseRow, CaseRow]
 
@@ -32,21 +37,48 @@ class Pairing:
     not_selected: Sequence[CaseRow] = ()
 
 
-def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:
+def moved_files(
+    old: Iterable[CaseRow], new: Iterable[CaseRow], suites: FindSuite | None = None
+) -> frozenset[str]:
+    """The files between which suites may have moved: those that are gone, and the new ones if any are.
+
+    A file that the new run merely left out is still found by `suites`.
+    """
+    before, now = ({row.file for row in rows} for rows in (old, new))
+    gone = {file for file in before - now if not _is_there(file, suites)}
+    return frozenset(gone | (now - before)) if gone else frozenset()
+
+
+def _is_there(file: str, suites: FindSuite | None) -> bool:
+    try:
+        return suites is not None and suites(file) is not None
+    except ToolevalError:
+        return False
+
+
+def pair_cases(
+    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Collection[str] | None = None
+) -> Pairing:
     """Pair the rows of two runs. Cases with the same content are the same, whatever their names.
 
-    Duplicates are paired in order.
+    `moved` are the runs' `moved_files`. Duplicates are told apart by their tools, else paired in order.
     """
-    same_file, old, new = _match(old, new, lambda row: (row.file, row.content, _name(row)))
-    moved, old, new = _match(old, new, lambda row: (row.content, _name(row)))
-    exact = [*same_file, *moved]
-    renamed, old, new = _match(old, new, lambda row: row.content)
-    changed, old, new = _match(old, new, _name)
-    return Pairing([*exact, *renamed], renamed, changed, new, old)
+    if moved is None:
+        moved = moved_files(old, new)
 
+    def place(row: CaseRow) -> Hashable:
+        return None if row.file in moved else row.file
 
-def _name(row: CaseRow) -> Hashable:
-    return row.suite, row.case
+    def name(row: CaseRow) -> Hashable:
+        return place(row), row.suite, row.case
+
+    exact, old, new = _match(old, new, lambda row: (name(row), row.content, row.tools_content))
+    named, old, new = _match(old, new, lambda row: (name(row), row.content))
+    twins, old, new = _match(old, new, lambda row: (place(row), row.content, row.tools_content))
+    others, old, new = _match(old, new, lambda row: (place(row), row.content))
+    changed, old, new = _match(old, new, name)
+    renamed = [*twins, *others]
+    return Pairing([*exact, *named, *renamed], renamed, changed, new, old)
 
 
 def _match(

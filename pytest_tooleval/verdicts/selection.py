@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from functools import cache
 
@@ -12,17 +13,22 @@ from ..suite.fingerprints import content_of_case
 from .sides import FindSuite
 
 
-def not_selected(rows: Iterable[CaseRow], suites: FindSuite | None = None) -> Callable[[CaseRow], bool]:
+def not_selected(
+    rows: Iterable[CaseRow], moved: Collection[str], suites: FindSuite | None = None
+) -> Callable[[CaseRow], bool]:
     """Return a test for a case that is not among a run's `rows`: did the run leave it out?
 
-    `suites` finds the suites that the run could select from. If it does not find one, the run left out
-    all cases of a suite that it ran in part, and no case of other suites.
+    Suites in `moved` files are known by name. `suites` finds the suites that the run could select from.
+    If it does not find one, the run left out all cases of a suite that it ran in part, and no case of
+    other suites.
     """
-    ran: dict[str, list[CaseRow]] = {}
+    ran: dict[tuple[str | None, str], list[CaseRow]] = {}
+
+    def place(row: CaseRow) -> tuple[str | None, str]:
+        return (None, row.suite) if row.file in moved else (row.file, "")
+
     for row in rows:
-        # By file, because suites in two files may share a name; by name, because a file may have moved.
-        for place in (row.file, row.suite):
-            ran.setdefault(place, []).append(row)
+        ran.setdefault(place(row), []).append(row)
 
     @cache
     def cases_in(file: str) -> frozenset[str] | None:
@@ -37,7 +43,7 @@ def not_selected(rows: Iterable[CaseRow], suites: FindSuite | None = None) -> Ca
         return frozenset([*(str(case.id) for case in suite.test_cases), *contents])
 
     def was_left_out(case: CaseRow) -> bool:
-        own = ran.get(case.file) or ran.get(case.suite) or []
+        own = ran.get(place(case), [])
         if own and len(own) >= own[0].suite_cases:
             return False
         known = cases_in(own[0].file if own else case.file)

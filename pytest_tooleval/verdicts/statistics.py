@@ -96,7 +96,7 @@ def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
     numbers: dict[object, int] = {}
     return [
         numbers.setdefault(
-            (case.file, case.suite, case.cluster) if case.cluster else place, len(numbers)
+            (case.identity.of_suite, case.cluster) if case.cluster else place, len(numbers)
         )
         for place, case in enumerate(cases)
     ]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ..record.comparison import ComparedCase
+from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..record.variants import Attacked
 from ..record.variants import ComparedVariant
@@ -37,7 +37,7 @@ from .statistics import summed
 _ERRORS = 1.959964
 ATTACK = "attack_success"
 _Key = tuple[str, str]  # a model and a variant
-_Rows = Mapping[tuple[str, str], CaseRow]  # by file and id
+_Rows = Mapping[Identity, CaseRow]  # by case
 
 
 def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVariant, ...]:
@@ -47,10 +47,10 @@ def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVa
     are one run, which started with its first shard: answers that a later shard replays from it were
     not chosen.
     """
-    arms: dict[_Key, dict[tuple[str, str], CaseRow]] = {}
+    arms: dict[_Key, dict[Identity, CaseRow]] = {}
     for case in cases:
         if case.model and case.outcome != "skipped":
-            arms.setdefault((case.model, case.variant), {})[case.file, case.case] = case
+            arms.setdefault((case.model, case.variant), {})[case.identity.of_case] = case
     keys = sorted((key for key in arms if key[1]), key=_by_number)
     found = [_compared(key, arms[key], arms, started) for key in keys]
     tested = [each for each in found if each.p is not None]
@@ -96,7 +96,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
         is_earlier=is_earlier,
         added_called=dict(Counter(name for row in rows.values() for name in row.added_called)),
         errors=len(both) - len(pairs),
-        left_out=tuple(ComparedCase(row.suite, row.case) for row in left),
+        left_out=tuple(row.identity.of_case for row in left),
         verdict="inconclusive",
         attack=_attacked(list(rows.values()), list(other.values())) if against else None,
     )

@@ -11,6 +11,7 @@ import { isBelow, isKnown } from "./numbers.js";
  *   outcome: string, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
  *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
  *   trials: Trial[], asked: string, called: string[]}} Row
+ * @typedef {{suite: string, case: string, file: string, model: string, variant: string}} Identity as in record/identity.py
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
  * @typedef {{label: string, key: string}} Named
  * @typedef {{expected: string | null, called: string | null, hallucinated: boolean, not_found: boolean}} Choice the expected and
@@ -58,20 +59,40 @@ export function indexOf(rows, first = []) {
   const names = Array.from(suites.values(), ({ row }) => row.suite);
   const labels = Array.from(suites.values(), ({ row }, i) => (names.indexOf(row.suite) === names.lastIndexOf(row.suite) ? names[i] : `${row.suite} (${row.file})`));
   const found = [...cases.values()];
-  const keys = keysOf(found.map(({ first }) => `${first.file || first.suite}::${caseName(first)}`));
+  const keys = keysOf(found.map(({ first }) => caseKey(first)));
   found.forEach((each, i) => (each.key = keys[i]));
   const variants = [...new Set(rows.map((row) => row.variant).filter(Boolean))];
   return { models: named(models), suites: named(labels), variants, cases: found };
 }
 
-/** The id of a case with its variant. @param {Row} row */
+/** The id of a case with its variant. @param {{case: string, variant: string}} row */
 function caseName(row) {
   return row.variant ? `${row.case}[${row.variant}]` : row.case;
 }
 
+/** The name of a case in an address. @param {Identity} of */
+export function caseKey(of) {
+  return `${of.file || of.suite}::${caseName(of)}`;
+}
+
+/** The case, on any model. @param {Index} index @param {Identity} of */
+export function findCase(index, of) {
+  return index.cases.find(({ first }) => isCase(first, of));
+}
+
+/** @param {Row[]} rows @param {Identity} of */
+export function findRow(rows, of) {
+  return rows.find((row) => isCase(row, of) && row.model === of.model);
+}
+
+/** Comparisons stored by older versions name no file. @param {Row} row @param {Identity} of */
+function isCase(row, of) {
+  return row.case === of.case && row.suite === of.suite && (!of.file || row.file === of.file) && row.variant === of.variant;
+}
+
 /** The same case under another variant, or unchanged. @param {Index} index @param {Row} row @param {string} variant */
 export function caseUnder(index, row, variant) {
-  return index.cases.find(({ first }) => first.case === row.case && first.suite === row.suite && first.file === row.file && first.variant === variant);
+  return findCase(index, { ...row, variant });
 }
 
 /** The cases of the chosen variant. @param {Index} index @param {State} state */

@@ -5,12 +5,13 @@ import { columnTable } from "./columns.js";
 import { capitalized, commitText, el, fold, isolated, link, modelName, moment, outcomeText, section, shortened } from "./dom.js";
 import { countText, plural } from "./numbers.js";
 
+/** @import { Identity } from "./cases.js" */
 /** @import { Child } from "./dom.js" */
 /**
  * The addresses of a run, and of a case of the new run; "" for none. `answers` shows both answers to a case.
- * @typedef {{caseHref: (suite: string, id: string, model: string) => string, runHref: (id: string) => string,
+ * @typedef {{caseHref: (of: Identity) => string, runHref: (id: string) => string,
  *   answers?: (item: Item) => Promise<Node[]>}} Links
- * @typedef {{suite: string, case: string, models: [string, string], old: string, new: string, more: string}} Item
+ * @typedef {{of: Identity, was: Identity, suite: string, old: string, new: string, more: string}} Item as `CaseItem` in reports/comparison.py
  * @typedef {{title: string, items: Item[], is_moved: boolean}} List as `CaseList` in reports/comparison.py
  */
 
@@ -43,10 +44,10 @@ function runNodes({ id, name, started, git }, { runHref }) {
 /** @param {List} list @param {boolean} isOfModels whether to name the model @param {Links} links */
 function caseList({ title, items, is_moved: isMoved }, isOfModels, links) {
   const shownItems = items.slice(0, MOST_LISTED).map((item) => {
-    const name = isolated(shortened(item.case, 200));
-    const href = isMoved ? links.caseHref(item.suite, item.case, item.models[1]) : "";
+    const name = isolated(shortened(item.of.case, 200));
+    const href = isMoved ? links.caseHref(item.of) : "";
     const change = isMoved && el("span", { class: "number" }, " ", isolated(item.old), " → ", isolated(item.new));
-    const model = isMoved && isOfModels && el("span", {}, " on ", modelName(item.models[1]));
+    const model = isMoved && isOfModels && el("span", {}, " on ", modelName(item.of.model));
     const more = item.more && el("span", { class: "muted" }, " ", isolated(shortened(item.more, 320)));
     const answers = isMoved && links.answers && answersFold(() => links.answers?.(item));
     return el("li", {}, isolated(shortened(item.suite, 120)), " / ", href ? link(href, name) : name, model, change, more, answers);

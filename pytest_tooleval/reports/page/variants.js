@@ -6,14 +6,15 @@ import { columnTable } from "./columns.js";
 import { el, fold, isolated, link, modelName, modelText, section, shortened, svg } from "./dom.js";
 import { countText, plural, scoreText } from "./numbers.js";
 
+/** @import { Identity } from "./cases.js" */
 /** @import { Table } from "./columns.js" */
+/** @import { Item } from "./comparison.js" */
+/** @typedef {(of: Identity) => string} CaseHref */
 /**
  * A variant on a model, as `ComparedVariant` in record/variants.py.
  * @typedef {{variant: string, model: string, message: string, cases: number, old: number, new: number, low: number, high: number, difference: number,
- *   is_earlier: boolean, attack: {message: string} | null, apart: string, worse: Moved[], better: Moved[], left_out: {suite: string, case: string}[], added_called: Record<string, number>}} Compared
- * @typedef {{suite: string, case: string, old: number | null, new: number | null, old_passes: string, new_passes: string}} Moved
+ *   is_earlier: boolean, attack: {message: string} | null, apart: string, worse: Item[], better: Item[], left_out: Identity[], added_called: Record<string, number>}} Compared
  * @typedef {{about: string, points: Record<string, Compared[]>}} Series by its numbers
- * @typedef {(suite: string, id: string, model: string, variant: string) => string} CaseHref
  */
 
 const MOST_CHANGED = 100;
@@ -70,11 +71,10 @@ function seriesPlot({ about, points }, models) {
 
 /** The cases that a variant changed. @param {Compared} found @param {CaseHref} caseHref */
 function casesFold({ variant, model, message, worse, better, left_out: leftOut, added_called: added }, caseHref) {
-  const item = (/** @type {Moved} */ each) => {
-    const name = isolated(shortened(each.case, 200));
-    const href = caseHref(each.suite, each.case, model, variant);
-    const texts = each.old_passes === each.new_passes ? [each.old, each.new].map(scoreText) : [each.old_passes, each.new_passes];
-    return el("li", {}, isolated(shortened(each.suite, 120)), " / ", href ? link(href, name) : name, el("span", { class: "number" }, ` ${texts.join(" → ")}`));
+  const item = (/** @type {Item} */ each) => {
+    const name = isolated(shortened(each.of.case, 200));
+    const href = caseHref({ ...each.of, variant });
+    return el("li", {}, isolated(shortened(each.suite, 120)), " / ", href ? link(href, name) : name, el("span", { class: "number" }, ` ${each.old} → ${each.new}`));
   };
   const called = Object.entries(added);
   const names = leftOut.map((each) => each.case);

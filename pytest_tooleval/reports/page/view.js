@@ -2,7 +2,7 @@
 // A finished run: the HTML report, and the page of a run.
 
 import { CaseView } from "./case-view.js";
-import { startState } from "./cases.js";
+import { findCase, startState } from "./cases.js";
 import { comparisonSection } from "./comparison.js";
 import { confusionSection } from "./confusion.js";
 import { capitalized, link } from "./dom.js";
@@ -11,6 +11,7 @@ import { gatesSection, scoresSection, verdictNode } from "./summary.js";
 import { variantsSection } from "./variants.js";
 
 /** @import { Surroundings } from "./case-view.js" */
+/** @import { Identity } from "./cases.js" */
 /** @import { Links } from "./comparison.js" */
 /** @import { Opening } from "./confusion.js" */
 /**
@@ -30,12 +31,12 @@ export class RunView {
     const models = document.models.map((/** @type {any} */ row) => row.model);
     this.cases.hold(document.cases, models);
     /** @type {Links} */
-    const links = { runHref: around.runHref, caseHref: (suite, id, model) => this.caseHref(around, suite, id, model) };
+    const links = { runHref: around.runHref, caseHref: (of) => this.caseHref(around, of) };
     const sections = [
       gatesSection(document.gates),
       comparisonSection(document.comparison, links),
       scoresSection(document),
-      variantsSection(document, models, (suite, id, model, variant) => this.caseHref(around, suite, id, model, variant)),
+      variantsSection(document, models, (of) => this.caseHref(around, of)),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
       confusionSection(document.matrices, this.opening(around)),
@@ -68,11 +69,11 @@ export class RunView {
     return this.cases.index.models.find(({ label }) => label === model)?.key ?? "";
   }
 
-  /** @param {RunSurroundings} around @param {string} suite @param {string} id @param {string} model @param {string} variant */
-  caseHref(around, suite, id, model, variant = "") {
-    const found = this.cases.index.cases.find(({ first }) => first.suite === suite && first.case === id && first.variant === variant);
-    const query = new URLSearchParams({ case: found?.key ?? "", on: this.modelKey(model) });
-    if (variant) query.set("variant", variant);
+  /** @param {RunSurroundings} around @param {Identity} of */
+  caseHref(around, of) {
+    const found = findCase(this.cases.index, of);
+    const query = new URLSearchParams({ case: found?.key ?? "", on: this.modelKey(of.model) });
+    if (of.variant) query.set("variant", of.variant);
     return found ? around.address(query.toString()) : "";
   }
 }

@@ -4,12 +4,15 @@
 import { replaceHash, runHash } from "./address.js";
 import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
+import { caseKey, findRow } from "./page/cases.js";
 import { comparisonNodes } from "./page/comparison.js";
 import { lineDifference } from "./page/difference.js";
 import { el, link, shown } from "./page/dom.js";
 import { exactJson } from "./page/json.js";
 import { momentText, scoreText } from "./page/numbers.js";
 import { answerText } from "./page/trial.js";
+
+/** @import { Identity } from "./page/cases.js" */
 
 const LIMIT = 200;
 
@@ -99,7 +102,7 @@ class ComparePage {
     this.result.replaceChildren(el("p", { class: "muted" }, "Comparing…"));
     try {
       const comparison = await call("GET", "/api/history/compare" + asked);
-      const caseHref = (/** @type {string} */ _, /** @type {string} */ id, /** @type {string} */ model) => `${runHash(comparison.new.id)}?${new URLSearchParams({ q: id, model })}`;
+      const caseHref = (/** @type {Identity} */ of) => `${runHash(comparison.new.id)}?${new URLSearchParams({ case: caseKey(of), on: of.model })}`;
       const links = { runHref: runHash, caseHref, answers: answersOf(comparison) };
       if (this.isGone() || location.hash !== `#/compare${asked}`) return;
       this.result.replaceChildren(...comparisonNodes(comparison, links));
@@ -113,24 +116,22 @@ class ComparePage {
  * Shows the answers to a case in both runs: of each the first trial that did not pass, else the first.
  * @param {any} comparison
  */
-function answersOf({ old, new: now, cases }) {
+function answersOf({ old, new: now }) {
   /** @type {Map<string, Promise<any>>} */
   const documents = new Map();
-  const answer = async (/** @type {string} */ run, /** @type {string} */ suite, /** @type {string} */ id, /** @type {string} */ model) => {
+  const answer = async (/** @type {string} */ run, /** @type {Identity} */ of) => {
     const loading = documents.get(run) ?? call("GET", historyPath(run));
     documents.set(run, loading);
-    const row = (await loading).cases.find((/** @type {any} */ each) => each.suite === suite && each.case === id && each.model === model);
+    const row = findRow((await loading).cases, of);
+    if (!row) throw new Error(`the run ${run} no longer has this case`);
     const whole = await call("GET", `${historyPath(run)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
     const trial = whole.trials.find((/** @type {any} */ each) => !each.passed) ?? whole.trials[0];
     return trial ? answerText(trial) : "";
   };
   return async (/** @type {import("./page/comparison.js").Item} */ each) => {
-    const renamed = cases.renamed.find((/** @type {any} */ one) => one.suite === each.suite && one.case === each.case);
-    const before = renamed ? [renamed.old_suite, renamed.old_case] : [each.suite, each.case];
-    const [oldModel, newModel] = each.models;
     try {
-      const texts = await Promise.all([answer(old.id, before[0], before[1], oldModel), answer(now.id, each.suite, each.case, newModel)]);
-      return [lineDifference(texts[0], texts[1], `Answers of ${shown(newModel)} to ${shown(each.case)}`)];
+      const texts = await Promise.all([answer(old.id, each.was), answer(now.id, each.of)]);
+      return [lineDifference(texts[0], texts[1], `Answers of ${shown(each.of.model)} to ${shown(each.of.case)}`)];
     } catch (error) {
       return [errorBox(error, "Could not load the answers")];
     }

@@ -33,7 +33,7 @@ export async function show({ place, params, isGone }) {
     { class: "card form" },
     field("Suite or case", name, { hint: "A suite, a case's id, or SUITE::CASE." }),
     field("Model", model),
-    el("datalist", { id: list }, ...suites.map((/** @type {any} */ row) => el("option", { value: row.name }))),
+    el("datalist", { id: list }, ...suites.map((/** @type {any} */ row) => el("option", { value: nameOf(row.name, row.file, suites) }))),
     el("div", { class: "row wide" }, el("button", { type: "submit", class: "main" }, "Show")),
   );
   const load = async () => {
@@ -62,8 +62,13 @@ export async function show({ place, params, isGone }) {
 async function lastSuite(runs) {
   const run = runs.find((each) => each.pass_rate !== null) || runs.find((each) => each.cases > 0);
   if (!run) return "";
-  const document = await call("GET", historyPath(run.id));
-  return document.suites[0]?.suite || "";
+  const { suites } = await call("GET", historyPath(run.id));
+  return suites.length ? nameOf(suites[0].suite, suites[0].file, suites) : "";
+}
+
+/** A suite's name, or its file if several files have it. @param {string} name @param {string} file @param {any[]} suites */
+function nameOf(name, file, suites) {
+  return suites.every((each) => (each.suite ?? each.name) !== name || each.file === file) ? name : file;
 }
 
 /** @param {any} trend */

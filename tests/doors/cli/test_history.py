@@ -517,7 +517,7 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
 
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
     found, run = comparison(), run_of()
-    moved = Moved("Weather", "paris", old=1.0, new=0.0, old_passes="\x1b[31m", new_passes="1/1")
+    moved = Moved("Weather", "paris", old=None, new=None, old_passes="\x1b[31m", new_passes="1/1")
     models = (structs.replace(found.models[0], worse=(moved,)),)
     writer = history.begin(run)
     writer.add(kept(case_of()))

@@ -91,6 +91,17 @@ def test_a_case_of_the_comparison_leads_to_its_details(draw: Draw) -> None:
     expect(opened.page.locator(".panel")).to_be_hidden()
 
 
+def test_a_case_leads_to_its_own_file_where_two_suites_share_a_name(draw: Draw) -> None:
+    made = comparison()
+    twin = row(nodeid="b::paris", file="b.tooleval.json", reason="b is wrong", outcome="failed")
+    made["models"][0]["worse"] = [
+        {**moved, "file": "b.tooleval.json"} for moved in made["models"][0]["worse"]
+    ]
+    opened = draw(document(row("failed", reason="a is wrong"), twin, baseline=made))
+    opened.page.locator("#baseline").get_by_role("link", name="paris").first.click()
+    expect(opened.page.locator(".panel")).to_contain_text("b is wrong")
+
+
 def test_variants_are_a_table_a_curve_and_cases_of_their_own(draw: Draw) -> None:
     opened = draw(varied_document())
     page = opened.page

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.verdicts.pairing import Pairing
+from pytest_tooleval.verdicts.pairing import moved_files
 from pytest_tooleval.verdicts.pairing import pair_cases
 
 
-def row(case: str, content: str = "1", suite: str = "weather", line: int = 0) -> CaseRow:
+def row(case: str, content: str = "1", suite: str = "weather", line: int = 0, **fields: Any) -> CaseRow:
     return CaseRow(
-        nodeid=case, suite=suite, case=case, model="m", outcome="passed", content=content, line=line
+        nodeid=case,
+        suite=suite,
+        case=case,
+        model="m",
+        outcome="passed",
+        content=content,
+        line=line,
+        **fields,
     )
 
 
@@ -68,6 +79,26 @@ def test_equal_cases_are_paired_one_to_one_in_order() -> None:
     found = pair_cases(old, new)
     assert [(a.line, b.line) for a, b in found.same] == [(1, 11), (2, 12)]
     assert [case.line for case in found.removed] == [3]
+
+
+def test_renamed_twins_are_told_apart_by_their_tools() -> None:
+    old = [row("a", tools_content="x"), row("b", tools_content="y")]
+    new = [row("c", tools_content="y"), row("d", tools_content="x")]
+    assert told(pair_cases(old, new))["same"] == [("b", "c"), ("a", "d")]
+
+
+def test_a_case_is_looked_for_in_its_own_file_while_that_is_there() -> None:
+    a, b = row("c", file="a.json"), row("c", file="b.json")
+    both = pair_cases([a, b], [row("c", "9", file="a.json"), b])
+    assert [(old.file, new.file) for old, new in (*both.same, *both.changed)] == [
+        ("b.json", "b.json"),
+        ("a.json", "a.json"),
+    ]
+    moved = pair_cases([a], [b])
+    assert moved.same == [(a, b)]
+    there = Suite.model_construct(name="", tools=[], test_cases=[])
+    apart = pair_cases([a], [b], moved_files([a], [b], lambda file: there))
+    assert (apart.same, apart.removed, apart.added) == ([], [a], [b])
 
 
 rows = st.lists(

@@ -1,0 +1,56 @@
+"""What a result belongs to, and names for it that no two share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from collections.abc import Iterable
+from typing import Annotated
+
+from msgspec import Struct
+
+from .fields import doc
+
+
+class Identity(Struct, frozen=True, gc=False):
+    """A case on a model. An empty part is not meant, or unknown in a run of an older version.
+
+    The file is part of it, because suites in several files may share a name.
+    """
+
+    suite: Annotated[str, doc("The suite's name.")]
+    case: Annotated[str, doc("The case's id; empty: all cases.")] = ""
+    file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
+    model: Annotated[str, doc("The model's label; empty: all models.")] = ""
+    variant: Annotated[str, doc("The variant of the case; empty: the unchanged case.")] = ""
+
+    @property
+    def of_case(self) -> Identity:
+        """The case on any model and under any variant."""
+        return Identity(self.suite, self.case, self.file)
+
+    @property
+    def of_suite(self) -> Identity:
+        return Identity(self.suite, file=self.file)
+
+    def suite_name(self, shared: Container[str]) -> str:
+        """The suite's name, with its file if several files share it."""
+        return f"{self.suite} ({self.file})" if self.file and self.suite in shared else self.suite
+
+    @property
+    def without_file(self) -> Identity:
+        """As runs of older versions name it in their comparisons."""
+        return Identity(self.suite, self.case, "", self.model, self.variant)
+
+
+def shared_names(identities: Iterable[Identity]) -> tuple[str, ...]:
+    """The names of suites that several files have."""
+    names = Counter(each.suite for each in {each.of_suite for each in identities})
+    return tuple(sorted(name for name, files in names.items() if files > 1))
+
+
+def suite_names(identities: Iterable[Identity]) -> dict[Identity, str]:
+    """The suites and their names, with the file where several files share the name."""
+    found = dict.fromkeys(each.of_suite for each in identities)
+    shared = shared_names(found)
+    return {each: each.suite_name(shared) for each in found}
