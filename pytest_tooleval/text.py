@@ -99,6 +99,12 @@ def read_number(text: str) -> float:
         return -1.0
 
 
+def read_share(text: str) -> float:
+    """Return the share that `0.9` or `90%` names; for anything else -1."""
+    share = read_number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    return share if share >= 0 else -1.0
+
+
 def score_text(value: float | None) -> str:
     """Return `0.85`; a dash for None."""
     return "-" if value is None else f"{value:.2f}"

@@ -12,6 +12,7 @@ from ..errors import SuiteError
 from ..errors import ToolevalError
 from ..text import counted
 from ..text import printable
+from .groups import Group
 
 
 class _NotJudged(click.ClickException):
@@ -41,7 +42,7 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
 _MOST_PROBLEMS = 20
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 

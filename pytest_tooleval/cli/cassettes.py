@@ -19,6 +19,7 @@ import click
 from ..errors import ConfigError
 from ..text import counted
 from ..text import printable
+from .groups import Group
 from .suite_files import SuitePath
 from .suite_files import existing
 from .suite_files import say
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ..suite.model import Suite
 
 
-@click.group()
+@click.group(cls=Group)
 def cassette() -> None:
     """Inspect recorded answers."""
 
@@ -74,12 +75,12 @@ class _Recording:
         self, cases: Sequence[ResolvedCase], recorded: Cassette, tools: SuiteTools
     ) -> Iterator[tuple[str, Trial]]:
         """Each trial of these cases, with its name."""
-        from ..engine.models.tables import read_tables
         from ..engine.models.tables import resolve_models
         from ..engine.trial import Trial
         from ..engine.users import user_of
+        from ..project import model_tables
 
-        tables = read_tables(Path.cwd())
+        tables = model_tables(Path.cwd())
         specs = resolve_models(self.models, tables)
         judging, playing = (
             resolve_models([name], tables)[0] if name else None for name in (self.judge, self.user)
@@ -140,7 +141,7 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
 def explain(recording: _Recording, ids: tuple[str, ...]) -> None:
     """Show which answers are missing, and why.
 
-    Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit status is 1
+    Models are looked up in the project's pyproject.toml or tooleval.toml. The exit status is 1
     if an answer is missing.
     """
     from ..engine.cassettes.replay import first_missing

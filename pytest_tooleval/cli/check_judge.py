@@ -64,13 +64,13 @@ def check_judge(file: Path, judge: str) -> None:
     as "messages" in place of "text". Prints the agreement and Cohen's kappa, both with a 95% interval,
     and each disagreement with the judge's reason. The exit status is 1 if a verdict is missing.
     """
-    from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
     from ..engine.runner import Runner
     from ..engine.runner import settled
+    from ..project import model_tables
 
     labels = list(_read(file))
-    (spec,) = resolve_models([judge], read_tables(Path.cwd()))
+    (spec,) = resolve_models([judge], model_tables(Path.cwd()))
     runner = Runner()
     try:
         asked = [runner.judge(each.rubric, each.transcript, spec) for each in labels]

@@ -22,7 +22,8 @@ from ..text import printable
 if TYPE_CHECKING:
     from ..record.document import RowsDocument
     from ..record.results import CaseRow
-    from .forges import Forge
+    from .groups import Group
+from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
 # Both would run a fork's code with the project's secrets.
@@ -79,7 +80,7 @@ def _gitlab_event(environment: dict[str, str]) -> Event:
     )
 
 
-@click.group()
+@click.group(cls=Group)
 def ci() -> None:
     """Run suites in CI, and comment on pull requests.
 

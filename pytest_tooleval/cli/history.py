@@ -23,11 +23,14 @@ from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
 from ..writing import write_whole
+from .groups import Group
+from .groups import Share
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
     from ..history import History
     from ..history import Place
+    from ..verdicts.sides import Side
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -74,12 +77,20 @@ def store_of(folder: Path | None) -> Path:
 
 def place_from(typed: str | None, store: Path) -> Place:
     """Where the runs are: by the option, else by the ini file, else in the folder `store`."""
-    from ..web.project import history_place
+    from ..project import history_place
 
     try:
         return history_place(store.absolute().parent, typed)
     except ConfigError as error:
         raise ToolevalError(own_options(str(error))) from None
+
+
+def side_of(name: str) -> Side:
+    """A report, or a run of the project around the current folder."""
+    from ..history import load_side
+
+    store = store_of(None)
+    return load_side(name, store, place=place_from(None, store))
 
 
 def own_options(text: str) -> str:
@@ -99,7 +110,7 @@ def _print_json(value: object) -> None:
     click.echo(to_ascii_json(value), nl=False)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @click.option("--model", help="Only runs of this model, with its figures.")
 @click.option("--branch", help="Only runs on this git branch.")
@@ -251,10 +262,10 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
 @click.argument("old", default="latest~1")
 @click.argument("new", default="latest")
 @click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
-@click.option("--max-drop", type=click.FloatRange(0, 1), default=0.0, help="The largest drop to allow.")
+@click.option("--max-drop", type=Share(0, 1), default=0.0, help="The largest drop to allow.")
 @click.option(
     "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Share(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     help="The chance of a false alarm.",

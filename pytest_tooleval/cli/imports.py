@@ -17,6 +17,8 @@ import click
 from ..errors import Problem
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
+from .groups import Group
+from .history import side_of
 from .import_mcp import mcp
 from .suite_files import SuitePath
 from .suite_files import existing
@@ -28,7 +30,7 @@ _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
 
 
-class _Imports(click.Group):
+class _Imports(Group):
     """A command for each format that has a help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,6 +74,8 @@ def _import(module: ModuleType, source: str, out: Path, **options: Any) -> None:
     from ..imports.apply import found_in
 
     previous = existing(out)
+    if getattr(module, "FROM_RUNS", False):
+        options["side_of"] = side_of
     # What the modules of an agent print is no part of a suite.
     with redirect_stdout(sys.stderr):
         reads = getattr(module, "found", None) or partial(found_in, module.read)

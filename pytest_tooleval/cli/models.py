@@ -13,6 +13,7 @@ from ..secrets import shown_address
 from ..text import printable
 from ..text import shorten
 from .check_judge import check_judge
+from .groups import Group
 from .tables import table
 
 if TYPE_CHECKING:
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from ..record.transcript import Reply
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
     """List the configured models; check a model or a judge."""
     if context.invoked_subcommand is not None:
         return
-    from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
+    from ..project import model_tables
 
-    tables = read_tables(Path.cwd())
+    tables = model_tables(Path.cwd())
     specs = resolve_models(tables.tables, tables)
     if not specs:
         click.echo(
@@ -80,11 +81,11 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     calls no tool at all.
     """
     from ..engine.check import probe
-    from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
+    from ..project import model_tables
 
     calls = True
-    for place, spec in enumerate(resolve_models(names, read_tables(Path.cwd()))):
+    for place, spec in enumerate(resolve_models(names, model_tables(Path.cwd()))):
         if place:
             click.echo()
         click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))

@@ -12,6 +12,7 @@ import click
 from ..errors import os_reason
 from ..text import counted
 from ..text import printable
+from .groups import Share
 from .suite_files import STDOUT
 from .suites import suite_files
 
@@ -29,7 +30,7 @@ _MOST_ANSWERS = 2
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 1),
+    type=Share(0, 1),
     metavar="SCORE",
     help="Exit with status 1 if the mutation score of a suite is below this.",
 )

@@ -16,6 +16,7 @@ from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
 from ..text import printable
 from .suite_files import SuitePath
+from .suite_files import say_uncollected
 
 _TYPES: Mapping[str, Any] = {
     "string": str,
@@ -49,10 +50,12 @@ def new(
 ) -> None:
     """Write a first suite that you can run: an example, or one made of the options.
 
-    FILE ends in .tooleval.json; the default is the suite's name.
+    FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths.
     """
+    from ..project import suite_folder
+
     name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
-    path = file or Path(f"{slug(name) or 'suite'}{SUITE_ENDING}")
+    path = file or suite_folder(Path()) / f"{slug(name) or 'suite'}{SUITE_ENDING}"
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
     is_example = tool in (None, _TOOL) and not params
@@ -70,6 +73,7 @@ def new(
     _write(path, name, tool, description or "", types, prompt, expected)
     shown = printable(shlex.quote(path.as_posix()))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
+    say_uncollected(path)
     click.echo(f"run it, offline: pytest {shown} --tooleval-model=builtin/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
 

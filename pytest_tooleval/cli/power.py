@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
-from .history import store_of
+from .history import side_of
 from .suites import suite_files
 
 if TYPE_CHECKING:
@@ -71,12 +71,11 @@ def _of_suites(sources: Sequence[str]) -> Iterator[_Design]:
 
 
 def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
-    from ..history.store import load_side
     from ..verdicts.simulation import spreads_of
 
     counts: dict[str, dict[tuple[Identity, str], list[CaseRow]]] = {}
     for source in sources:
-        for row in load_side(source, store_of(None)).cases:
+        for row in side_of(source).cases:
             if row.model and not row.variant and row.outcome != "skipped":
                 key = row.identity.of_case, row.content
                 counts.setdefault(row.model, {}).setdefault(key, []).append(row)

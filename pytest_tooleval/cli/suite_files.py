@@ -36,6 +36,14 @@ def say(out: Path, line: str) -> None:
     click.echo(printable(line), err=out == STDOUT)
 
 
+def say_uncollected(file: Path) -> None:
+    """Say so if pytest will not find a suite that was written."""
+    from ..project import why_uncollected
+
+    if why := why_uncollected(file):
+        say(file, f"{file}: {why}")
+
+
 class SuitePath(click.Path):
     """The path of a suite file to write; `allow_dash` as in click.Path."""
 
@@ -80,4 +88,5 @@ def write(
         click.echo(printable(str(problem)), err=True)
     done = f"{out} is up to date" if is_same else f"would write {out}" if dry_run else f"wrote {out}"
     say(out, f"{done}: {', '.join(counts)}")
+    say_uncollected(out)
     return not problems

@@ -95,11 +95,11 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
 def _features(suite: Suite) -> str:
     """What the suite's tools ask of a model beyond functions, and which configured models have it."""
     from ..engine.clients.base import ChatRequest
-    from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
     from ..engine.tool_features import FEATURES
     from ..engine.tool_features import features_of
     from ..engine.tool_features import wanted_by
+    from ..project import model_tables
     from ..suite.model import AllowedTools
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
@@ -110,7 +110,7 @@ def _features(suite: Suite) -> str:
     if not needed:
         return ""
     parts = [f"the tools use {', '.join(name for name in FEATURES if name in needed)}"]
-    tables = read_tables(Path.cwd())
+    tables = model_tables(Path.cwd())
     for spec in resolve_models(tables.tables, tables):
         lacking = [name for name in FEATURES if name in needed - features_of(spec)]
         has = f"lacks {', '.join(lacking)}" if lacking else "has all of it"

@@ -10,6 +10,7 @@ from ..errors import ToolevalError
 from ..text import counted
 from ..text import first_few
 from ..text import local_time
+from ..text import near
 from ..text import printable
 from ..verdicts.sides import RUN_WORD
 
@@ -55,8 +56,10 @@ def find_run(
     newest = connection.execute(
         "SELECT id, started, branch FROM runs ORDER BY started DESC, number DESC"
     ).fetchall()
+    tags = (f"@{tag}" for (tag,) in connection.execute("SELECT name FROM tags ORDER BY name"))
+    meant = near(name, ["latest", "good", *tags])
     raise ToolevalError(
-        f'{place}: run "{printable(name)}" not found; expected latest, latest~N, '
+        f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
         f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(newest)}"
     )
 
@@ -67,9 +70,9 @@ def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
     )
     if tag not in tags:
         known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
-        raise ToolevalError(
-            f"{place}: no run has the tag {printable(tag) or '(no name)'}; tags: {known}"
-        )
+        name = printable(tag) or "(no name)"
+        meant = printable(near(tag, tags, "@"))
+        raise ToolevalError(f"{place}: no run has the tag {name}{meant}; tags: {printable(known)}")
     return str(tags[tag])
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..errors import ConfigError
 from ..text import near
 from ..text import read_number
+from ..text import read_share
 from .presets import PRESETS
 
 # The default maximum for --tooleval-trials=auto.
@@ -72,11 +73,13 @@ class Option(NamedTuple):
         return self.read(text)
 
 
-def number(expected: str, fits: Callable[[float], bool]) -> Read:
+def number(
+    expected: str, fits: Callable[[float], bool], reads: Callable[[str], float] = read_number
+) -> Read:
     """Return a reader for numbers that pass `fits`."""
 
     def read(text: str) -> float:
-        value = read_number(text)
+        value = reads(text)
         if not fits(value):
             raise ValueError(f"expected {expected}")
         return value
@@ -182,11 +185,11 @@ def _threshold(text: str) -> tuple[str, float | None]:
 
     name, equals, bound = text.rpartition("=")
     name = name.strip() if equals else "overall"
-    value = None if bound.strip() == "null" else read_number(bound)
-    most = sys.float_info.max if name in LIMITS else 1.0
+    reads, most = (read_number, sys.float_info.max) if name in LIMITS else (read_share, 1.0)
+    value = None if bound.strip() == "null" else reads(bound.strip())
     if not name or (value is not None and not 0.0 <= value <= most):
         raise ValueError(
-            "expected [METRIC=]VALUE with a value from 0 to 1, such as 0.8 or tool_selection=1.0; a "
+            "expected [METRIC=]VALUE with a value from 0 to 1, such as 0.8, 80% or tool_selection=1; a "
             "limit such as max_calls=3; or null for none, such as no_extra_calls=null"
         )
     return name, value
@@ -229,7 +232,7 @@ JUDGING = (
         "confidence",
         "apply --tooleval-fail-under to the interval at this confidence, such as 0.95",
         "C",
-        read=number("a number from 0.5 to 0.9999", lambda value: 0.5 <= value <= 0.9999),
+        read=number("0.5 to 0.9999, or 50% to 99.99%", lambda share: 0.5 <= share <= 0.9999, read_share),
         needs="fail_under",
     ),
     Option("fail-inconclusive", "fail on inconclusive verdicts", ini=True),
@@ -251,7 +254,7 @@ JUDGING = (
         "max-drop",
         "allow drops from the baseline of up to X (default: 0)",
         "X",
-        read=number("a number from 0 to 1", lambda value: 0 <= value <= 1),
+        read=number("0 to 1, or 0% to 100%", lambda share: 0 <= share <= 1, read_share),
         needs="baseline",
     ),
 )

@@ -16,6 +16,7 @@ from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import near
 from ..text import read_number
+from ..text import read_share
 
 _Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
 
@@ -124,7 +125,7 @@ def read_rule(text: str, *, over: bool) -> Rule:
     problem = _over_problem(metric) if over else _under_problem(metric)
     if problem:
         raise ValueError(problem)
-    needed, share = _most(metric, number) if over else (_number(number), False)
+    needed, share = _most(metric, number) if over else (read_share(number), False)
     fits = 0.0 <= needed <= (sys.float_info.max if over else 1.0)
     if not fits or scope not in SCOPES or (equals and not name):
         raise ValueError(_OVER if over else _UNDER)
@@ -150,17 +151,11 @@ def _over_problem(metric: str) -> str:
 def _most(metric: str, text: str) -> tuple[float, bool]:
     """The value (-1 if invalid), and True if it is a share."""
     if metric in RATES:
-        value = _number(text)
+        value = read_share(text)
         return value if value <= 1 else -1.0, True
     if metric not in _COUNTS:
         return read_number(text), False
-    value = _number(text)
+    value = read_share(text)
     if text.endswith("%") or 0 < value < 1:
         return value if value <= 1 else -1.0, True
     return value if value.is_integer() else -1.0, False
-
-
-def _number(text: str) -> float:
-    """The number in a text; a percentage becomes a share."""
-    value = read_number(text.removesuffix("%"))
-    return value / 100 if text.endswith("%") else value

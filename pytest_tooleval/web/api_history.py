@@ -16,10 +16,12 @@ from ..record.encoding import to_json
 from ..reports.html import html_text
 from ..reports.html import page_comparison
 from ..reports.html import page_document
+from ..reports.notes import notes
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
 from .responses import needed
+from .wording import in_page_words
 
 _DEFAULT_LIMIT = 50
 _MAX_LIMIT = 1000
@@ -62,7 +64,8 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            content = to_json(page_document(found))
+            said = [in_page_words(each) for each in notes(found)]
+            content = to_json({**page_document(found), "notes": said})
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:

@@ -17,12 +17,12 @@ from ..engine.models.tables import ModelTables
 from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..project import ini_models
 from ..reports.html import page_columns
 from ..verdicts.options import FORM
 from .bodies import NewRun
 from .bodies import taking
 from .events import stream
-from .project import ini_models
 from .pytest_run import PytestRun
 from .responses import ApiError
 from .responses import field_error

@@ -17,12 +17,12 @@ from starlette.types import Receive
 from starlette.types import Scope
 from starlette.types import Send
 
+from ..project import history_place
 from . import api_history
 from . import api_import
 from . import api_runs
 from . import api_suites
 from . import pages
-from .project import history_place
 from .responses import ApiError
 from .responses import Limit
 from .responses import error_response

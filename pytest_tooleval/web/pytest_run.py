@@ -36,6 +36,7 @@ from .events import EventLog
 from .processes import interrupt
 from .processes import kill
 from .processes import start
+from .wording import in_page_words
 
 Status = Literal["running", "finished", "cancelled", "failed"]
 
@@ -152,7 +153,7 @@ class PytestRun:
             options=about.options if about else {},
             done=len(self._places),
             total=self._total,
-            problem="; ".join(self._problems),
+            problem=in_page_words("; ".join(self._problems)),
             output="" if self.status == "running" else self.output(),
         )
 

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from ..errors import Problem
 from ..record.encoding import to_json
+from .wording import in_page_words
 
 
 class ApiError(Exception):
@@ -68,7 +69,7 @@ def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
             "line": problem.line,
             "column": problem.column,
             "field": problem.field,
-            "message": problem.message,
+            "message": in_page_words(problem.message),
         }
         for problem in problems
     ]
@@ -79,5 +80,5 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 
 def error_response(error: ApiError) -> Response:
-    body = {"message": error.message, "problems": problem_dicts(error.problems)}
+    body = {"message": in_page_words(error.message), "problems": problem_dicts(error.problems)}
     return json_response({"error": body, **error.extra}, error.status)

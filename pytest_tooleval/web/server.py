@@ -23,9 +23,9 @@ from starlette.concurrency import run_in_threadpool
 from ..engine.cassettes.folders import work_folder
 from ..errors import ConfigError
 from ..errors import os_reason
+from ..project import pytest_root
 from ..text import printable
 from .app import create_app
-from .project import pytest_root
 from .runs import Runs
 from .security import Access
 

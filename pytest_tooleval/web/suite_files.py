@@ -24,6 +24,7 @@ from ..errors import SuiteError
 from ..errors import os_reason
 from ..imports.drafts import DRAFT
 from ..imports.write import suite_text
+from ..project import suite_folder
 from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import is_searched
 from ..suite.fingerprints import content_of_bytes
@@ -194,10 +195,16 @@ class SuiteFolder:
         return current
 
     def create(self, file: str | None, name: str, content: bytes) -> tuple[str, str]:
-        """Create a file and its folders, by default named after the suite. Returns file and etag."""
+        """Create a file and its folders, by default named after the suite. Returns file and etag.
+
+        Without a folder in its name, it goes where pytest collects suites.
+        """
         with self._lock:
+            folder = suite_folder(self.root)
             if file is None:
-                file = free_name(name, [*self.files(), *os.listdir(self.root)])
+                file = free_name(name, os.listdir(self.root / folder))
+            if "/" not in file:
+                file = (self.root / folder / file).relative_to(self.root).as_posix()
             path = self._path(file)
             try:
                 write_whole(path, [content], lambda: self._check_free(file, path))

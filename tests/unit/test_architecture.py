@@ -28,6 +28,7 @@ LAYERS = (
     ("scoring",),
     ("engine",),
     ("verdicts", "reports", "history", "imports", "mcp", "mutation", "variants"),
+    ("project",),
     ("plugin", "web", "cli"),
 )
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}

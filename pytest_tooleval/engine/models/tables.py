@@ -9,6 +9,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from difflib import get_close_matches
@@ -404,18 +405,42 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     provider, slash, rest = name.partition("/")
     alike_providers = get_close_matches(provider, known_providers()) if slash else []
     spelled = [f"{known}/{rest}" for known in alike_providers]
+    same = [
+        label
+        for label, table in tables.tables.items()
+        if isinstance(table, dict) and table.get("callable") == name
+    ]
     alike = near(name, [*tables.tables, LEXICAL, *spelled, *price_list()])
+    alike = f", did you mean {same[0]}?" if same else alike
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])
+    label, lines = _as_table(name, tables.path.parent if tables.path else Path())
     return ConfigError(
         f"unknown model {name!r}{alike}\n"
         f"  {reason}\n"
         f"  Models that you can use right now: {defined}\n"
-        f"  To define {name!r}, add to {home}:\n\n"
-        f"    [{tables.prefix}models.{_toml_key(name)}]\n"
-        '    model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME\n'
-        '    api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key\n'
+        f"  To define {label!r}, add to {home}:\n\n"
+        f"    [{tables.prefix}models.{_toml_key(label)}]\n" + "".join(f"    {line}\n" for line in lines)
     )
+
+
+def _as_table(name: str, folder: Path) -> tuple[str, Sequence[str]]:
+    """The name and the lines of a table for what was named instead: a function, an address, a model."""
+    module, colon, function = name.rpartition(":")
+    dotted = re.sub(r"[/\\]", ".", module.removesuffix(".py")).strip(".")
+    file = folder / dotted.replace(".", "/")
+    # An ollama model such as mistral:latest looks alike.
+    if colon and function.isidentifier() and (file.is_dir() or file.with_suffix(".py").is_file()):
+        return function, [f'callable = "{dotted}:{function}"']
+    if name.startswith(("http://", "https://")):
+        return "served", [
+            'model = "openai/NAME"   # the model that this server of OpenAI\'s protocol has',
+            f'api_base = "{name}"',
+        ]
+    return name, [
+        'model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME',
+        'api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key',
+    ]
 
 
 def _keys_within(value: Any) -> Iterator[str]:

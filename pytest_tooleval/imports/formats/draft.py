@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,27 +28,26 @@ if TYPE_CHECKING:
 
 HELP = """Draft cases from failed cases of a run, or from transcripts.
 
-RUN is a run in this folder's history (latest, good, an id, ...), a JSON report, or a file or folder of
+RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder of
 transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a draft with
 its prompt, its tools, and a comment that lists the calls that were made. A draft has no expectation yet,
 so it is skipped until you add one and remove "skip".
 """
 SOURCE = "RUN"
+# `found` gets what finds a run in the project's history.
+FROM_RUNS = True
 OPTIONS = {"case": (str, "Draft only failed cases with this id.")}
 _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 
 
-def found(source: str, case: str | None = None) -> Found:
+def found(source: str, case: str | None = None, *, side_of: Callable[[str], Side]) -> Found:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
         answers = [each for run in read_transcripts([path]) for each in _of_transcript(run)]
         return Found(path.stem, answers=answers)
-    # Loads SQLite.
-    from ...history.store import load_side
-
-    side = load_side(source, Path(".tooleval"))
+    side = side_of(source)
     if side.whole is None:
         raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
     failed = [each for each in side.whole() if each.outcome == "failed" and not each.variant]

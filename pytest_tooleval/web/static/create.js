@@ -13,7 +13,7 @@ export async function showNew({ place }) {
   const name = input({ required: "", maxlength: 200 });
   const description = textArea({ rows: 3 });
   const file = input({ placeholder: "from the name", spellcheck: "false" });
-  const fileHint = "By default, “Refund desk” is saved as refund-desk.tooleval.json. Can include a folder, such as shop/orders.";
+  const fileHint = "By default, “Refund desk” is saved as refund-desk.tooleval.json, where pytest collects suites. Can include a folder, such as shop/orders.";
   const fields = [
     field("Name", name),
     field("Description", description, { hint: "What the suite tests. Optional." }),

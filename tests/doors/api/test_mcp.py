@@ -13,6 +13,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
+from pytest_tooleval.web.responses import ApiError
+from pytest_tooleval.web.responses import error_response
 
 SERVER = Path(__file__).parents[1] / "pytest" / "live_server.py"
 PATH = "/api/import/mcp"
@@ -35,6 +37,22 @@ def test_a_preview_writes_nothing(client: TestClient, folder: Path, command: lis
     assert len(found["suite"]["test_cases"]) == 9
     assert found["file"] is None
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("give one with --header NAME=VARIABLE", "give one with “Headers”"),
+        ("; try --sse", "; try “URL (HTTP with SSE, older)”"),
+        ("no answer within 5 s (--timeout)", "no answer within 5 s"),
+        ("allowed by --tooleval-max-cost, because", "allowed by “Max cost”, because"),
+        ("--tooleval-record=new does", "“Record: new” does"),
+        ("the page has no --tooleval-shard=1/2", "the page has no --tooleval-shard=1/2"),
+    ],
+)
+def test_errors_name_the_controls_of_the_page(message: str, shown: str) -> None:
+    body = error_response(ApiError(422, message)).body
+    assert json.loads(bytes(body))["error"]["message"] == shown
 
 
 def test_a_few_servers_at_a_time(app: Starlette, client: TestClient, command: list[str]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tooleval.web.project import ini_models
-from pytest_tooleval.web.project import pytest_root
+from pytest_tooleval.project import ini_models
+from pytest_tooleval.project import pytest_root
 
 
 @pytest.mark.parametrize(

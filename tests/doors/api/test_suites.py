@@ -83,6 +83,15 @@ def test_a_file_that_is_too_large_is_listed_and_not_read(
     assert client.get(PATH).status_code == 413
 
 
+def test_a_new_suite_goes_where_pytest_collects_it(client: TestClient, folder: Path) -> None:
+    (folder / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
+    (folder / "tests").mkdir()
+    text = json.dumps(weather(case("Paris"), name="New"))
+    bodies = ({"text": text}, {"text": text, "file": "a.tooleval.json"})
+    made = [client.post("/api/suites", json=body).json()["file"] for body in bodies]
+    assert made == ["tests/new.tooleval.json", "tests/a.tooleval.json"]
+
+
 def test_the_list_follows_the_files(client: TestClient, folder: Path) -> None:
     assert [row["cases"] for row in client.get("/api/suites").json()] == [4]
     (folder / FILE).write_text(json.dumps(weather(case("Paris"))))

@@ -484,7 +484,13 @@ def test_a_tag_pins_a_run(history: History, invoke: Invoke) -> None:
         "Error: a b: expected letters, digits"
     )
     unknown = invoke("show", "@release-2")
-    assert "no run has the tag release-2; tags: release-1, v1/stable" in unknown.output
+    assert (
+        "no run has the tag release-2, did you mean @release-1?; tags: release-1, v1/stable"
+        in unknown.output
+    )
+    assert 'run "release-1" not found, did you mean @release-1?' in invoke("show", "release-1").output
+    assert "did you mean latest?" in invoke("show", "lates").output
+    assert "no command tga, did you mean tag?" in invoke("history", "tga").output
     for name in ("release-1", "@v1/stable"):
         assert invoke("history", "tag", f"--delete={name}").exit_code == 0
     assert invoke("history", "prune", first, "--yes").exit_code == 0

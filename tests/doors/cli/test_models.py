@@ -60,6 +60,16 @@ def test_the_models_of_a_config_are_listed(project: Path) -> None:
     assert lines[2][:3] == ["agent", "a:b", "Python"]
 
 
+def test_the_models_are_those_of_the_project_around_a_folder(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[tool.pytest.ini_options]\n[tool.tooleval.models.agent]\ncallable = "a:b"\n'
+    (project / "pyproject.toml").write_text(text)
+    (project / "src").mkdir()
+    monkeypatch.chdir(project / "src")
+    assert "a:b" in invoke().output
+
+
 def test_without_a_config_it_says_how_to_begin(project: Path) -> None:
     assert "[tool.tooleval.models.NAME]" in invoke().output
 

@@ -71,7 +71,7 @@ def test_the_gate(tmp_path: Path) -> None:
     good, bad = suite(case("Oslo", units=ABSENT)), suite(case("Paris"))
 
     assert mutate(tmp_path, "good.tooleval.json", "--fail-under=1", good=good).exit_code == 0
-    failed = mutate(tmp_path, ".", "--fail-under=0.95", bad=bad)
+    failed = mutate(tmp_path, ".", "--fail-under=95%", bad=bad)
     assert failed.exit_code == 1
     assert "bad.tooleval.json: the mutation score 0.9" in failed.output.splitlines()[-1]
     assert mutate(tmp_path, ".", "--fail-under=0.5").exit_code == 0

@@ -93,6 +93,16 @@ def test_the_file_is_named_for_the_suite() -> None:
     assert [file.name for file in Path().iterdir()] == ["größe-1.tooleval.json"]
 
 
+def test_it_is_written_where_pytest_collects_it() -> None:
+    Path("pytest.ini").write_text("[pytest]\ntestpaths = evals tests\n")
+    Path("tests").mkdir()
+    assert "wrote tests/weather.tooleval.json: 1 tool, 1 case\nrun it" in run().output
+    elsewhere = run("other.tooleval.json").output
+    assert "other.tooleval.json: pytest alone does not collect it, as testpaths is tests: " in elsewhere
+    Path("build").mkdir()
+    assert "pytest does not search the folder build" in run("build/a.tooleval.json").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -12,10 +12,14 @@ from builders import tool
 from builders import trial_of
 from click.testing import CliRunner
 from click.testing import Result
+from unit.history.runs import kept
 from unit.history.runs import run_of
 
 from pytest_tooleval.cli import main
+from pytest_tooleval.history import History
+from pytest_tooleval.history import place_of
 from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import whole_document
@@ -32,10 +36,10 @@ def power(*arguments: str) -> Result:
     return done
 
 
-def report(name: str, trials: int, **fields: Any) -> str:
-    """A report of 20 cases, of which every fourth passes only its first trial."""
+def cases_of(trials: int, **fields: Any) -> list[CaseResult]:
+    """20 cases, of which every fourth passes only its first trial."""
     transcript = Transcript.from_calls([])
-    cases = [
+    return [
         result_of(
             case=f"c{number}",
             file="s.tooleval.json",
@@ -46,6 +50,10 @@ def report(name: str, trials: int, **fields: Any) -> str:
         )
         for number in range(20)
     ]
+
+
+def report(name: str, trials: int, **fields: Any) -> str:
+    cases = cases_of(trials, **fields)
     document = whole_document(rows_document(run_of(), cases), cases)
     Path(name).write_bytes(to_json(document))
     return name
@@ -59,6 +67,16 @@ def test_a_run_with_several_trials() -> None:
     assert lines[1].startswith("  fails without a change: ")
     assert " to " not in lines[2]
     assert lines[6] == "    5 trials: 200 cases, $10.00 a run"
+
+
+def test_a_run_is_found_from_a_folder_inside_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("pytest.ini").write_text("[pytest]\ntooleval_history = runs\n")
+    writer = History(Path(".tooleval"), place_of("runs", Path())).begin(run_of())
+    writer.add(kept(*cases_of(3)))
+    writer.finish(run_of())
+    Path("src").mkdir()
+    monkeypatch.chdir("src")
+    assert "m (60 answers to 20 cases)" in power("latest").stdout
 
 
 def test_single_trials_give_a_range_until_runs_are_pooled() -> None:

@@ -160,7 +160,7 @@ def test_what_a_gate_can_decide_is_said_before_anything_is_asked(
 ) -> None:
     project.suite(*(right(f"c{i}") for i in range(13)), right("skipped", skip=True))
     run = project.run_subprocess if "-n2" in option else project.run
-    options = ("--tooleval-fail-under=0.85", "--tooleval-trials=5", "--tooleval-confidence=0.95")
+    options = ("--tooleval-fail-under=85%", "--tooleval-trials=5", "--tooleval-confidence=95%")
     lines = run(*options, *option, model="agent,other").outlines
     (power,) = (line for line in lines if line.startswith("tooleval: gate pass_rate 0.85, 13 cases, 5 "))
     starts = ("weather.", "tool calling: estimate", "2 workers [")

@@ -243,6 +243,30 @@ def test_an_unknown_name_comes_with_near_ones_and_the_table_to_add(name: str, ne
     assert "api_key_env" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("agents:good", '    [models.good]\n    callable = "agents:good"\n'),
+        ("agents.py:good", '    [models.good]\n    callable = "agents:good"\n'),
+        ("kit/shop.py:main", '    [models.main]\n    callable = "kit.shop:main"\n'),
+        ("http://x.test/v1", 'api_base = "http://x.test/v1"\n'),
+        ("mistral:latest", '    model = "anthropic/claude'),
+    ],
+)
+def test_a_function_or_an_address_comes_with_its_own_table(
+    tmp_path: Path, name: str, table: str
+) -> None:
+    (tmp_path / "kit").mkdir()
+    for file in ("agents.py", "kit/shop.py"):
+        (tmp_path / file).touch()
+    tables = tables_of(tmp_path, '[models.mine]\ncallable = "shop:main"')
+    with pytest.raises(ConfigError) as raised:
+        resolve_models([name], tables)
+    assert table in str(raised.value)
+    with pytest.raises(ConfigError, match="did you mean mine"):
+        resolve_models(["shop:main"], tables)
+
+
 def test_the_table_to_add_fits_the_file_there_is(tmp_path: Path) -> None:
     tables = tables_of(tmp_path, '[models.a]\nmodel = "openai/x"')
     with pytest.raises(ConfigError, match=r"add to tooleval\.toml:\n\n    \[models\.claude-3\]"):

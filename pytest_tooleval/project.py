@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from fnmatch import fnmatchcase
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 from iniconfig import IniConfig
 from iniconfig import ParseError
 
-from ..errors import ConfigError
-from ..history import Place
-from ..history import place_of
-from ..verdicts.options import HISTORY
+from .engine.models.tables import ModelTables
+from .engine.models.tables import read_tables
+from .errors import ConfigError
+from .history import Place
+from .history import place_of
+from .suite.discovery import is_searched
+from .text import printable
+from .verdicts.options import HISTORY
 
 # The files by which pytest finds its root, and what they must contain.
 _INI_FILES = {
@@ -25,6 +32,8 @@ _INI_FILES = {
     "tox.ini": "[pytest]",
     "setup.cfg": "[tool:pytest]",
 }
+# pytest's own default of norecursedirs.
+_NOT_SEARCHED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 
 
 def pytest_root(folder: Path) -> Path:
@@ -40,14 +49,55 @@ def pytest_root(folder: Path) -> Path:
     return folder
 
 
+def model_tables(folder: Path) -> ModelTables:
+    """The models' tables of the project, else of the folder itself."""
+    tables = read_tables(pytest_root(folder))
+    return tables if tables.tables else read_tables(folder)
+
+
 def ini_models(root: Path) -> list[str]:
     """The models of the ini file, which a run without --tooleval-model asks."""
-    value = ini_value(root, "tooleval_model")
+    entries = _words(ini_value(root, "tooleval_model"))
+    return [name.strip() for entry in entries for name in entry.split(",") if name.strip()]
+
+
+def suite_folder(folder: Path) -> Path:
+    """Where a suite made in `folder` goes: there, or into the first of the testpaths if none has it."""
+    here = Path(os.path.abspath(folder))
+    places = _testpaths(pytest_root(here))
+    if not places or any(here.is_relative_to(place) for place in places):
+        return folder
+    return Path(os.path.relpath(places[0], here))
+
+
+def why_uncollected(file: Path) -> str:
+    """Why pytest alone does not collect a suite, and what to do; empty if it does."""
+    file = Path(os.path.abspath(file))
+    root = pytest_root(file.parent)
+    patterns = _words(ini_value(root, "norecursedirs")) or _NOT_SEARCHED
+    for name in file.parent.relative_to(root).parts:
+        if not is_searched(name) or any(fnmatchcase(name, pattern) for pattern in patterns):
+            return f"pytest does not search the folder {printable(name)}: move the file out of it"
+    places = _testpaths(root)
+    if not places or any(file.is_relative_to(place) for place in places):
+        return ""
+    names = ", ".join(printable(place.relative_to(root).as_posix()) for place in places)
+    return f"pytest alone does not collect it, as testpaths is {names}: move it there, or pass its path"
+
+
+def _testpaths(root: Path) -> list[Path]:
+    """The folders of the testpaths below the root."""
+    entries = _words(ini_value(root, "testpaths"))
+    found = (Path(each) for entry in entries for each in sorted(glob(str(root / entry), recursive=True)))
+    return [each for each in found if each.is_dir() and each.is_relative_to(root)]
+
+
+def _words(value: Any) -> list[str]:
+    """The entries of an ini value: a text with quotes, or a list."""
     try:
-        entries = shlex.split(value) if isinstance(value, str) else map(str, value)
+        return shlex.split(value) if isinstance(value, str) else [*map(str, value)]
     except ValueError:  # pytest reports it
         return []
-    return [name.strip() for entry in entries for name in entry.split(",") if name.strip()]
 
 
 def ini_value(root: Path, key: str) -> Any:
