@@ -18,12 +18,12 @@ import click
 from ..errors import ToolevalError
 from ..text import counted
 from ..text import printable
+from .groups import Group
 
 if TYPE_CHECKING:
     from ..record.document import RowsDocument
     from ..record.results import CaseRow
-    from .groups import Group
-from .forges import Forge
+    from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
 # Both would run a fork's code with the project's secrets.
