@@ -111,11 +111,15 @@ def score_text(value: float | None) -> str:
 
 
 def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
-    """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`."""
+    """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`.
+
+    Comparisons of older versions have no interval.
+    """
     value, begin, end = (
         f"{100 * (each or 0.0) + 0.0:.1f}".removesuffix(".0") for each in (share, low, high)
     )
-    return f"{'+' if share > 0 else ''}{value} points ({begin} to {end}{more})"
+    interval = "" if low is None or high is None else f" ({begin} to {end}{more})"
+    return f"{'+' if share > 0 else ''}{value} points{interval}"
 
 
 def local_time(iso: str) -> str:

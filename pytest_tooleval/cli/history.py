@@ -127,7 +127,7 @@ def history(
     folder: Path | None,
     place: str | None,
 ) -> None:
-    """List the runs, newest first; tag or delete them.
+    """List the runs, the newest whole one first; tag or delete them.
 
     A + after a commit means uncommitted changes.
     """

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..history import Trend
 from ..history import TrendPoint
 from ..record.run import RunSummary
+from ..record.run import whole_first
 from ..reports.columns import Column
 from ..reports.columns import Record
 from ..reports.columns import cell
@@ -25,8 +26,9 @@ from .tables import table
 
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
-    """A line for each run."""
-    return table(history_cells(runs), {"id", "when", "verdict", "commit", "branch", "models", "tags"})
+    """A line for each run, the newest whole one first."""
+    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
+    return table(history_cells(whole_first(runs)), texts)
 
 
 def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
@@ -36,7 +38,7 @@ def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
         {
             "id": printable(run.id),
             "when": local_time(run.started),
-            "verdict": run.verdict.lower() + ", good" * run.is_good,
+            "verdict": run.verdict.lower() + ", good" * run.is_good + _partial(run),
             "commit": commit_text(run.git),
             "branch": branch_text(run.git),
             "models": short(", ".join(run.models)),
@@ -46,6 +48,10 @@ def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
         }
         for run, record in zip(runs, found.records, strict=True)
     ]
+
+
+def _partial(run: RunSummary) -> str:
+    return ", partial" if run.is_partial and not run.ending else ""
 
 
 def _cell(record: Record, column: Column) -> str:

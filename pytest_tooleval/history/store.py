@@ -186,10 +186,18 @@ class History:
         suite: str | None = None,
         branch: str | None = None,
     ) -> list[RunSummary]:
-        """The newest runs, newest first; with a model or a suite's file, only those with it."""
+        """The newest runs, newest first; with a model or a suite (or its file), only those with it."""
         dead = self._dead()
         with self._database.reading() as connection:
-            return list_runs(connection, dead, limit, model=model, suite=suite, branch=branch)
+            return list_runs(
+                connection,
+                dead,
+                limit,
+                model=model,
+                suite=suite,
+                branch=branch,
+                is_there=self._is_there,
+            )
 
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
         """The id of the run that `name` means; see `find_run`."""

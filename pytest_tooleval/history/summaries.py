@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -15,18 +17,24 @@ import msgspec
 from msgspec import Struct
 from msgspec import structs
 
+from ..errors import ToolevalError
 from ..record.results import CaseRow
 from ..record.results import unchanged
 from ..record.run import Run
 from ..record.run import RunSummary
 from ..record.run import Status
 from ..record.summary import Summary
+from ..suite.discovery import SUITE_ENDING
+from ..text import first_few
+from ..text import printable
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import summarise
 from ..verdicts.words import run_summary
 from ..verdicts.words import sums_of
 
 RUN_COLUMNS = "runs.run, finished, updated"
+# Whether a suite's file is in the project.
+IsThere = Callable[[str], bool]
 
 _Case = TypeVar("_Case", bound=CaseRow)
 
@@ -90,15 +98,20 @@ def list_runs(
     model: str | None,
     suite: str | None,
     branch: str | None,
+    is_there: IsThere,
 ) -> list[RunSummary]:
     """The newest runs with this model, suite and branch, newest first; `dead` are ids.
 
-    `suite` is a suite's file, because suites in several files may share a name.
+    `suite` is a file if it ends like one, else a suite's name. Raises ToolevalError for the name of
+    several suites.
     """
+    column = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "suite"
+    if suite is not None and column == "suite":
+        check_one_file(connection, suite, "suite = :suite", {"suite": suite}, is_there)
     bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
     of_cases = "".join(
         f" AND {name} = :{value}"
-        for name, value in (("model", "model"), ("file", "suite"))
+        for name, value in (("model", "model"), (column, "suite"))
         if bound[value] is not None
     )
     of_runs = "1" if branch is None else "branch = :branch"
@@ -114,18 +127,47 @@ def list_runs(
         tags.setdefault(number, []).append(tag)
     found = []
     for number, summary, *columns in rows:
+        run = stored_run(columns, dead)
         if summary is None:
-            cases = stored_cases(connection, number, CaseRow)
-            made = run_summary(rows_document(stored_run(columns, dead), cases))
+            made = run_summary(rows_document(run, stored_cases(connection, number, CaseRow)))
         else:
             made = msgspec.json.decode(summary, type=RunSummary)
+        is_partial = run.partial or bool(made.ending)  # older versions did not store it
         if of_cases:
             by_model = read_sums(connection, number, suite or "")
             models = [each for each in by_model if each and model in (None, each)]
             sums = sums_of(by_model[model or ""].total)
             made = structs.replace(made, **sums, models=tuple(models), selected=0)
-        found.append(structs.replace(made, tags=tuple(tags.get(number, ()))))
+            if suite is not None:
+                is_partial = any(
+                    by_model[each].total.cases < by_model[each].suite_cases for each in models
+                )
+        of_run = tuple(tags.get(number, ()))
+        found.append(structs.replace(made, is_partial=is_partial, tags=of_run))
     return found
+
+
+def check_one_file(
+    connection: sqlite3.Connection,
+    name: str,
+    chosen: str,
+    bound: Mapping[str, Any],
+    is_there: IsThere,
+    case: str = "",
+) -> None:
+    """Raise if the `chosen` rows of `cases` are of several files, unless one file moved."""
+    rows = connection.execute(f"SELECT DISTINCT file FROM cases WHERE {chosen} ORDER BY file", bound)
+    files = [str(file) for (file,) in rows]
+    in_one_run = connection.execute(
+        f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
+    ).fetchone()
+    if in_one_run is None and sum(map(is_there, files)) < 2:
+        return
+    what = "a case" if case else "a suite"
+    names = [printable(f"{file}::{case}" if case else file) for file in files]
+    raise ToolevalError(
+        f"{len(files)} files have {what} {printable(name)}; name one of {first_few(names)}"
+    )
 
 
 def stored_run(columns: Iterable[Any], dead: Container[str]) -> Run:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Container
 from collections.abc import Iterable
@@ -27,14 +26,13 @@ from ..text import first_few
 from ..text import printable
 from ..verdicts.words import ending
 from .summaries import RUN_COLUMNS
+from .summaries import IsThere
 from .summaries import Sums
+from .summaries import check_one_file
 from .summaries import read_sums
 from .summaries import stored_run
 
 _REPORTED_RUNS = 30
-
-# Whether a suite's file is in the project.
-IsThere = Callable[[str], bool]
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -127,7 +125,7 @@ def read_trend(
     bound = {"suite": suite, "file": file, "name": case, "model": model or ""}
     chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column])
     if not file:
-        _check_one_file(connection, name, case, chosen, bound, is_there)
+        check_one_file(connection, name, chosen, bound, is_there, case)
     runs = connection.execute(
         f"""
         SELECT number, {RUN_COLUMNS} FROM runs
@@ -254,29 +252,6 @@ def _now(
     others = [each for each in labels if each.suite == suite.suite]
     is_only = len(others) == 1 == sum(each.suite == suite.suite for each in known)
     return others[0] if is_only and not is_there(suite.file) else None
-
-
-def _check_one_file(
-    connection: sqlite3.Connection,
-    name: str,
-    case: str,
-    chosen: str,
-    bound: Mapping[str, Any],
-    is_there: IsThere,
-) -> None:
-    """Raise if several files have this name, other than as the places of one file that moved."""
-    rows = connection.execute(f"SELECT DISTINCT file FROM cases WHERE {chosen} ORDER BY file", bound)
-    files = rows.fetchall()
-    in_one_run = connection.execute(
-        f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
-    ).fetchone()
-    if in_one_run is None and sum(is_there(file) for (file,) in files) < 2:
-        return
-    what = "a case" if case else "a suite"
-    raise ToolevalError(
-        f"{len(files)} files have {what} {printable(name)}; name one of "
-        + _names(files, f"::{case}" if case else "")
-    )
 
 
 def _names(rows: Iterable[tuple[str]], after: str = "") -> str:

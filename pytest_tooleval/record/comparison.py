@@ -36,6 +36,8 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
     old: Annotated[float, doc("The mean in the baseline.")]
     new: Annotated[float, doc("The mean now.")]
     drop: Annotated[float, doc("old - new.")]
+    low: Annotated[float | None, doc("The lower end of the 95% interval of new - old.")] = None
+    high: Annotated[float | None, doc("The upper end of the 95% interval of new - old.")] = None
     n: Annotated[int, doc("The cases that have a value in both.", ge=0)]
     p: Annotated[float, doc("The p value.")]
     p_adjusted: Annotated[float, doc("The same after Holm's correction.")]
@@ -113,6 +115,11 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
     better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
     message: Annotated[str, doc("The verdict in one line; empty if no case was compared.")] = ""
+
+    @property
+    def passing(self) -> ComparedMetric | None:
+        """The share of passed trials over all suites; None if no case was compared."""
+        return next((row for row in self.metrics if row.metric == "pass"), None)
 
     @property
     def newly_broken(self) -> tuple[Moved, ...]:

@@ -173,7 +173,16 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     gates_passed: Annotated[int, doc("Gates that passed, and the baseline if it did.", ge=0)]
     gates_failed: Annotated[int, doc("Gates that failed, and the baseline if it did.", ge=0)]
     is_good: Annotated[bool, doc("Whether the run may be the baseline `good`.")]
+    is_partial: Annotated[
+        bool, doc("Whether a case of a suite was not selected or not reached; of the listed suite.")
+    ] = False
     tags: Annotated[tuple[str, ...], doc("The run's tags.")] = ()
+
+
+def whole_first(runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Running runs and the newest whole one, then the others: a partial run does not replace it."""
+    whole = [run for run in runs if not (run.is_partial or run.status == "running")][:1]
+    return sorted(runs, key=lambda run: run.status != "running" and run not in whole)
 
 
 def new_run_id(started: datetime, shards: Sequence[str] = ()) -> str:

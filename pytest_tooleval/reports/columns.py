@@ -147,7 +147,7 @@ COLUMNS = (
     Column(("n",), "cases", "count", ("comparison",)),
     Column(("old",), "old", "score", ("comparison",)),
     Column(("new",), "new", "score", ("comparison",)),
-    Column(("drop",), "drop", "score", ("comparison",), about="old - new"),
+    Column(("difference",), "difference", "points", ("comparison",), about="with the 95% interval"),
     Column(("p_adjusted",), "p", "p", ("comparison",), about="adjusted by Holm over all tests"),
     Column(("largest_drop",), "drop at most", "score", ("comparison",), about="more is ruled out"),
     Column(("verdict",), "", "verdict", ("comparison",)),

@@ -75,18 +75,19 @@ def render_comparison(comparison: Comparison) -> list[str]:
 
 
 def metrics_table(comparison: Comparison, *, all_changed: bool = True) -> Table:
-    """The metrics that changed, or only those that failed."""
+    """The share of passed trials, and the metrics that changed, or only those that failed."""
     return table_of(
         "comparison",
         (
             {
                 **msgspec.to_builtins(row),
                 "model": model.new if model.old == model.new else f"{model.old} -> {model.new}",
+                "difference": -row.drop,
                 "title": row.title + (f" in {row.suite}" if row.suite else ""),
             }
             for model in comparison.models
             for row in model.metrics
-            if (row.drop if all_changed else row.verdict == "failed")
+            if row is model.passing or (row.drop if all_changed else row.verdict == "failed")
         ),
     )
 

@@ -106,7 +106,7 @@ def compare(
     trial before and fail every trial now, is below it. It passes if, for each model, a drop in the share
     of passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise it is inconclusive, which
     fails the run if `strict`. If nothing can be compared, it fails if the user `named` the old run.
-    Raises ConfigError for an unknown label, and for NaN.
+    Raises ConfigError for an unknown label, for NaN, and for one run without two models to compare.
 
     Runs with different versions of the scoring rules are compared by today's: their transcripts are
     scored again. Cases that cannot be are not compared, and never fail the comparison.
@@ -120,6 +120,14 @@ def compare(
     sides = _by_model(both[0].side), _by_model(both[1].side)
     limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
+    is_one_run = old.run.id == new.run.id
+    if is_one_run:
+        pairs = [pair for pair in pairs if pair[0] != pair[1]]
+        if not pairs:
+            raise ConfigError(
+                f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(new.run.id)}; name "
+                "another run, or two models of this one"
+            )
     suites = new.suites or old.suites
     moved = moved_files(old.cases, new.cases, suites)
     compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
@@ -136,7 +144,7 @@ def compare(
         verdicts.add("failed" if named else "inconclusive")
     verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
-    results = [_told(result, old.name, strict=strict) for result in results]
+    results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
     judged = [result for result in results if result.cases]
     several = len(judged) > 1
     messages = [f"{shown(each.new)}: {each.message}" if several else each.message for each in judged]

@@ -12,10 +12,12 @@ from typing import Any
 
 from ..engine.fallbacks import fallback_text
 from ..record.comparison import ComparedCases
+from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Incomparable
 from ..text import counted
 from ..text import first_few
+from ..text import points_text
 from ..text import shown
 from .pairing import Pairing
 from .sides import Rescored
@@ -107,8 +109,13 @@ def rescored_text(both: Sequence[Rescored]) -> str:
 
 
 def verdict_text(model: ComparedModel, name: str, *, strict: bool) -> str:
-    """The verdict on a compared model; `name` is the old run's."""
+    """The verdict on a compared model, and both shares of passed trials; `name` is the old side's."""
     row = model.metrics[0]
+    points = points_text(-row.drop, row.low, row.high)
+    return f"{_verdict(model, row, name, strict=strict)}; {row.title} {_means(row)}, {points}"
+
+
+def _verdict(model: ComparedModel, row: ComparedMetric, name: str, *, strict: bool) -> str:
     worse = ", ".join(_worse(model))
     if model.verdict == "failed":
         return f"worse than {shown(name)}: {worse}"
@@ -137,12 +144,16 @@ def _worse(model: ComparedModel) -> Iterator[str]:
     dropped.sort(key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
     for row in dropped[:1]:
         where = f" in {shown(row.suite)}" if row.suite else ""
-        # As many decimals as needed to show the drop.
-        digits = next((digits for digits in range(2, 9) if round(row.drop, digits) > 0), 9)
-        means = f"{row.old:.{digits}f} -> {row.new:.{digits}f}"
+        means = "worse" if row is model.passing else _means(row)
         yield f"{shown(row.title)}{where} {means}{_chance(row.p_adjusted)}"
     if len(dropped) > 1:
         yield f"{counted(len(dropped) - 1, 'more metric')} worse"
+
+
+def _means(row: ComparedMetric) -> str:
+    """Both means, with as many decimals as needed to show the drop."""
+    digits = next((digits for digits in range(2, 9) if not row.drop or round(row.drop, digits)), 9)
+    return f"{row.old:.{digits}f} -> {row.new:.{digits}f}"
 
 
 def _more(model: ComparedModel) -> str:

@@ -22,6 +22,7 @@ from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from .statistics import dealt_tail
 from .statistics import dealt_variance
+from .statistics import difference_interval
 from .statistics import is_newly_broken
 from .statistics import largest_drop
 from .statistics import permutation_test
@@ -140,12 +141,15 @@ def _metric(
     error = math.sqrt(math.fsum(each * each for each in differences)) / total
     step = _step([case for case, _ in found]) / total**2
     most = min(largest_drop(old - new, error, step, limits.alpha), old)
+    low, high = difference_interval(new - old, error, step)
     row = ComparedMetric(
         metric=name,
         suite=label,
         old=old,
         new=new,
         drop=old - new,
+        low=max(low, -old),
+        high=min(high, 1.0 - old),
         n=len(found),
         p=p,
         p_adjusted=1.0,

@@ -244,6 +244,20 @@ def largest_drop(drop: float, error: float, step: float, alpha: float) -> float:
     return drop + extra + math.sqrt(extra * extra + (z * error) ** 2)
 
 
+def difference_interval(gain: float, error: float, step: float) -> tuple[float, float]:
+    """The 95% interval of a difference, with ends as `largest_drop` has them at 97.5%.
+
+    The end near 0 of a difference that is more than chance has no Poisson variance, as nothing
+    unobserved is needed for it. So the interval leaves out 0 where the test of signs does.
+    """
+    alpha = 0.025
+    low, high = -largest_drop(-gain, error, step, alpha), largest_drop(gain, error, step, alpha)
+    near = abs(gain) - _normal_quantile(1 - alpha) * error
+    if near > 0:
+        return (near, high) if gain > 0 else (low, -near)
+    return low, high
+
+
 def _common_step(sizes: Sequence[float]) -> float:
     """The largest number that divides all sizes (Euclid), near 0 if there is none."""
     smallest = 1e-9 * sizes[-1]

@@ -62,6 +62,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
         selected=run.selected,
         gates_passed=failures.count(False),
         gates_failed=failures.count(True),
+        is_partial=run.partial or bool(ending(run.status, run.exitstatus)),
         # A run with a drop, a selection of cases or missing answers must not become the baseline.
         is_good=is_whole
         and is_answered

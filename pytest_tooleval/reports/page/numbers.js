@@ -32,10 +32,10 @@ export function pText(value) {
   return value < 0.001 ? "<0.001" : value.toFixed(3);
 }
 
-/** A difference of shares in points, with its interval. @param {number} share @param {number} low @param {number} high */
+/** A difference of shares in points, with its interval. @param {number} share @param {number | null} low @param {number | null} high */
 export function pointsText(share, low, high) {
-  const [value, begin, end] = [share, low, high].map((each) => String(Number((100 * each).toFixed(1)) + 0));
-  return `${share > 0 ? "+" : ""}${value} points (${begin} to ${end})`;
+  const [value, begin, end] = [share, low ?? 0, high ?? 0].map((each) => String(Number((100 * each).toFixed(1)) + 0));
+  return `${share > 0 ? "+" : ""}${value} points${low === null || high === null ? "" : ` (${begin} to ${end})`}`;
 }
 
 /** @param {unknown} value */

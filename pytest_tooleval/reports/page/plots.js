@@ -191,8 +191,8 @@ function failuresPlot(models) {
 // ---- trends ----
 
 /**
- * A line per model over the runs, oldest first. Partial runs are markers off the line, as they cannot be
- * compared with whole ones.
+ * A line per model over its runs, oldest first, also where other models ran between them. Partial runs are
+ * markers off the line, as they cannot be compared with whole ones.
  * @param {string} heading
  * @param {{started: string, commit?: string | null, scoring_version: number, isChanged?: boolean}[]} runs `isChanged`: the suite or case differs from the run before
  * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
@@ -217,16 +217,8 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   const name = (/** @type {number} */ i) => `${momentText(runs[i].started)} ${(runs[i].commit ?? "").slice(0, 10)}`.trim();
   const drawn = lines.flatMap(({ index, model, values, parts }) => {
     const known = (/** @type {number} */ i) => isKnown(values[i]);
-    let isBegun = false;
-    const path = values.map((value, i) => {
-      if (!isKnown(value)) {
-        isBegun &&= isKnown(parts[i]);
-        return "";
-      }
-      const step = isBegun ? "L" : "M";
-      isBegun = true;
-      return `${step}${across(i).toFixed(1)} ${up.at(value).toFixed(1)}`;
-    }).join("");
+    const points = values.flatMap((value, i) => (isKnown(value) ? [`${across(i).toFixed(1)} ${up.at(value).toFixed(1)}`] : []));
+    const path = points.map((point, i) => `${i ? "L" : "M"}${point}`).join("");
     // A marker at each value unless there are too many; isolated values are always marked, as they have no line.
     const marks = values.flatMap((value, i) => {
       const isMarked = isKnown(value) && (runs.length <= 40 || i === last || !(known(i - 1) || known(i + 1)));

@@ -4,6 +4,7 @@
 import { replaceHash, runHash } from "./address.js";
 import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
+import { wholeFirst } from "./history.js";
 import { caseKey, findRow } from "./page/cases.js";
 import { comparisonNodes } from "./page/comparison.js";
 import { lineDifference } from "./page/difference.js";
@@ -25,13 +26,13 @@ export async function show({ place, params, isGone }) {
     place.append(emptyState("You need two runs in the history to compare.", link("#/run", "Run a suite", { class: "button main" })));
     return;
   }
-  const now = params.get("new") || runs[0].id;
+  const now = params.get("new") || wholeFirst(runs)[0].id;
   const old = params.get("old") || (await runBefore(runs, now));
   if (!isGone()) new ComparePage(place, runs, [old, now], params, isGone);
 }
 
 /**
- * The latest older run with a suite and a model of this one, else with a model of it, else any.
+ * The latest older run with a suite and a model of this one, else with a model of it, else any; whole ones first.
  * @param {any[]} runs newest first
  * @param {string} now
  * @returns {Promise<string>}
@@ -42,7 +43,7 @@ async function runBefore(runs, now) {
   const models = document?.models.map((/** @type {any} */ row) => row.model) ?? [];
   const alike = file ? await call("GET", "/api/history" + query({ suite: file, limit: LIMIT })).catch(() => []) : [];
   const ids = new Set(alike.map((/** @type {any} */ run) => run.id));
-  const older = runs.slice(runs.findIndex((run) => run.id === now) + 1);
+  const older = runs.slice(runs.findIndex((run) => run.id === now) + 1).sort((a, b) => Number(a.is_partial) - Number(b.is_partial));
   const ofModel = older.filter((run) => run.models.some((/** @type {string} */ model) => models.includes(model)));
   return (ofModel.find((run) => ids.has(run.id)) || ofModel[0] || older[0] || runs[1]).id;
 }

@@ -75,7 +75,7 @@ class HistoryPage {
       this.more.replaceChildren();
       return;
     }
-    this.list.replaceChildren(listTable(["Compare", "Started", "Suites", "Models", ...this.columns.map(({ heading }) => capitalized(heading)), "Result", "Commit", "Delete"], runs.map((run) => this.row(run)), "Runs"));
+    this.list.replaceChildren(listTable(["Compare", "Started", "Suites", "Models", ...this.columns.map(({ heading }) => capitalized(heading)), "Result", "Commit", "Delete"], wholeFirst(runs).map((run) => this.row(run)), "Runs"));
     const isMore = runs.length === this.limit && this.limit < MOST;
     const more = button("Show older runs", () => {
       this.limit = Math.min(MOST, this.limit * 2);
@@ -106,7 +106,7 @@ class HistoryPage {
       el("td", {}, isolated(fewOf(run.suites))),
       el("td", {}, isolated(fewOf(run.models))),
       ...this.columns.map((column) => columnCell(run, column)),
-      el("td", {}, outcomeText(run.outcome, run.verdict), el("small", { class: "under" }, under)),
+      el("td", {}, outcomeText(run.outcome, run.verdict), ...(run.is_partial && !run.ending ? [" ", el("span", { class: "tag" }, "partial")] : []), el("small", { class: "under" }, under)),
       el("td", {}, ...commit),
       el("td", {}, remove),
     );
@@ -131,6 +131,13 @@ class HistoryPage {
       this.messages.replaceChildren(errorBox(error, "Could not delete the run"));
     }
   }
+}
+
+/** Running runs and the newest whole one, then the others. @param {any[]} runs newest first */
+export function wholeFirst(runs) {
+  const whole = runs.find((run) => !run.is_partial && run.status !== "running");
+  const isFirst = (/** @type {any} */ run) => run === whole || run.status === "running";
+  return [...runs.filter(isFirst), ...runs.filter((run) => !isFirst(run))];
 }
 
 /** @param {string[]} names */

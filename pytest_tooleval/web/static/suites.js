@@ -4,7 +4,7 @@
 import { runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, pageHead } from "./controls.js";
-import { countsText } from "./history.js";
+import { countsText, wholeFirst } from "./history.js";
 import { el, link, listTable, moment, numberCell, outcomeText, shown, shownNodes, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 
@@ -12,6 +12,8 @@ import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 
 const MOST_RESULTS = 60;
 const AT_ONCE = 4;
+// The last whole run is looked for in as many runs.
+const NEWEST = 20;
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, isGone }) {
@@ -71,19 +73,19 @@ async function fillResults(rows, results, isGone) {
   const waiting = [...rows];
   const work = async () => {
     for (let row = waiting.shift(); row && !isGone(); row = waiting.shift()) {
-      const found = await call("GET", "/api/history" + query({ suite: row.file, limit: 1 })).catch(() => []);
-      const run = found[0];
-      if (!run) continue;
+      const found = await call("GET", "/api/history" + query({ suite: row.file, limit: NEWEST })).catch(() => []);
+      if (!found.length) continue;
+      const [run] = wholeFirst(found);
       const hasRun = run.cases > run.skipped;
       // The suite's own outcome: the run may have failed by another suite or test.
       const wrong = run.failed + run.errors;
       const isFailed = wrong > (run.gates_failed > 0 ? 0 : run.tolerated);
-      const isPartial = run.cases < row.cases * run.models.length;
       const outcome = isFailed ? "failed" : hasRun ? "passed" : "skipped";
-      const words = (hasRun ? `${scoreText(run.pass_rate?.mean)} · ` : "") + countsText(run) + (isPartial ? " · partial" : "");
+      const words = (hasRun ? `${scoreText(run.pass_rate?.mean)} · ` : "") + countsText(run) + (run.is_partial ? " · partial" : "");
       results.get(row)?.replaceChildren(
         link(runHash(run.id), run.ending ? outcomeText("error", `${words} · ${run.ending}`) : outcomeText(outcome, words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? ", …" : ""),
+        run === found[0] ? "" : el("small", { class: "under" }, "since then, in part: ", link(runHash(found[0].id), countsText(found[0]))),
       );
     }
   };

@@ -73,6 +73,9 @@ def test_suites_of_one_name_are_told_apart_by_their_files(client: TestClient, ke
     both = keep(case_of(), twin)
     assert found("twin.tooleval.json") == [(both, 1)]
     assert found(FILE) == [(both, 1), (alone, 2)]
+    refused = client.get("/api/history", params={"suite": "Weather"})
+    assert refused.status_code == 400
+    assert "2 files have a suite Weather; name one of " in refused.json()["error"]["message"]
 
 
 def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, keep: Keep, folder: Path) -> None:

@@ -121,10 +121,19 @@ def test_the_list_tells_which_runs_are_good(history: History, invoke: Invoke) ->
         "inconclusive, good",
         "failed, good",
         "incomplete (interrupted)",
-        "passed",
+        "passed, partial",
         "failed",
         "passed, good",
     ]
+
+
+def test_the_newest_whole_run_is_first(history: History, invoke: Invoke) -> None:
+    keep(history, 1)
+    keep(history, 2)
+    keep(history, 3, partial=True)
+    keep(history, 4, exitstatus=2)
+    ids = [line.split()[0] for line in invoke("history").output.splitlines()[1:]]
+    assert ids == ["2026-02", "2026-04", "2026-03", "2026-01"]
 
 
 def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
@@ -313,7 +322,7 @@ def test_a_drop_fails_the_comparison(history: History, invoke: Invoke) -> None:
     assert "old: latest~1  2026-01  2026-11-01 10:00:00 UTC  5bf4c1d0a9  (main)\n" in done.output
     assert "FAILED" in done.output
     assert "3/3 -> 0/3" in done.output
-    assert invoke("compare", "latest", "latest").exit_code == 0
+    assert "latest and latest are the same run, 2026-02" in invoke("compare", "latest", "latest").output
     assert "inconclusive" not in invoke("compare", "latest~1", "latest", "--max-drop=1").output
     found = invoke("compare", "2026-01", "2026-02", "--json")
     assert (found.exit_code, json.loads(found.output)["failed"]) == (1, True)

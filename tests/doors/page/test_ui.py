@@ -821,7 +821,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     page.get_by_role("link", name="Compare selected").click()
     page.locator(".verdict-line").wait_for()
     overall = page.get_by_role("row", name=re.compile("^agent overall")).inner_text().split()
-    assert overall[2:6] == ["2", "0.90", "0.70", "0.20"]
+    assert overall[2:7] == ["2", "0.90", "0.70", "-20", "points"]
     page.get_by_text("Old and new answers").first.click()
     page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
@@ -866,6 +866,29 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     seeded.go("trend")
     expect(page.get_by_label("Suite or case")).to_have_value("Weather API Suite")
     expect(page.get_by_role("img")).to_have_count(1)
+
+
+def test_a_partial_run_does_not_replace_the_last_whole_one(seeded: Site) -> None:
+    page = seeded.page
+    whole = seeded.run("agent")
+    seeded.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
+    seeded.run("builtin/lexical")
+    part = seeded.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
+    seeded.go("suites")
+    row = page.locator("tbody tr").first
+    expect(row).to_contain_text(
+        re.compile(r"\d/2 passed.*builtin/lexical.*since then, in part: 1/1 passed")
+    )
+    seeded.go("history")
+    rows = page.locator("tbody tr")
+    expect(rows.nth(1)).to_contain_text(part)
+    expect(rows.nth(1)).to_contain_text("partial")
+    expect(rows.nth(3)).to_contain_text(whole)
+    expect(rows.first).not_to_contain_text("partial")
+    seeded.run("agent")
+    seeded.go("trend?name=Weather%20API%20Suite")
+    lines = page.locator("figure path.line").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))")
+    assert sorted(line.count("L") for line in lines) == [0, 1]
 
 
 def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:

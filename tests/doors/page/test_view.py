@@ -77,7 +77,7 @@ def test_gates_and_baseline_are_told(draw: Draw) -> None:
             "gpt-4o ✗ failed 0 of 1 case passed",
             "worse than main.json: paris newly broken",
         ),
-        *("0.80 (0.70 to 0.88)", "0.10", "0.15", "5/5 → 0/5"),
+        *("0.80 (0.70 to 0.88)", "-10 points", "0.15", "5/5 → 0/5"),
         *("Worse: 1", "Better: 1", "Added: 1", "Removed: 1"),
     ):
         assert said in text
@@ -327,8 +327,8 @@ def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
     assert drawn(2, None, None) is None
     heading, path = drawn(5, 0.1, 0.2, None, 0.4, 0.5) or []
     assert heading == "Weather"
-    # The line breaks where a run has no value.
-    assert re.sub(r"[\d. ]+", "", path) == "MLML"
+    # The line of a model goes on past a run without it.
+    assert re.sub(r"[\d. ]+", "", path) == "MLLL"
 
 
 def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:

@@ -75,7 +75,8 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     options = ("--tooleval-baseline=old.json", GATE)
     told = (
         "perhaps worse than old.json: c0 newly broken; drops up to 0.15 not ruled out; "
-        "about 4 more trials of each case would decide, or about 4 in both runs"
+        "about 4 more trials of each case would decide, or about 4 in both runs; "
+        "passing trials 1.00 -> 0.97, -3.3 points (-18.9 to 0)"
     )
     result = before.run(*options, "--junitxml=out.xml")
     assert result.ret == 0
@@ -101,12 +102,13 @@ def test_few_answers_of_which_none_got_worse_are_no_alarm(project: Project) -> N
     result = project.run(*options)
     assert result.ret == 0
     told = "no drop from old.json seen, too few answers to rule out drops up to 0.45"
-    result.stdout.fnmatch_lines([f"agent passed: *; {told}", "*= * passed in *"])
-    assert f"; {told}`" in (project.path / "out.md").read_text()
+    rates = "; passing trials 1.00 -> 1.00, 0 points (-64 to 0)"
+    result.stdout.fnmatch_lines([f"agent passed: *; {told}{rates}", "*= * passed in *"])
+    assert f"; {told}{rates}`" in (project.path / "out.md").read_text()
     result.stdout.no_fnmatch_line("::warning*")
     result = project.run(*options, "--tooleval-fail-inconclusive")
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"  {told}; about * would decide {FAILS}"])
+    result.stdout.fnmatch_lines([f"  {told}; about * would decide{rates} {FAILS}"])
 
 
 def test_a_large_drop_that_may_be_chance_is_no_good_baseline(project: Project) -> None:
@@ -502,7 +504,10 @@ def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Pro
         assert exit_code == 0, output
         assert "was scored again by today's rules: 30 cases" in output
     # Two runs of unknown rules are not known to be alike.
-    assert "old.json and @older were scored again" in compare("old.json", "@older")[1]
+    older.path.joinpath("twin.json").write_text(
+        older.path.joinpath("old.json").read_text().replace("000000-older", "000000-twin")
+    )
+    assert "twin.json and @older were scored again" in compare("twin.json", "@older")[1]
     cases = many(10)
     cases[0]["expected_params"] = {"city": "Rome"}
     older.suite(*cases)

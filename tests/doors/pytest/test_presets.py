@@ -42,7 +42,7 @@ def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
     result = project.run("--tooleval-preset=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
     assert result.ret == 0
     passed = (
-        "pass_rate: 1.00 (0.89 to 1.00 at 95%) >= 0.85*no worse than good: drops above 0.05 ruled out"
+        "pass_rate: 1.00 (0.89 to 1.00 at 95%) >= 0.85*no worse than good: drops above 0.05 ruled out*"
     )
     result.stdout.fnmatch_lines([f"agent passed: *; {passed}"])
     assert len(project.calls) == 30 + 60

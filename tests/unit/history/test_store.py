@@ -117,7 +117,7 @@ def test_filters(history: History, keep: Keep) -> None:
     found = {
         "all": history.runs(),
         "model": history.runs(model="gpt-4o"),
-        "suite": history.runs(suite="travel.tooleval.json"),
+        "suite": history.runs(suite="Travel"),
         "file": history.runs(suite="weather.tooleval.json"),
         "branch": history.runs(branch="new"),
         "none": history.runs(branch="new", model="gpt-4o"),

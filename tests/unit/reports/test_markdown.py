@@ -140,7 +140,7 @@ def test_the_comparison_with_the_baseline() -> None:
     assert compared in text
     lines = table(text, next(line for line in text.splitlines() if line.startswith(compared)))
     assert lines[1] == [
-        *("`gpt-4o`", "`overall`", "30", "0.90", "0.80", "0.10", "0.004", "0.15", "**FAILED**")
+        *("`gpt-4o`", "`overall`", "30", "0.90", "0.80", "-10 points", "0.004", "0.15", "**FAILED**")
     ]
     assert (
         "<details open><summary>1 result newly broken</summary>\n\n- `paris` on `gpt-4o`, `5/5 -> 0/5`"

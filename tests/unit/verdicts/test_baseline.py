@@ -39,8 +39,9 @@ def compare(
     old: Document, new: Document, *, names: tuple[str, str] = ("baseline", "this run"), **options: Any
 ) -> dict[str, Any]:
     """The comparison of two documents, as it stands in a document."""
+    before = {**old, "run": {**old["run"], "id": "20261121-101530-000000"}}
     found: dict[str, Any] = as_json(
-        baseline.compare(side(old, names[0]), side(new, names[1]), **options)
+        baseline.compare(side(before, names[0]), side(new, names[1]), **options)
     )
     return found
 
@@ -83,7 +84,10 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     comparison = compare(runs([5, 4, 0], 5), runs([5, 4, 0], 5), max_drop=0.3)
     assert not comparison["failed"]
     assert (comparison["verdict"], comparison["margin"]) == ("passed", 0.3)
-    assert comparison["message"] == "no worse than baseline: drops above 0.18 ruled out"
+    assert comparison["message"] == (
+        "no worse than baseline: drops above 0.18 ruled out; "
+        "passing trials 0.60 -> 0.60, 0 points (-25.6 to 25.6)"
+    )
     empty = ("added", "removed", "changed", "renamed", "incomparable")
     lists: dict[str, list[object]] = {name: [] for name in empty}
     assert comparison["cases"] == {"same": 3, "not_selected": 0, **lists}
@@ -123,7 +127,7 @@ def test_the_comparison_is_what_a_document_holds() -> None:
     assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
     assert comparison["old"] == {
         "name": "main",
-        "id": "20261122-101530-3fa9c1",
+        "id": "20261121-101530-000000",
         "started": "2026-11-22T10:15:30+00:00",
         "git": None,
         "scoring_version": 1,
@@ -135,6 +139,8 @@ def test_the_comparison_is_what_a_document_holds() -> None:
         *("worse", "better", "message"),
     ]
     assert set(metric(comparison, "overall")) == {
+        "low",
+        "high",
         *("metric", "suite", "old", "new", "drop", "n", "p", "p_adjusted", "test"),
         *("largest_drop", "verdict"),
     }
@@ -168,7 +174,7 @@ def test_a_gain_in_one_suite_hides_no_loss_in_another() -> None:
         "Long": (1.0, 10, "failed"),
     }
     assert comparison["failed"]
-    assert comparison["message"].endswith("newly broken, overall in Long 1.00 -> 0.00 (p = 0.003)")
+    assert "newly broken, overall in Long 1.00 -> 0.00 (p = 0.003); passing" in comparison["message"]
 
 
 def test_a_suite_in_which_alone_something_changed_is_no_further_test() -> None:
@@ -190,7 +196,8 @@ def test_a_large_drop_fails_and_says_so() -> None:
     comparison = compare(runs([5] * 50, 5), runs([4] * 50, 5))
     assert comparison["failed"]
     assert comparison["message"] == (
-        "worse than baseline: 50 cases worse, overall 1.00 -> 0.80 (p < 0.001), 2 more metrics worse"
+        "worse than baseline: 50 cases worse, overall 1.00 -> 0.80 (p < 0.001), 2 more metrics worse; "
+        "passing trials 1.00 -> 0.80, -20 points (-26.4 to -14.5)"
     )
     found = metric(comparison, "pass")
     assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "permutation")
@@ -340,7 +347,7 @@ def test_a_sure_case_that_always_fails_now_fails_the_gate() -> None:
     assert model["newly_broken_failed"]
     assert comparison["failed"]
     assert not any(each["verdict"] == "failed" for each in model["metrics"])
-    assert comparison["message"] == "worse than baseline: case-0 newly broken (p < 0.001)"
+    assert comparison["message"].startswith("worse than baseline: case-0 newly broken (p < 0.001); ")
 
 
 def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
@@ -349,8 +356,8 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     assert comparison["models"][0]["worse"][0]["newly_broken"]
     assert comparison["message"] == (
         "perhaps worse than baseline: case-0 newly broken; drops up to 0.15 not ruled out; about 4 more "
-        "trials of each case would decide, or about 4 in both runs (not fatal; "
-        "--tooleval-fail-inconclusive makes it so)"
+        "trials of each case would decide, or about 4 in both runs; passing trials 1.00 -> 0.97, -3.3 "
+        "points (-18.9 to 0) (not fatal; --tooleval-fail-inconclusive makes it so)"
     )
     decided = [compare(runs([1] * 30, 1), runs([0] + [n] * 29, n))["verdict"] for n in (4, 5)]
     assert decided == ["inconclusive", "passed"]
@@ -382,10 +389,21 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
     assert not comparison["failed"]
     assert comparison["message"] == (
         "perhaps worse than baseline: 50 cases worse; drops up to 0.25 not ruled out; only more cases "
-        "would decide (not fatal; --tooleval-fail-inconclusive makes it so)"
+        "would decide; passing trials 1.00 -> 0.80, -20 points (-26.4 to -14.5) (not fatal; "
+        "--tooleval-fail-inconclusive makes it so)"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
     assert compare(old, new, max_drop=0.3)["verdict"] == "passed"
+
+
+def test_a_run_is_compared_with_itself_only_across_models() -> None:
+    run = two_models([5] * 9, [0] * 9)
+    same = side(run, "latest")
+    with pytest.raises(ConfigError, match="latest and latest are the same run, 2026"):
+        baseline.compare(same, same)
+    found = baseline.compare(same, same, models=[("a", "b")])
+    assert found.message.startswith("worse than a: 9 cases newly broken")
+    assert len(found.models) == 1
 
 
 def test_every_test_of_the_run_counts_in_holms_correction() -> None:
@@ -470,8 +488,8 @@ def test_a_model_that_the_baseline_does_not_have_is_told() -> None:
     comparison = compare(runs([5] * 9, 5, "a"), two_models([5] * 9, [0] * 9))
     assert not comparison["failed"]
     assert comparison["message"] == (
-        "no worse than baseline: drops above 0.06 ruled out; "
-        "not compared: b (no such model in the other run)"
+        "no worse than baseline: drops above 0.06 ruled out; passing trials 1.00 -> 1.00, 0 "
+        "points (-8.5 to 0); not compared: b (no such model in the other run)"
     )
 
 
@@ -514,7 +532,7 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     assert (comparison["verdict"], comparison["failed"]) == ("inconclusive", False)
     assert comparison["message"].startswith(
         "perhaps worse than baseline: 5 cases newly broken; no drop ruled out; "
-        "about 1 more trial of each case would decide "
+        "about 1 more trial of each case would decide; passing trials 1.00 -> 0.17, "
     )
     assert compare(old, runs([2] + [0] * 5, 2))["verdict"] == "failed"
     strict = compare(old, new, strict=True)

@@ -25,6 +25,7 @@ from pytest_tooleval.verdicts.run import tolerates
 from pytest_tooleval.verdicts.sides import Side
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)
+BASE = structs.replace(RUN, id="base")
 
 
 def gates(*rules: str, confidence: float | None = None, asked: bool = True) -> Gates:
@@ -187,7 +188,7 @@ def whole(cases: str, suite: str = "s", file: str = "s.json", model: str = "m") 
 def against(
     old: list[CaseRow], name: str = "old.json", models: object = (), known: bool = True
 ) -> Baseline:
-    side = Side(name, RUN, old)
+    side = Side(name, BASE, old)
 
     def load(name: str, holding: object) -> Side:
         if not old:
@@ -240,7 +241,7 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
     def answered(**fields: str) -> list[CaseRow]:
         return [structs.replace(row, passes=1, scored=1) for row in whole("abc", **fields)]
 
-    run = Side("auto", RUN, answered())
+    run = Side("auto", BASE, answered())
     asked: list[object] = []
 
     def load(name: str, holding: object) -> Side:
@@ -248,7 +249,7 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
         return run
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
-        baseline = Baseline("auto", Side("auto", RUN, base), [], 0.0, load)
+        baseline = Baseline("auto", Side("auto", BASE, base), [], 0.0, load)
         found = judge(answered(), RUN, Gates(), baseline, strict=False).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
