@@ -6,13 +6,11 @@ import os
 import re
 import signal
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings
-
-ROOT = Path(__file__).parent
 
 # A shell that starts a job in the background lets it ignore Ctrl-C, and all that it starts; the tests
 # of Ctrl-C would wait for ever.
@@ -22,39 +20,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+# The tests start hundreds of processes, and each would compile the project anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # The same few examples in every run, so that a change is judged by what it changes. New ones are looked
 # for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples=60)
 settings.register_profile("search", _PATIENT, derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
-
-# What takes long for its worth while you work on something else. A plain `pytest` leaves it out.
-# These start browsers, servers, workers of xdist or whole virtual environments, import litellm, or fuzz.
-SLOW = (
-    "tests/doors/page",
-    "tests/examples",
-    "tests/contracts",
-    "tests/doors/pytest/test_events.py",
-    "tests/doors/pytest/test_live_tools.py",
-    "tests/doors/pytest/test_main_job.py",
-    "tests/doors/pytest/test_merge.py",
-    "tests/doors/pytest/test_over_a_socket.py",
-    "tests/doors/pytest/test_resume.py",
-    "tests/doors/pytest/test_secrets.py",
-    "tests/doors/pytest/test_signals.py",
-    "tests/doors/pytest/test_spending.py",
-    "tests/doors/pytest/test_ssh.py",
-    "tests/doors/pytest/test_surroundings.py",
-    "tests/doors/pytest/test_xdist.py",
-    "tests/doors/cli/test_import_mcp.py",
-    "tests/unit/engine/clients/test_both_clients.py",
-    "tests/unit/engine/clients/test_litellm_client.py",
-    "tests/unit/history/test_processes.py",
-    "tests/unit/mcp",
-    "tests/unit/suite/test_fuzz.py",
-    "tests/doors/api",
-)
 
 # Why CI may skip a test. Any other reason fails its run, as what is never run rots.
 MAY_SKIP = (
@@ -76,6 +51,24 @@ def pytest_configure(config: pytest.Config) -> None:
     is_plain = config.args_source is not pytest.Config.ArgsSource.ARGS
     if is_plain and "CI" not in os.environ and not config.option.markexpr and not config.option.keyword:
         config.option.markexpr = "not slow"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_other_plugins() -> Iterator[None]:
+    """A pytest that a test starts loads our plugin alone: others take longer to start than most runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        patch.setenv("PYTEST_ADDOPTS", "-p tooleval")
+        yield
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """With the option back that `pytester` takes away."""
+    import preloaded  # noqa: F401
+
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval")
+    return pytester
 
 
 @pytest.fixture(autouse=True)
@@ -104,8 +97,7 @@ def _starts_workers(param: object) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        starts_workers = "under_xdist" in item.name or any(map(_starts_workers, _params_of(item)))
-        if starts_workers or item.path.relative_to(ROOT).as_posix().startswith(SLOW):
+        if "under_xdist" in item.name or any(map(_starts_workers, _params_of(item))):
             item.add_marker("slow")
 
 

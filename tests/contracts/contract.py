@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 from collections.abc import Collection
 from collections.abc import Coroutine
 from collections.abc import Iterator
@@ -218,6 +219,19 @@ TARGETS = [
     Target("openrouter/anthropic/claude-sonnet-5", ends=_ROUTED),
     Target("openrouter/deepseek/deepseek-v4", ends=_ROUTED),
 ]
+
+# One for each protocol and client, and those that refuse what others take. TOOLEVAL_CONTRACTS tries all.
+_OFTEN = {
+    label.strip()
+    for label in """
+anthropic/claude-haiku-4-5, anthropic/claude-opus-5-5, anthropic/claude-sonnet-5 (litellm),
+openai/gpt-4o, openai/gpt-4o (litellm), openai/gpt-5.6, openai/gpt-5.6 (litellm), openai/o4-mini,
+gemini/gemini-3.1-pro-preview, gemini/gemini-3.1-pro-preview (litellm), ollama_chat/qwen3,
+bedrock/anthropic.claude-haiku-4-5-20251001-v1:0, bedrock/amazon.nova-pro-v1:0,
+openrouter/openai/gpt-4o, openrouter/openai/gpt-4o (litellm), openrouter/google/gemini-3.1-pro-preview
+""".split(",")
+}
+TRIED = [one for one in TARGETS if one.label in _OFTEN or "TOOLEVAL_CONTRACTS" in os.environ]
 
 
 def script() -> dict[str, Sequence[Said]]:

@@ -157,6 +157,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else an answer waits 40 ms
     server: _Server
     host = ""
 

@@ -11,6 +11,8 @@ import pytest
 
 from .server import StandIns
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SUITE = re.findall(r"^```json.*?\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
 PAGE = (Path(__file__).parents[2] / "docs/get-started/real-model.md").read_text(encoding="utf-8")
@@ -52,8 +54,7 @@ def test_every_provider_without_a_table(
     }
     for name, text in files.items():
         pytester.path.joinpath(name).write_text(text, encoding="utf-8")
-    options = "-p without_extras -p no:randomly -p no:hypothesispytest"
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"{options} -o asyncio_default_fixture_loop_scope=function")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval -p without_extras")
     monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)
     monkeypatch.setenv("COLUMNS", "200")
     with StandIns() as standins:

@@ -14,6 +14,8 @@ from .contract import CITY
 from .server import StandIns
 from .talk import KEY
 
+pytestmark = pytest.mark.slow
+
 # The SDKs take seconds to load.
 if TYPE_CHECKING:
     import anthropic

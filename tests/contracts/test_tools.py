@@ -16,6 +16,8 @@ from pytest_tooleval.jsonschemas.providers import troubles
 
 from .contract import Contract
 
+pytestmark = pytest.mark.slow
+
 Schema = dict[str, Any]
 MODELS: dict[str, set[Rules]] = {
     "openai/gpt-4o": {"OpenAI"},

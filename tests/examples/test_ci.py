@@ -17,12 +17,12 @@ import pytest
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import read_document
 
+pytestmark = pytest.mark.slow
+
 yaml = pytest.importorskip("yaml")
 
 CI = Path(__file__).parents[2] / "examples" / "ci"
 CASES = 45
-# Other plugins take long to start in each of the runs.
-ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def checkout(tmp_path: Path) -> Path:
 def shell(command: str, folder: Path, **variables: str) -> int:
     """The exit status of a command in the shell of a CI service, which stops at the first failure."""
     scripts = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    hidden = ("GITHUB_", "CI_", "PYTEST_")
+    hidden = ("GITHUB_", "CI_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    environment = {**kept, "PATH": scripts, **ALONE, **variables}
+    environment = {**kept, "PATH": scripts, **variables}
     if command.startswith("python -m pip install"):
         return 0  # what is to be tried
     done = subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=environment, check=False)

@@ -25,6 +25,8 @@ from click.testing import CliRunner
 import pytest_tooleval.record.results  # noqa: F401
 from pytest_tooleval.cli import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/README.md"])
@@ -65,10 +67,7 @@ def runs(page: Path) -> bool:
 @pytest.mark.parametrize(
     "page", [*filter(runs, PAGES)], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
-def test_commands_do_what_the_page_says(
-    page: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio -p no:rerunfailures -p no:hypothesispytest")
+def test_commands_do_what_the_page_says(page: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml("[tool.pytest.ini_options]")
     if any("examples" in block.text for block in blocks(page) if block.language == "bash"):
         leave = shutil.ignore_patterns(".tooleval", "__pycache__", ".pytest_cache")

@@ -17,6 +17,8 @@ from pytest_tooleval.engine.models.tables import resolve_models
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_document
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 ROUTING = EXAMPLES / "cassettes" / "routing.jsonl"
@@ -65,17 +67,13 @@ class Examples:
         self.json = folder / "results.json"
         (folder / "examples_offline.py").write_text(_OFFLINE, encoding="utf-8")
         self._environment = {
-            **{name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
+            **os.environ,
             "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
             "COLUMNS": "160",
-            # Other plugins take as long to start as most of these runs last.
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
 
     def run(self, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         options = [
-            "-p",
-            "tooleval",
             "-p",
             "asyncio",
             "-p",

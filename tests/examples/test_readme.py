@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SITE = "https://pytest-tooleval.github.io/pytest-tooleval/latest/"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,13 +27,6 @@ def test_it_opens_with_two_commands_that_need_no_key() -> None:
         ".venv/bin/pytest -n 4 --dist=worksteal",
     ]
     assert '/bin/pytest" -n 4 --dist=worksteal' in (ROOT / ".ci/run").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Without the warning that pytest-asyncio has for a folder that does not set this."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-o asyncio_default_fixture_loop_scope=function")
-    return pytester
 
 
 def test_mutating_the_suite_finds_what_the_docs_show(

@@ -145,8 +145,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def run(code: str, folder: Path) -> str:
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    environment.pop("PYTEST_ADDOPTS", None)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,

@@ -75,12 +75,12 @@ def test_a_key_is_found_in_every_spelling_of_json(pattern: str) -> None:
     """In arguments, also in JSON within JSON: the value is clean, and everything around it stays."""
     draws = replaced = 0
 
-    @settings(max_examples=25, phases=[Phase.generate])
+    @settings(max_examples=10, phases=[Phase.generate])
     @given(st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True), st.integers())
     def check(key: str, seed: int) -> None:
         nonlocal draws, replaced
         chance = random.Random(seed)
-        for _ in range(25):
+        for _ in range(20):
             draws += 1
             before = "".join(chance.choices(["\n", "\t", " ", '"', "\\", "/", "(", "é", "%", ":"], k=2))
             text = f"see {before}{key}{chance.choice(['', ' ', ', more', chr(10), chr(34)])}"
@@ -99,7 +99,7 @@ def test_a_key_is_found_in_every_spelling_of_json(pattern: str) -> None:
             replaced += clean != text
 
     check()
-    assert draws >= 600
+    assert draws >= 180
     assert replaced > draws / 2
 
 

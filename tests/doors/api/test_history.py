@@ -16,6 +16,8 @@ from unit.history.runs import run_of
 from pytest_tooleval.history import History
 from pytest_tooleval.record.results import CaseResult
 
+pytestmark = pytest.mark.slow
+
 FILE = "weather.tooleval.json"
 Keep = Callable[..., str]
 

@@ -16,6 +16,8 @@ from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.responses import error_response
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).parents[1] / "pytest" / "live_server.py"
 PATH = "/api/import/mcp"
 

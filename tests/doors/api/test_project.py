@@ -7,6 +7,8 @@ import pytest
 from pytest_tooleval.project import ini_models
 from pytest_tooleval.project import pytest_root
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("files", "root"),

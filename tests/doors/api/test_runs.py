@@ -26,6 +26,8 @@ from .suites import case
 from .suites import events_of
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 FILE = "weather.tooleval.json"
 Run = Callable[..., dict[str, Any]]
 

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from .suites import case
 from .suites import weather
+
+pytestmark = pytest.mark.slow
 
 AGENT = '''
 """Right about Paris, wrong about Tokyo but once, silent about Lima, and broken for Oslo."""

@@ -12,6 +12,8 @@ from .suites import as_text
 from .suites import case
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 FILE = "weather.tooleval.json"
 
 CONFTEST = """

@@ -23,6 +23,8 @@ from .conftest import TOKEN
 from .suites import as_text
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 ROUTES = [*api_history.ROUTES, *api_import.ROUTES, *api_runs.ROUTES, *api_suites.ROUTES]
 
 

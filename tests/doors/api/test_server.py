@@ -29,6 +29,8 @@ from pytest_tooleval.history import History
 from .suites import case
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 START = [sys.executable, "-c", "from pytest_tooleval.cli import main; main()", "ui"]
 Start = Callable[..., "Served"]
 

@@ -19,6 +19,8 @@ from pytest_tooleval.web.suite_paths import free_name
 from .suites import as_text
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 S = ".tooleval.json"
 REFUSED = [
     "",

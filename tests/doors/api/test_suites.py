@@ -19,6 +19,8 @@ from .suites import case
 from .suites import tool
 from .suites import weather
 
+pytestmark = pytest.mark.slow
+
 FILE = "weather.tooleval.json"
 PATH = f"/api/suite?file={FILE}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -191,10 +192,11 @@ class Job:
         return str(found["body"])
 
 
-@pytest.fixture
-def job(tmp_path: Path, github: GitHub) -> Job:
-    """A clone on the branch of a pull request; on main, the agent has `Oslo` wrong."""
-    origin = Job(tmp_path / "origin", github)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository `origin`, in which the agent has `Oslo` wrong, and its `baseline.json`."""
+    folder = tmp_path_factory.mktemp("made")
+    origin = Job(folder / "origin", GitHub())
     origin.folder.mkdir()
     cases = [
         {
@@ -217,13 +219,20 @@ def job(tmp_path: Path, github: GitHub) -> Job:
     origin.git("init", "-q", "-b", "main")
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tooleval-model=agent", "--tooleval-cassette=tapes",
-         f"--tooleval-report={tmp_path}/baseline.json"],
+         f"--tooleval-report={folder}/baseline.json"],
         cwd=origin.folder, check=False, capture_output=True,
     )  # fmt: skip
     origin.git("add", ".")
     origin.git("commit", "-q", "-m", "main")
+    return folder
+
+
+@pytest.fixture
+def job(tmp_path: Path, made: Path, github: GitHub) -> Job:
+    """A clone of it, on the branch of a pull request."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     clone = Job(tmp_path / "clone", github)
-    subprocess.run(["git", "clone", "-q", origin.folder, clone.folder], check=True)
+    subprocess.run(["git", "clone", "-q", tmp_path / "origin", clone.folder], check=True)
     clone.git("checkout", "-q", "-b", "feature")
     return clone
 
@@ -321,7 +330,7 @@ def test_a_fork_replays_and_comments_in_its_summary(job: Job, tmp_path: Path) ->
     [
         # Paris is right, and Oslo wrong. A gate does not count who was not asked.
         ("Paris", "--tooleval-fail-under=0.9", "", 0),
-        ("Paris", "--tooleval-fail-under=0.9\n-n2", "", 0),
+        ("Paris", "--tooleval-fail-under=0.9\n-pxdist\n-n2", "", 0),
         ("Paris", "--tooleval-fail-over=errors=0", "", 0),
         ("Oslo", "--tooleval-fail-under=0.9", "", 1),
         ("Oslo", "--tooleval-fail-over=errors=0", "", 1),

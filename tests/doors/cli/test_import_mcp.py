@@ -17,6 +17,8 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

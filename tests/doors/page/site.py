@@ -46,8 +46,6 @@ async def answer(messages, tools):
 """
 # On an idle machine nothing takes a second.
 PATIENCE_MS = 120_000
-# Other plugins take long to start in each run.
-ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 _COMMAND = "from pytest_tooleval.cli import main; main()"
 PARIS, TOKYO = "What's the weather in Paris?", "Temperature in Tokyo in Fahrenheit"
 _WATCH = """
@@ -88,7 +86,7 @@ class Site:
             [sys.executable, "-u", "-c", _COMMAND, "ui", str(folder), "--port", "0", "--no-browser"],
             stdout=self.log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), **ALONE},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
         )
         self.url = self._wait_for_url()
         self.base = self.url.partition("?")[0]

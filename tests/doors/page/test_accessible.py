@@ -17,6 +17,8 @@ from .documents import trends
 from .documents import varied_document
 from .site import Site
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page

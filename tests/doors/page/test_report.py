@@ -25,6 +25,8 @@ from .documents import hostile_trends
 from .documents import rich_document
 from .documents import trends
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

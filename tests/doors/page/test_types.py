@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_scripts_keep_to_their_types() -> None:
     compiler = shutil.which("tsc")

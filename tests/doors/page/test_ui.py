@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -21,10 +20,11 @@ from seed_suite import SEED
 from pytest_tooleval.history import History
 from pytest_tooleval.suite.schema import suite_schema
 
-from .site import ALONE
 from .site import PARIS
 from .site import TOKYO
 from .site import Site
+
+pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,7 +54,6 @@ def pytest_scores(folder: Path, *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider"],
         cwd=folder,
-        env={**os.environ, **ALONE},
         capture_output=True,
         text=True,
         check=False,

@@ -28,6 +28,8 @@ from .documents import rich_document
 from .documents import trends
 from .documents import varied_document
 
+pytestmark = pytest.mark.slow
+
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 Draw = Callable[..., Opened]

@@ -224,10 +224,11 @@ def test_a_damaged_line_is_named_and_asked_again(project: Project) -> None:
     assert len(project.calls) == 1
 
 
-@pytest.mark.parametrize("options", [(), ("--tooleval-record=none",), ("--tooleval-record=all",)])
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize(
+    "options", [(), ("--tooleval-record=none",), ("--tooleval-record=all",), ("-n2",)]
+)
 def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
-    project: Project, workers: tuple[str, ...], options: tuple[str, ...]
+    project: Project, options: tuple[str, ...]
 ) -> None:
     """Also where the cassette, or one of several, is a folder."""
     project.suite(right("a"), right("b"))
@@ -239,8 +240,8 @@ def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
     other = project.path / "tapes/other.jsonl"
     other.unlink()
     other.mkdir()
-    run = project.run_subprocess if workers else project.run
-    result = run(CASSETTE, *workers, *options)
+    run = project.run_subprocess if "-n2" in options else project.run
+    result = run(CASSETTE, *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines_random(
         [
@@ -250,7 +251,7 @@ def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
     )
     assert "INTERNALERROR" not in result.stdout.str()
     assert project.calls == []
-    run(CASSETTE, *workers, "--deselect=weather.tooleval.json", "-k", "nothing").assert_outcomes()
+    run(CASSETTE, *options, "--deselect=weather.tooleval.json", "-k", "nothing").assert_outcomes()
 
 
 def test_the_tools_on_a_cassette_of_another_version(project: Project) -> None:

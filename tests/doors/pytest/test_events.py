@@ -32,6 +32,8 @@ from .project import raising
 from .project import right
 from .project import wrong
 
+pytestmark = pytest.mark.slow
+
 FILE = "weather.tooleval.json"
 EVENTS = "--tooleval-events=events.jsonl"
 T = TypeVar("T")

@@ -15,6 +15,8 @@ from pytest_tooleval.cli import main
 
 from .project import Project
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).with_name("live_server.py")
 
 # Calls the tools of script.json one after the other, then says what the last one answered.

@@ -14,6 +14,8 @@ from .project import call
 from .project import case
 from .project import comparable
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("xdist")
 
 # A run takes a few seconds. With workers, the built-in model once took minutes. A machine on which one
@@ -58,14 +60,25 @@ def results(project: Project, name: str) -> tuple[Any, dict[str, Any]]:
     return comparable([document["models"], document["suites"]]), comparable(project.rows(name))
 
 
-@pytest.mark.parametrize("history", ["history", "no history"])
-@pytest.mark.parametrize("source", ["live", "replay"])
-@pytest.mark.parametrize("args", [(), ("-n2",), ("-n2", "--dist=loadfile"), ("-n2", "-x")], ids=" ".join)
+# Each two of its values meet.
+@pytest.mark.parametrize(
+    ("args", "source", "history"),
+    [
+        ((), "live", "on"),
+        ((), "replay", "off"),
+        (("-n2",), "live", "off"),
+        (("-n2",), "replay", "on"),
+        (("-n2", "--dist=loadfile"), "live", "on"),
+        (("-n2", "--dist=loadfile"), "replay", "off"),
+        (("-n2", "-x"), "live", "off"),
+        (("-n2", "-x"), "replay", "on"),
+    ],
+)
 def test_results_are_those_of_one_process(
     project: Project, args: Sequence[str], source: str, history: str
 ) -> None:
     chosen = [*args, *([_TAPES, "--tooleval-record=none"] if source == "replay" else [])]
-    chosen += [] if history == "history" else ["--tooleval-history=off"]
+    chosen += [] if history == "on" else ["--tooleval-history=off"]
     with MockServer() as server:
         write(project, server)
         begin = time.monotonic()
@@ -78,7 +91,7 @@ def test_results_are_those_of_one_process(
         )
         sent = server.requests + len(project.calls) - before
     (sums, rows), (sums_alone, rows_alone) = results(project, "out.json"), results(project, "alone.json")
-    assert ("saved as " in result.stdout.str()) == (history == "history")
+    assert ("saved as " in result.stdout.str()) == (history == "on")
     if "-x" in args:
         assert result.ret == pytest.ExitCode.INTERRUPTED
         assert rows.items() <= rows_alone.items()

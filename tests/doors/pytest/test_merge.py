@@ -22,6 +22,8 @@ from .project import raising
 from .project import right
 from .project import wrong
 
+pytestmark = pytest.mark.slow
+
 MODELS = "agent,other"
 FILES = ("--tooleval-report=whole.json", "--junitxml=whole.xml")
 # One call for each case, by what its prompt says, without a look at a script.

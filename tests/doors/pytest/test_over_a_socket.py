@@ -8,6 +8,8 @@ from mock_server import MockServer
 from .project import Project
 from .project import right
 
+pytestmark = pytest.mark.slow
+
 
 def configure(project: Project, server: MockServer) -> None:
     project.write(

@@ -16,6 +16,8 @@ from .project import Project
 from .project import right
 from .project import wrong
 
+pytestmark = pytest.mark.slow
+
 CASES = 200
 
 

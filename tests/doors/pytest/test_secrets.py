@@ -21,6 +21,8 @@ from .project import right
 from .test_resume import served_cases
 from .test_resume import with_server
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-planted-0123456789abcdef"
 
 

@@ -18,7 +18,10 @@ from .project import case
 from .project import right
 from .project import wrong
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send"),
+]
 WAITING = [right("quick"), *(right(f"c{i}", delay=600) for i in range(8))]
 
 

@@ -13,6 +13,8 @@ from .project import right
 from .test_resume import served_cases
 from .test_resume import with_server
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_cap_stops_asking_and_says_so(project: Project) -> None:
     with MockServer() as server:

@@ -19,11 +19,14 @@ pytest.importorskip("xdist")
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 KEY = "sk-only-on-the-remote-side"
-# As in the fixture `project`, whose environment the hosts do not get.
+# As for all tests, whose environment the hosts do not get.
 _PLUGINS = 'PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTEST_ADDOPTS="-p tooleval"'
-pytestmark = pytest.mark.skipif(
-    not (SSHD and shutil.which("ssh")), reason="needs an ssh client and server (openssh-server)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (SSHD and shutil.which("ssh")), reason="needs an ssh client and server (openssh-server)"
+    ),
+]
 
 
 @pytest.fixture

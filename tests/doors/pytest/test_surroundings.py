@@ -14,6 +14,8 @@ from .project import Project
 from .project import right
 from .project import wrong
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     pytest.importorskip("pytest_timeout")

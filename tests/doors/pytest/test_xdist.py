@@ -12,6 +12,8 @@ from .project import raising
 from .project import right
 from .project import wrong
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("xdist")
 
 

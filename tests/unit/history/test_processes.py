@@ -22,6 +22,8 @@ from .runs import case_of
 from .runs import kept
 from .runs import run_of
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[2]
 
 WRITE = """

@@ -22,6 +22,8 @@ from .servers import TRANSPORTS
 from .servers import raw_stdio
 from .servers import server_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_tools_come_whole(transport: Transport) -> None:

@@ -15,6 +15,8 @@ from .servers import raw_http
 from .servers import raw_stdio
 from .servers import server_of
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hunter2-hunter2"
 TOO_MUCH = "one message has more than 8 MiB, too much to read"
 

@@ -18,6 +18,8 @@ from pytest_tooleval.suite.model import McpSource
 
 from .servers import server_of
 
+pytestmark = pytest.mark.slow
+
 READS = {"readOnlyHint": True}
 DESTROYS = {"destructiveHint": True}
 SERVER = McpServer("stdio", ("a",))

@@ -16,7 +16,10 @@ from .servers import RAW_SCRIPT
 from .servers import http_base
 from .servers import target
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and process ids of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="signals and process ids of POSIX"),
+]
 
 IMPORT = """
 import sys

@@ -8,6 +8,8 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.mcp.server import McpServer
 from pytest_tooleval.mcp.server import split_command
 
+pytestmark = pytest.mark.slow
+
 URL = "https://ada:hunter2@example.com:8443/mcp?key=abc123"
 
 

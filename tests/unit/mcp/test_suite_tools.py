@@ -13,6 +13,8 @@ from pytest_tooleval.suite.load import parse_document
 
 from .servers import target
 
+pytestmark = pytest.mark.slow
+
 CHAIN = {
     "prompt": "Delete everything.",
     "multi_turn": True,

@@ -14,6 +14,8 @@ from pytest_tooleval.mcp.tools import as_functions
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
 
+pytestmark = pytest.mark.slow
+
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "x-own": [1]}
 
 

@@ -20,6 +20,8 @@ from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_document
 from pytest_tooleval.suite.model import resolve
 
+pytestmark = pytest.mark.slow
+
 SUITE: dict[str, Any] = {
     "name": "Weather",
     "description": "A suite with something of everything",

@@ -47,6 +47,8 @@ from .asking import REQUEST
 from .asking import USER
 from .asking import ask
 
+pytestmark = pytest.mark.slow
+
 ODD_KEY = "sk-planted/AbC+d=0123456789"
 CALL = call("get_weather", '{"city": "Paris"}')
 Told = ChatAnswer | tuple[object, ...]

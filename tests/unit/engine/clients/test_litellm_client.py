@@ -35,6 +35,8 @@ from .asking import KEY
 from .asking import REQUEST
 from .asking import ask
 
+pytestmark = pytest.mark.slow
+
 
 def spec_of(model: str, server: MockServer, api: str | None = "litellm") -> ModelSpec:
     base = f"http://127.0.0.1:{server.port}"
