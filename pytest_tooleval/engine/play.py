@@ -13,6 +13,7 @@ from ..record.transcript import Transcript
 from ..record.transcript import ended_turn
 from ..suite.model import ResolvedCase
 from .alterations import Alterations
+from .cassettes.cassette import NotRecorded
 from .players import Player
 from .toolbox import Toolbox
 from .toolbox import ToolSource
@@ -39,7 +40,13 @@ async def play(
         if next_messages is None:
             break
         messages += next_messages
-        played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
+        try:
+            played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
+        except NotRecorded as missing:
+            if not user.ended:
+                raise
+            why = "the recording lacks the model's turn after the user's last words"
+            raise NotRecorded(missing.asked, f"{why}: {missing.message}") from None
         first, *rest = ended_turn(played)
         if turn:
             first = structs.replace(first, prompt=next_messages)

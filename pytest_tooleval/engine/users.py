@@ -57,6 +57,11 @@ class UserInConversation(Protocol):
         ...
 
     @property
+    def ended(self) -> bool:
+        """Whether the user's last messages end the conversation, once the model has had its turn."""
+        ...
+
+    @property
     def played(self) -> PlayedUser | None:
         """The record of a model that played the user."""
         ...
@@ -65,6 +70,7 @@ class UserInConversation(Protocol):
 class ScriptedUser:
     """Follows the case's script. The first turn's messages are already among the case's messages."""
 
+    ended = False
     played = None
 
     def __init__(self, case: ResolvedCase) -> None:
@@ -116,35 +122,46 @@ class SimulatedUser:
         self._messages = opening(user)
         self._heard = 0
         self._replies: list[Reply] = []
+        self._ending = ""
 
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         """The user's next messages; None once the goal is reached. Raises ModelError if it is not
         reached in time.
         """
+        if self.ended:
+            return None
         if replies:
             texts = [each.text for each in replies[self._heard :] if each.text.strip()]
             heard = _NEXT.format(said="\n\n".join(texts) or _SILENT)
             self._messages.append({"role": "user", "content": heard})
             self._heard = len(replies)
         request = user_request(self._spec, self._messages, self._trial)
-        reply, text = await ask_other("user", self._models, self._spec, request, self._read)
+        reply, (words, self._ending) = await ask_other(
+            "user", self._models, self._spec, request, self._read
+        )
         self._replies.append(reply)
-        if text is None:
+        if not words:
             return None
-        self._messages.append({"role": "assistant", "content": text})
-        return ({"role": "user", "content": text},)
+        self._messages.append({"role": "assistant", "content": words})
+        return ({"role": "user", "content": words},)
 
-    def _read(self, reply: Reply) -> str | None:
-        """The user's next messages; None to stop. Raises ModelError if the reply makes no sense."""
+    def _read(self, reply: Reply) -> tuple[str, str]:
+        """The user's words, and the text from the stop word on; one of them may be empty.
+
+        Raises ModelError if the reply makes no sense.
+        """
         text = reply.text
         if reply.no_answer is not None:
             raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")
         if not text.strip():
             raise ModelError("said nothing", kind="user")
-        if self._user.stop in text:
-            if not self._replies:
+        before, stop, after = text.partition(self._user.stop)
+        if stop:
+            # Some models put quotes or asterisks around it.
+            words = before.strip() if any(map(str.isalnum, before)) else ""
+            if not words and not self._replies:
                 raise ModelError("ended the conversation before it had begun", kind="user")
-            return None
+            return words, stop + after
         if len(self._replies) >= self._user.max_turns:
             turns = counted(self._user.max_turns, "turn")
             last = printable(shorten(" ".join(text.split()), 200))
@@ -153,11 +170,14 @@ class SimulatedUser:
                 f"{self._user.stop}; its last words: {last}",
                 kind="user",
             )
-        return text
+        return text, ""
+
+    @property
+    def ended(self) -> bool:
+        return self._ending != ""
 
     @property
     def played(self) -> PlayedUser:
         """The record of the user."""
         cost = sum_if_known(reply.cost_usd for reply in self._replies)
-        last = self._replies[-1].text if self._replies else ""
-        return PlayedUser(self._spec.label, last if self._user.stop in last else "", cost)
+        return PlayedUser(self._spec.label, self._ending, cost)

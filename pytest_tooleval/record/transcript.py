@@ -189,7 +189,7 @@ class PlayedUser(Struct, frozen=True, gc=False):
 
     model: Annotated[str, doc("The model's label.")]
     ending: Annotated[
-        str, doc("The message with which it ended the conversation; empty: something else ended it.")
+        str, doc("The end of its last message, from the stop word on; empty: something else ended it.")
     ] = ""
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
 

@@ -132,6 +132,51 @@ def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> No
     missed.stdout.fnmatch_lines(["*differs in tools_answer.world.code: *→*"])
 
 
+def test_a_user_may_agree_and_end_the_conversation_in_one_message(project: Project) -> None:
+    """The refund runs, and once. A recording that lacks it, as those of earlier versions do, says so."""
+    project.write(
+        "desk.py",
+        """
+        class Desk:
+            def __init__(self):
+                self.refunded = 0
+
+            def refund(self, order: str, amount: int) -> str:
+                self.refunded += amount
+                return "refunded"
+
+
+        def agent(messages, tools):
+            if messages[-1]["role"] == "tool":
+                return "Done."
+            if "Yes" not in messages[-1]["content"]:
+                return "Shall I refund 40 for A1?"
+            return {"tool_calls": [{"name": "refund", "arguments": {"order": "A1", "amount": 40}}]}
+
+
+        def user(messages, tools):
+            return "Yes, please. ###STOP###" if "Shall I" in str(messages) else "My money back for A1!"
+        """,
+    )
+    project.write(
+        "tooleval.toml", "".join(f'[models.{n}]\ncallable = "desk:{n}"\n' for n in ("agent", "user"))
+    )
+    refund = {"tool": "refund", "params": {"order": "A1", "amount": 40}}
+    case = {"id": "a", "user": {"goal": "Get it."}, "expected_calls": [refund], "match": "state"}
+    suite = {"name": "Refunds", "world": "desk:Desk", "test_cases": [case]}
+    project.write("refunds.tooleval.json", json.dumps(suite))
+    options = ("--tooleval-user=user", "--tooleval-cassette=tapes")
+    project.run(*options, "--tooleval-report=out.json").assert_outcomes(passed=1)
+    (trial,) = project.rows()["a[agent]"]["trials"]
+    assert trial["transcript"]["user"]["ending"] == "###STOP###"
+    tape = project.path / "tapes/refunds.jsonl"
+    lines = tape.read_text().splitlines(keepends=True)
+    tape.write_text("".join(line for line in lines if '"Yes, please."' not in line))
+    replay = project.run(*options, "--tooleval-record=none")
+    replay.assert_outcomes(errors=1)
+    replay.stdout.fnmatch_lines(["*the recording lacks the model's turn after the user's last words: *"])
+
+
 def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -> None:
     desk.write(
         "desk.py",

@@ -52,7 +52,7 @@ def said(text: str) -> dict[str, Any]:
 
 async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
     looks = {**says(call("book")), "content": "Let me see."}
-    cast = Cast(["I want it.", "This one.", "Thanks! [end]"], [said("Which?"), looks, said("Done.")])
+    cast = Cast(["I want it.", "This one.", "[end]"], [said("Which?"), looks, said("Done.")])
     transcript = await cast.play()
     told = [[m["content"] for m in request.messages[1:]] for request in cast.asked["user"]]
     assert told[0] == ["Write the user's first message."]
@@ -68,7 +68,31 @@ async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
     assert [len(turn) for turn in transcript.turns] == [1, 2]
     assert [m["content"] for m in transcript.prompt] == ["I want it."]
     assert transcript.user is not None
-    assert (transcript.user.ending, transcript.others_cost_usd) == ("Thanks! [end]", 0.75)
+    assert (transcript.user.ending, transcript.others_cost_usd) == ("[end]", 0.75)
+
+
+@pytest.mark.parametrize(
+    ("lines", "heard"),
+    [
+        # Other harnesses drop the yes, or ask the user again, who says yes once more.
+        (["Book it.", "Yes, please. [end]", "Yes, please."], ["Book it.", "Yes, please."]),
+        (["Book it, for today. [end] Thanks.", "Book it."], ["Book it, for today."]),
+        (["Book it.", "Yes [end], [end]", "Yes"], ["Book it.", "Yes"]),
+        (["Book it.", "Yes.", "**[end]**", "Yes."], ["Book it.", "Yes."]),
+    ],
+)
+async def test_the_last_words_get_one_whole_turn(lines: list[str], heard: list[str]) -> None:
+    """The stop word alone gets none; before it, also the last message of `max_turns` may come."""
+    asks, books = [said("Shall I?")] * (len(heard) - 1), [says(call("book")), said("Done.")]
+    cast = Cast(lines, [*asks, *books], max_turns=2)
+    transcript = await cast.play()
+    request = cast.asked["assistant"][-1]
+    assert [m["content"] for m in request.messages if m["role"] == "user"] == heard
+    assert [len(reply.calls) for reply in transcript.replies] == [*(0 for _ in asks), 1, 0]
+    assert "[end]" not in str(request.messages)
+    assert transcript.user is not None
+    assert "[end]" in transcript.user.ending
+    assert len(cast.asked["user"]) == sum("[end]" not in line for line in lines[:-1]) + 1
 
 
 async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> None:
