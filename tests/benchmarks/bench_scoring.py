@@ -34,14 +34,13 @@ from pytest_tooleval.suite.model import TestCase
 from pytest_tooleval.suite.model import resolve
 
 ROUNDS = 5
-DEFAULT_DATA = Path(__file__).parents[3] / "shared/data/bfcl"
 # What BFCL's checker judges from ground truth; without a call there is nothing for it to do.
 CATEGORIES = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("TOOLEVAL_BFCL_DATA", DEFAULT_DATA))
+    parser.add_argument("--data", type=Path, default=os.environ.get("TOOLEVAL_BFCL_DATA", ""))
     parser.add_argument("--bfcl", type=Path, default=os.environ.get("TOOLEVAL_BFCL_EVAL"))
     parser.add_argument("--answers", type=int, default=10_000)
     options = parser.parse_args()

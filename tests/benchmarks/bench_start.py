@@ -1,7 +1,7 @@
 """How long a whole run takes, process start and imports included, against others doing the same.
 
     python tests/benchmarks/bench_start.py [--rounds 3] [--only NAME ...]
-        [--pydantic-evals VENV/bin/python ../shared/bench/peers/run_pydantic_evals.py]
+        [--pydantic-evals VENV/bin/python run_pydantic_evals.py]
     python tests/benchmarks/bench_start.py claude [--rounds 3]
     python tests/benchmarks/bench_start.py end [--rounds 3]
     python tests/benchmarks/bench_start.py throughput [--cases 5000] [--latency 0.2] [--in-flight 500]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from pathlib import Path
 
 import pytest
+from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.imports.formats.bfcl import answers_beside
 from pytest_tooleval.imports.formats.bfcl import bfcl_suite
 from pytest_tooleval.suite.load import parse_suite
 
-CONVERTED = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[3] / "shared/data/bfcl"))
 SPEC = importlib.util.find_spec("bfcl_eval")
 if SPEC is None or SPEC.origin is None:
     pytest.skip("bfcl-eval is not installed; tox -e leaderboards installs it", allow_module_level=True)
@@ -25,9 +24,7 @@ PUBLIC = Path(SPEC.origin).parent / "data"
     ["simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "irrelevance"],
 )
 def test_they_become_the_suites_that_were_converted_by_hand(category: str) -> None:
-    file = CONVERTED / f"bfcl_{category}.tooleval.json"
-    if not file.is_file():
-        pytest.skip(f"no BFCL data in {CONVERTED}; set TOOLEVAL_BFCL_DATA")
+    file = bfcl_suite_file(category)
     questions = PUBLIC / f"BFCL_v4_{category}.json"
     made = bfcl_suite(questions, answers_beside(questions))
     wanted = json.loads(file.read_text("utf-8"))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 import pytest
+from bfcl_data import bfcl_suite_file
 from click.testing import CliRunner
 from click.testing import Result
 from unit.mcp.servers import stdio_command
@@ -15,7 +16,6 @@ from unit.mcp.servers import stdio_command
 from pytest_tooleval.cli import main
 from pytest_tooleval.mutation.results import Mutations
 
-BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 ABSENT = {"$absent": True}
 
 
@@ -124,9 +124,8 @@ def test_the_tools_of_a_server_are_read(tmp_path: Path) -> None:
     assert "destructive call: …, delete_all()" in done.output
 
 
-@pytest.mark.skipif(not BFCL.is_dir(), reason=f"no BFCL data in {BFCL}; set TOOLEVAL_BFCL_DATA")
 def test_what_survives_in_bfcl_is_spelling() -> None:
-    files = [str(BFCL / f"bfcl_{name}.tooleval.json") for name in ("multiple", "irrelevance")]
+    files = [str(bfcl_suite_file(name)) for name in ("multiple", "irrelevance")]
     done = CliRunner().invoke(main, ["mutate", "--json=found.json", *files])
 
     assert done.exit_code == 0

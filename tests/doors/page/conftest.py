@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
-from seed_suite import SEED
+from weather_suite import WEATHER
 
 from .site import PARIS
 from .site import PATIENCE_MS
@@ -148,9 +148,9 @@ def site(served: Site) -> Iterator[Site]:
 
 
 @pytest.fixture
-def seeded(site: Site) -> Site:
-    """With the seed's suite, and an agent that gets the first of its cases right."""
-    site.write("weather.tooleval.json", SEED)
+def weather(site: Site) -> Site:
+    """With the weather suite, and an agent that gets the first of its cases right."""
+    site.write("weather.tooleval.json", WEATHER)
     site.script(
         {
             PARIS: [["get_weather", {"city": "paris"}]],

@@ -196,8 +196,8 @@ class Site:
         self.page.get_by_role("link", name="Run again").wait_for()
         return str(self.page.evaluate("location.hash")).split("/")[-1].partition("?")[0]
 
-    def run_of_the_seed(self) -> str:
-        """A run of the seed by the agent and the baseline, made once for all tests that only read it."""
+    def run_of_the_weather(self) -> str:
+        """A run of it by the agent and the baseline, made once for all tests that only read it."""
         store = self.folder / ".tooleval"
         if self.kept:
             shutil.copytree(self.folder.parent / self.kept, store)

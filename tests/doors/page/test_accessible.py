@@ -91,13 +91,13 @@ def test_the_report(browser: Browser, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("view", PAGES)
-def test_the_page(seeded: Site, view: str) -> None:
-    page = seeded.page
-    run = seeded.run_of_the_seed()
-    seeded.write("broken.tooleval.json", json.dumps({"name": "Broken", "test_cases": [{"id": 5}]}))
+def test_the_page(weather: Site, view: str) -> None:
+    page = weather.page
+    run = weather.run_of_the_weather()
+    weather.write("broken.tooleval.json", json.dumps({"name": "Broken", "test_cases": [{"id": 5}]}))
     row = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")["cases"][0]
-    seeded.go(view.format(run=run, case=quote(f"{row['file']}::{row['case']}")))
-    seeded.settle()
+    weather.go(view.format(run=run, case=quote(f"{row['file']}::{row['case']}")))
+    weather.settle()
     part = ".panel" if "case" in view else ""
     assert not part or page.locator(".panel:not([hidden])").count() == 1
     assert objections(page, part) == []

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from mock_server import MockServer
-from seed_suite import SEED
+from weather_suite import WEATHER
 
 from pytest_tooleval.history import History
 from pytest_tooleval.suite.schema import suite_schema
@@ -39,7 +39,7 @@ _HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
 
 def counted(count: int, **fields: Any) -> dict[str, Any]:
     """A suite whose cases wait to be released, one by one."""
-    suite: dict[str, Any] = json.loads(SEED)
+    suite: dict[str, Any] = json.loads(WEATHER)
     suite["name"] = "Counted"
     suite["test_cases"] = [
         {"id": f"case-{i}", "prompt": f"Weather {i}", "expected_tool": "get_weather", **fields}
@@ -121,17 +121,17 @@ def test_an_import_with_problems_writes_nothing_and_a_good_one_every_byte(site: 
     assert "line 2" in alert
     assert list(site.folder.glob("*.tooleval.json")) == []
     site.complaints.clear()  # Chromium notes each answer of 422
-    site.page.get_by_label("Or paste its text").fill(SEED)
+    site.page.get_by_label("Or paste its text").fill(WEATHER)
     site.page.get_by_role("button", name="Import", exact=True).click()
     site.page.locator("h1", has_text="Weather API Suite").wait_for()
-    assert site.text("weather-api-suite.tooleval.json") == SEED
+    assert site.text("weather-api-suite.tooleval.json") == WEATHER
     expect(site.page.locator("[data-item]")).to_have_count(3)
     site.go("import")
-    site.page.get_by_label("Or paste its text").fill(SEED)
+    site.page.get_by_label("Or paste its text").fill(WEATHER)
     site.page.get_by_label("Save as").fill("shop/weather")
     site.page.get_by_role("button", name="Import", exact=True).click()
     site.page.locator("h1", has_text="Weather API Suite").wait_for()
-    assert site.text("shop/weather.tooleval.json") == SEED
+    assert site.text("shop/weather.tooleval.json") == WEATHER
 
 
 def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
@@ -156,20 +156,20 @@ def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
 # ---- editing ----
 
 
-def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Site) -> None:
-    odd = SEED.replace(
+def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(weather: Site) -> None:
+    odd = WEATHER.replace(
         '"city": "Tokyo", "units"', '"city":   "Tokyo", "n": 12345678901234567890, "units"'
     )
     for key in ('"name": "Weather', '"prompt"', '"type": "function"'):
         odd = odd.replace(key, f'"$comment": ["as", "written"], {key}', 1)
     description = '  "description": "Tests weather tool calling",\n'
-    seeded.write("weather.tooleval.json", odd.replace(description, ""))
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
-    seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
-    seeded.field("description").fill("Tests weather tool calling")
-    seeded.save()
-    assert seeded.text("weather.tooleval.json") == odd.replace(PARIS, "Weather in Paris?")
+    weather.write("weather.tooleval.json", odd.replace(description, ""))
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
+    weather.field("test_cases[0].prompt").fill("Weather in Paris?")
+    weather.field("description").fill("Tests weather tool calling")
+    weather.save()
+    assert weather.text("weather.tooleval.json") == odd.replace(PARIS, "Weather in Paris?")
 
 
 # Fields of a case that only the schema knows: what is typed, and what is written.
@@ -183,20 +183,20 @@ _NEW_FIELDS: dict[str, tuple[dict[str, Any], str, Any]] = {
 }
 
 
-def test_a_field_that_only_the_schema_knows_can_be_edited(seeded: Site) -> None:
-    page = seeded.page
+def test_a_field_that_only_the_schema_knows_can_be_edited(weather: Site) -> None:
+    page = weather.page
     schema = suite_schema()
     for name, (part, _, _) in _NEW_FIELDS.items():
         schema["$defs"]["TestCase"]["properties"][name] = {**part, "description": f"About {name}."}
     page.route("**/api/schema", lambda route: route.fulfill(json=schema))
-    seeded.go("suite/weather.tooleval.json")
+    weather.go("suite/weather.tooleval.json")
     page.unroute("**/api/schema")
-    seeded.open_item("test_cases[0]")
+    weather.open_item("test_cases[0]")
     page.locator('[data-path="test_cases[0]"] summary', has_text="More settings").click()
     for name, (_, typed, _) in _NEW_FIELDS.items():
         path = f"test_cases[0].{name}"
         expect(page.locator(f'[data-path="{path}"]')).to_contain_text(f"About {name}.")
-        control = seeded.field(path)
+        control = weather.field(path)
         if name == "mood":
             control.select_option(typed)
         elif name == "polite":
@@ -210,55 +210,55 @@ def test_a_field_that_only_the_schema_knows_can_be_edited(seeded: Site) -> None:
         name: written for name, (_, _, written) in _NEW_FIELDS.items()
     }
     page.get_by_text("Not saved: the suite has problems").wait_for()
-    seeded.complaints.clear()  # Chromium notes the answer of 422
+    weather.complaints.clear()  # Chromium notes the answer of 422
 
 
-def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[1]")
+def test_the_loaders_messages_stand_beside_the_fields(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[1]")
     page.locator('[data-path="test_cases[1]"] summary', has_text="More settings").click()
-    seeded.field("test_cases[1].temperature").fill("warm")
+    weather.field("test_cases[1].temperature").fill("warm")
     message = page.locator('[data-path="test_cases[1].temperature"] .slot')
     message.get_by_text('a number from 0 to 2, got the string "warm"').wait_for()
-    expect(seeded.field("test_cases[1].temperature")).to_have_attribute("aria-invalid", "true")
+    expect(weather.field("test_cases[1].temperature")).to_have_attribute("aria-invalid", "true")
     expect(page.locator('[data-path="test_cases[1]"] .badge')).to_contain_text("1 problem")
     page.locator('[data-path="test_cases[1]"] .item-head').click()
     page.locator(".findings .jump").first.click()
-    expect(seeded.field("test_cases[1].temperature")).to_be_focused()
-    seeded.field("test_cases[1].temperature").fill("0.5")
+    expect(weather.field("test_cases[1].temperature")).to_be_focused()
+    weather.field("test_cases[1].temperature").fill("0.5")
     page.locator(".findings", has_text="problem").wait_for(state="hidden")
-    seeded.save()
-    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"][1]["temperature"] == 0.5
+    weather.save()
+    assert json.loads(weather.text("weather.tooleval.json"))["test_cases"][1]["temperature"] == 0.5
 
 
-def test_a_suite_tells_which_wrong_answers_would_pass(seeded: Site) -> None:
-    suite = json.loads(SEED)
+def test_a_suite_tells_which_wrong_answers_would_pass(weather: Site) -> None:
+    suite = json.loads(WEATHER)
     suite["test_cases"] = [{**suite["test_cases"][0], "thresholds": {"overall": 0.1}}]
-    seeded.write("weather.tooleval.json", suite)
-    seeded.go("suite/weather.tooleval.json")
-    seeded.page.get_by_text(re.compile(r"Mutation score 0\.\d\d: \d+ of \d+ wrong answers")).click()
-    line = seeded.page.get_by_role("button", name='add to the case: "thresholds": {"overall": 1.0}')
+    weather.write("weather.tooleval.json", suite)
+    weather.go("suite/weather.tooleval.json")
+    weather.page.get_by_text(re.compile(r"Mutation score 0\.\d\d: \d+ of \d+ wrong answers")).click()
+    line = weather.page.get_by_role("button", name='add to the case: "thresholds": {"overall": 1.0}')
     expect(line).to_contain_text("passes, and should not: ")
 
 
-def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
-    seeded.field("name").fill("Renamed")
-    expect(seeded.editor).to_contain_text("Renamed")
-    seeded.type_whole(seeded.editor_text().replace("Renamed", "Again"))
-    expect(seeded.field("name")).to_have_value("Again")
-    seeded.type_whole("{")
-    seeded.page.get_by_text("The form needs a JSON object").wait_for()
-    seeded.page.locator(".findings .jump").first.wait_for()
-    seeded.type_whole(SEED)
-    seeded.page.locator("[data-item]").first.wait_for()
-    expect(seeded.page.locator(".state")).to_have_text("saved")
+def test_the_json_view_and_the_forms_keep_in_step(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
+    weather.field("name").fill("Renamed")
+    expect(weather.editor).to_contain_text("Renamed")
+    weather.type_whole(weather.editor_text().replace("Renamed", "Again"))
+    expect(weather.field("name")).to_have_value("Again")
+    weather.type_whole("{")
+    weather.page.get_by_text("The form needs a JSON object").wait_for()
+    weather.page.locator(".findings .jump").first.wait_for()
+    weather.type_whole(WEATHER)
+    weather.page.locator("[data-item]").first.wait_for()
+    expect(weather.page.locator(".state")).to_have_text("saved")
 
 
 def complete(site: Site, place: str, typed: str) -> list[str]:
     """What the editor offers once `typed` stands behind `place`."""
-    text = SEED.replace(place, place + typed, 1)
+    text = WEATHER.replace(place, place + typed, 1)
     site.type_whole(text[: text.index(place + typed) + len(place + typed)])
     site.page.keyboard.press("Control+Space")
     offered = site.page.locator(".cm-completionLabel")
@@ -269,8 +269,8 @@ def complete(site: Site, place: str, typed: str) -> list[str]:
     return found
 
 
-def test_the_editor_completes_by_the_format_and_the_tools(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
+def test_the_editor_completes_by_the_format_and_the_tools(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
     for place, typed, offered in (
         ('"test_cases": [', '{"expected_to', ["expected_tool"]),
         ('"test_cases": [', '{"match": "st', ["state"]),
@@ -281,22 +281,22 @@ def test_the_editor_completes_by_the_format_and_the_tools(seeded: Site) -> None:
         ('"expected_params": { ', '"units": "', ["celsius", "fahrenheit"]),
         ('"expected_params": { ', '"city": {"$con', ["$contains"]),
     ):
-        found = complete(seeded, place, typed)
+        found = complete(weather, place, typed)
         assert sorted(found[: len(offered)]) == offered
-        seeded.page.keyboard.press("Escape")
+        weather.page.keyboard.press("Escape")
     # What is chosen is written whole.
-    keys = seeded.page.keyboard
-    complete(seeded, '"test_cases": [', '{"call_o')
+    keys = weather.page.keyboard
+    complete(weather, '"test_cases": [', '{"call_o')
     keys.press("Enter")
-    seeded.page.locator(".cm-completionLabel", has_text="strict").wait_for()
-    seeded.page.wait_for_timeout(200)
+    weather.page.locator(".cm-completionLabel", has_text="strict").wait_for()
+    weather.page.wait_for_timeout(200)
     keys.press("ArrowDown")
     keys.press("Enter")
-    assert seeded.editor_text().endswith('{"call_order": "strict"')
+    assert weather.editor_text().endswith('{"call_order": "strict"')
 
 
 def test_a_problem_is_marked_at_its_place_and_the_bytes_stay(site: Site) -> None:
-    text = SEED.replace('"get_weather",\n      "expected', '"get_wether",\n      "expected', 1)
+    text = WEATHER.replace('"get_weather",\n      "expected', '"get_wether",\n      "expected', 1)
     (site.folder / "weather.tooleval.json").write_bytes(text.replace("\n", "\r\n").encode())
     site.go("suite/weather.tooleval.json")
     expect(site.page.locator(".cm-lintRange-error")).to_have_text('"get_wether"')
@@ -310,63 +310,63 @@ def test_a_problem_is_marked_at_its_place_and_the_bytes_stay(site: Site) -> None
     keys.type("a")
     site.page.locator(".cm-lintRange-error").wait_for(state="detached")
     site.save()
-    assert (site.folder / "weather.tooleval.json").read_bytes() == SEED.replace("\n", "\r\n").encode()
+    assert (site.folder / "weather.tooleval.json").read_bytes() == WEATHER.replace("\n", "\r\n").encode()
     # Tab indents, and after Escape it leaves.
     keys.press("Escape")
     keys.press("Tab")
     assert not site.page.evaluate("document.activeElement.matches('.json-editor')")
 
 
-def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
+def test_cases_are_added_doubled_moved_and_deleted(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
     page.get_by_role("button", name="Duplicate this case").click()
     page.locator('[data-item="2"]').wait_for()
     assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "1"
-    seeded.field("test_cases[1].prompt").fill("The copy")
+    weather.field("test_cases[1].prompt").fill("The copy")
     page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move this case down").click()
     page.locator('[data-path="test_cases[0]"]').get_by_role("button", name="Delete this case").click()
     page.get_by_role("button", name="Add a case").click()
-    seeded.field("test_cases[2].prompt").fill("The new one")
-    seeded.save()
-    cases = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    weather.field("test_cases[2].prompt").fill("The new one")
+    weather.save()
+    cases = json.loads(weather.text("weather.tooleval.json"))["test_cases"]
     assert [case["prompt"] for case in cases] == [TOKYO, "The copy", "The new one"]
 
 
-def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
-    choice = seeded.page.get_by_label("Expected answer")
+def test_another_expectation_changes_the_fields_of_the_case(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
+    choice = weather.page.get_by_label("Expected answer")
     choice.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
-        seeded.page.keyboard.press(key)
-    assert seeded.editor_text() == SEED
+        weather.page.keyboard.press(key)
+    assert weather.editor_text() == WEATHER
     choice.select_option("calls")
-    first = seeded.page.locator('[data-path="test_cases[0].expected_calls[0].params.city"]')
+    first = weather.page.locator('[data-path="test_cases[0].expected_calls[0].params.city"]')
     expect(first.get_by_role("textbox")).to_have_value("Paris")
     first.get_by_role("combobox").select_option("is one of (list)")
-    seeded.page.get_by_role("button", name="Add a call").click()
-    seeded.save()
-    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    weather.page.get_by_role("button", name="Add a call").click()
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_calls"] == [
         {"tool": "get_weather", "params": {"city": {"$any_of": ["Paris"]}}},
         {"tool": "get_weather"},
     ]
     choice.select_option("none")
-    seeded.save()
-    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case == {"prompt": PARIS, "expected_tool": None}
     # What was dropped comes back, wherever the case stands now, and to it alone.
-    seeded.page.get_by_role("button", name="Move this case down").click()
-    seeded.open_item("test_cases[0]")
-    first, second = (seeded.page.get_by_label("Expected answer").nth(i) for i in (0, 1))
+    weather.page.get_by_role("button", name="Move this case down").click()
+    weather.open_item("test_cases[0]")
+    first, second = (weather.page.get_by_label("Expected answer").nth(i) for i in (0, 1))
     first.select_option("none")
     second.select_option("call")
     first.select_option("call")
-    seeded.save()
-    cases = json.loads(SEED)["test_cases"]
-    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"] == cases[::-1]
+    weather.save()
+    cases = json.loads(WEATHER)["test_cases"]
+    assert json.loads(weather.text("weather.tooleval.json"))["test_cases"] == cases[::-1]
 
 
 def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
@@ -395,14 +395,14 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
     site.complaints.clear()  # Chromium notes the answer of 422
 
 
-def test_the_tools_that_a_case_may_expect_are_those_of_now(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
-    choice = seeded.page.get_by_role("combobox", name="Expected tool")
-    seeded.open_item("tools[0]")
-    seeded.field("tools[0].function.name").fill("get_weather_2")
+def test_the_tools_that_a_case_may_expect_are_those_of_now(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
+    choice = weather.page.get_by_role("combobox", name="Expected tool")
+    weather.open_item("tools[0]")
+    weather.field("tools[0].function.name").fill("get_weather_2")
     expect(choice.locator("option")).to_have_text(["add another…", "get_weather_2"])
-    seeded.page.get_by_role("button", name="Delete this tool").click()
+    weather.page.get_by_role("button", name="Delete this tool").click()
     expect(choice.locator("option")).to_have_text(["no other tools"])
 
 
@@ -424,50 +424,50 @@ def test_a_case_added_under_a_filter_is_seen(site: Site) -> None:
 
 
 def test_a_suite_of_a_blank_name_goes_by_its_file(site: Site) -> None:
-    site.write("blank.tooleval.json", {**json.loads(SEED), "name": "  "})
+    site.write("blank.tooleval.json", {**json.loads(WEATHER), "name": "  "})
     site.go("suites")
     site.page.get_by_role("link", name="blank.tooleval.json", exact=True).click()
     site.page.get_by_role("heading", name="blank.tooleval.json").wait_for()
 
 
-def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
-    seeded.field("name").fill("Mine")
-    (seeded.folder / "weather.tooleval.json").unlink()
+def test_a_file_that_is_gone_is_made_again_once(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    weather.field("name").fill("Mine")
+    (weather.folder / "weather.tooleval.json").unlink()
     page.get_by_role("button", name="Save", exact=True).click()
     again = page.get_by_role("button", name="Create the file again")
     again.focus()
     again.evaluate("(button) => { button.click(); button.click(); }")
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
-    seeded.settle()
+    weather.settle()
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_focused()
-    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine"
-    seeded.complaints.clear()  # Chromium notes the answer of 404
+    assert json.loads(weather.text("weather.tooleval.json"))["name"] == "Mine"
+    weather.complaints.clear()  # Chromium notes the answer of 404
 
 
-def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
-    seeded.page.get_by_text("As JSON").click()
-    seeded.field("test_cases[0].expected_params").fill('{"city": ')
-    seeded.page.get_by_text("invalid JSON").wait_for()
-    seeded.page.get_by_role("button", name="Save", exact=True).click()
-    expect(seeded.page.get_by_role("alert")).to_contain_text("Not saved")
-    assert seeded.field("test_cases[0].expected_params").input_value() == '{"city": '
-    assert seeded.text("weather.tooleval.json") == SEED
-    seeded.field("test_cases[0].expected_params").fill('{"city": "Lyon"}')
-    seeded.save()
+def test_broken_json_in_a_field_is_not_saved_and_not_lost(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
+    weather.page.get_by_text("As JSON").click()
+    weather.field("test_cases[0].expected_params").fill('{"city": ')
+    weather.page.get_by_text("invalid JSON").wait_for()
+    weather.page.get_by_role("button", name="Save", exact=True).click()
+    expect(weather.page.get_by_role("alert")).to_contain_text("Not saved")
+    assert weather.field("test_cases[0].expected_params").input_value() == '{"city": '
+    assert weather.text("weather.tooleval.json") == WEATHER
+    weather.field("test_cases[0].expected_params").fill('{"city": "Lyon"}')
+    weather.save()
 
 
-def test_a_check_without_a_value_is_not_dropped(seeded: Site) -> None:
-    page = seeded.page
-    suite = json.loads(SEED)
+def test_a_check_without_a_value_is_not_dropped(weather: Site) -> None:
+    page = weather.page
+    suite = json.loads(WEATHER)
     suite["tools"][0]["function"]["parameters"]["properties"]["days"] = {"type": "integer"}
-    seeded.write("weather.tooleval.json", suite)
-    seeded.go("suite/weather.tooleval.json")
-    seeded.open_item("test_cases[0]")
+    weather.write("weather.tooleval.json", suite)
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
     days = page.locator('[data-path="test_cases[0].expected_params.days"]')
     days.get_by_role("combobox").select_option("equals")
     expect(days).to_contain_text("enter a value")
@@ -484,62 +484,62 @@ def test_a_check_without_a_value_is_not_dropped(seeded: Site) -> None:
     city.get_by_role("combobox").select_option("not checked")
     city.get_by_role("combobox").select_option("equals")
     city.get_by_role("textbox").fill("")
-    seeded.save()
-    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_params"] == {"days": 3, "units": {"$absent": True}, "city": ""}
 
 
-def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
-    theirs = SEED.replace("Tests weather", "They tested")
-    seeded.field("name").fill("Mine")
-    seeded.write("weather.tooleval.json", theirs)
+def test_two_editors_at_once_get_a_choice_and_no_lost_update(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    theirs = WEATHER.replace("Tests weather", "They tested")
+    weather.field("name").fill("Mine")
+    weather.write("weather.tooleval.json", theirs)
     page.get_by_role("button", name="Save", exact=True).click()
     conflict = page.locator(".conflict")
     conflict.wait_for()
     assert '"name": "Mine"' in conflict.locator(".plus").first.inner_text()
     assert "They tested" in conflict.locator(".minus").all_inner_texts()[-1]
-    assert seeded.text("weather.tooleval.json") == theirs
+    assert weather.text("weather.tooleval.json") == theirs
     page.get_by_role("button", name="Keep editing").click()
     save = page.get_by_role("button", name="Save", exact=True)
     expect(save).to_be_focused()
     save.click()
     page.get_by_role("button", name="Discard my changes").click()
-    expect(seeded.field("description")).to_have_value("They tested tool calling")
-    seeded.field("name").fill("Mine again")
-    seeded.write("weather.tooleval.json", SEED)
+    expect(weather.field("description")).to_have_value("They tested tool calling")
+    weather.field("name").fill("Mine again")
+    weather.write("weather.tooleval.json", WEATHER)
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("button", name="Overwrite with my version").click()
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
-    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine again"
-    seeded.complaints.clear()  # Chromium notes each answer of 409
+    assert json.loads(weather.text("weather.tooleval.json"))["name"] == "Mine again"
+    weather.complaints.clear()  # Chromium notes each answer of 409
 
 
-def test_unsaved_changes_are_not_left_by_accident(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
-    seeded.field("name").fill("Mine")
+def test_unsaved_changes_are_not_left_by_accident(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    weather.field("name").fill("Mine")
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Stay").click()
-    assert seeded.field("name").input_value() == "Mine"
+    assert weather.field("name").input_value() == "Mine"
     assert "#/suite/" in page.url
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Leave without saving").click()
     page.get_by_role("heading", name="History").wait_for()
-    assert seeded.text("weather.tooleval.json") == SEED
+    assert weather.text("weather.tooleval.json") == WEATHER
 
 
-def test_a_deleted_suite_is_gone_only_after_a_yes(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suite/weather.tooleval.json")
+def test_a_deleted_suite_is_gone_only_after_a_yes(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
-    assert (seeded.folder / "weather.tooleval.json").exists()
+    assert (weather.folder / "weather.tooleval.json").exists()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the file").click()
     page.get_by_role("heading", name="Suites").wait_for()
-    assert not (seeded.folder / "weather.tooleval.json").exists()
+    assert not (weather.folder / "weather.tooleval.json").exists()
 
 
 _CHANGES: list[tuple[list[Any], str, str]] = [
@@ -618,8 +618,8 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     expect(page.locator(".outcomes")).to_contain_text("5 passed")
 
 
-def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site) -> None:
-    suite = json.loads(SEED)
+def test_a_model_behind_the_scripted_server_scores_as_under_pytest(weather: Site) -> None:
+    suite = json.loads(WEATHER)
     towns = ("Oslo", "Rome", "Lima", "Cairo")
     suite["test_cases"] += [
         {
@@ -630,7 +630,7 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site)
         }
         for town in towns
     ]
-    seeded.write("weather.tooleval.json", suite)
+    weather.write("weather.tooleval.json", suite)
     reloaded = threading.Event()
 
     def script(request: dict[str, Any]) -> None:
@@ -638,22 +638,22 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site)
             reloaded.wait(120)
 
     with MockServer(script=script, faults={"500": 4}) as model:
-        with (seeded.folder / "tooleval.toml").open("a") as tables:
+        with (weather.folder / "tooleval.toml").open("a") as tables:
             tables.write(
                 '[models.scripted]\nmodel = "openai/mock"\napi = "openai"\nmax_concurrency = 1\n'
                 f'api_base = "{model.base_url}"\n'
             )
-        page = seeded.page
-        seeded.go("run?file=weather.tooleval.json&model=scripted")
+        page = weather.page
+        weather.go("run?file=weather.tooleval.json&model=scripted")
         page.get_by_role("button", name="Run Eval").click()
         page.get_by_text("1 of 6 results").wait_for()
         page.reload()
         reloaded.set()
         page.get_by_role("link", name="Run again").wait_for()
-        run = seeded.history()[0]["id"]
+        run = weather.history()[0]["id"]
         document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
         found = by_case(document)
-        assert found == pytest_scores(seeded.folder, "--tooleval-model=scripted")
+        assert found == pytest_scores(weather.folder, "--tooleval-model=scripted")
     assert [found[town.lower()][0] for town in towns] == ["passed"] * 4
     # It answers a question without a place of the form "in PLACE?" with a text.
     assert sorted(outcome for outcome, _ in found.values()) == ["failed"] + ["passed"] * 5
@@ -700,15 +700,15 @@ def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
     expect(page.locator("tbody .tone-error")).to_contain_text("interrupted")
 
 
-def test_a_run_that_fails_shows_what_pytest_wrote(seeded: Site) -> None:
+def test_a_run_that_fails_shows_what_pytest_wrote(weather: Site) -> None:
     conftest = "def pytest_runtestloop(session): raise OSError('no such place')"
-    (seeded.folder / "conftest.py").write_text(conftest)
-    seeded.run("agent")
-    alert = seeded.page.get_by_role("alert")
+    (weather.folder / "conftest.py").write_text(conftest)
+    weather.run("agent")
+    alert = weather.page.get_by_role("alert")
     expect(alert).to_have_text(
         "✗ internal error: OSError: no such place; pytest ended with exit status 3"
     )
-    expect(seeded.page.locator(".output pre")).to_contain_text("INTERNALERROR> OSError: no such place")
+    expect(weather.page.locator(".output pre")).to_contain_text("INTERNALERROR> OSError: no such place")
 
 
 def test_run_again_offers_what_that_run_had(site: Site) -> None:
@@ -732,12 +732,12 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
     page.get_by_text("1 case on 1 model").wait_for()
 
 
-def test_an_option_that_only_its_row_knows_can_be_set(seeded: Site) -> None:
-    page = seeded.page
+def test_an_option_that_only_its_row_knows_can_be_set(weather: Site) -> None:
+    page = weather.page
     row = {"name": "new-flag", "help": "be new", "metavar": "", "default": None, "is_kept": True}
     options = [{**row, "choices": {"true": ""}}, {**row, "name": "new-text", "choices": {}}]
     page.route("**/api/project", lambda route: route.fulfill(json={"root": "/", "options": options}))
-    seeded.go("run?file=weather.tooleval.json&model=agent")
+    weather.go("run?file=weather.tooleval.json&model=agent")
     page.get_by_label("New flag").select_option("true")
     page.get_by_label("New text").fill("some words")
     page.unroute("**/api/project")
@@ -748,21 +748,21 @@ def test_an_option_that_only_its_row_knows_can_be_set(seeded: Site) -> None:
         "new-text": "some words",
     }
     expect(page.get_by_role("alert")).to_contain_text("unknown option new-flag")
-    seeded.complaints.clear()  # Chromium notes the answer of 422
+    weather.complaints.clear()  # Chromium notes the answer of 422
 
 
-def test_the_models_of_the_ini_file_are_chosen(seeded: Site) -> None:
-    seeded.write("pytest.ini", "[pytest]\ntooleval_model = agent openai/gpt-4o")
-    seeded.go("run")
-    models = seeded.page.get_by_role("group", name="Models")
+def test_the_models_of_the_ini_file_are_chosen(weather: Site) -> None:
+    weather.write("pytest.ini", "[pytest]\ntooleval_model = agent openai/gpt-4o")
+    weather.go("run")
+    models = weather.page.get_by_role("group", name="Models")
     expect(models.get_by_role("checkbox", checked=True)).to_have_count(2)
     expect(models.get_by_label("builtin/lexical")).not_to_be_checked()
-    expect(seeded.page.get_by_text("2 cases on 2 models")).to_be_visible()
+    expect(weather.page.get_by_text("2 cases on 2 models")).to_be_visible()
 
 
-def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("run?file=weather.tooleval.json&model=agent&model=builtin/lexical")
+def test_only_the_cases_that_were_chosen_run(weather: Site) -> None:
+    page = weather.page
+    weather.go("run?file=weather.tooleval.json&model=agent&model=builtin/lexical")
     page.get_by_text("Choose cases").click()
     page.get_by_label(TOKYO).uncheck()
     expect(page.get_by_text("1 case on 2 models")).to_be_visible()
@@ -776,20 +776,20 @@ def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     expect(page.locator(".verdict")).to_contain_text("temperature=0.5")
     page.get_by_role("link", name="Run again").click()
     page.get_by_text("1 case on 2 models").wait_for()
-    seeded.complaints.clear()  # Chromium notes the answer of 422
+    weather.complaints.clear()  # Chromium notes the answer of 422
 
 
-def test_a_run_of_the_history_is_seen_as_in_a_report(seeded: Site) -> None:
-    page = seeded.page
-    run = seeded.run_of_the_seed()
-    seeded.go(f"runs/{run}")
+def test_a_run_of_the_history_is_seen_as_in_a_report(weather: Site) -> None:
+    page = weather.page
+    run = weather.run_of_the_weather()
+    weather.go(f"runs/{run}")
     rows = page.locator(".matrix tbody tr")
     expect(rows).to_have_count(2)
     page.get_by_role("combobox", name="Model").select_option("agent")
     page.locator(".chips").get_by_role("button", name="failed").click()
     expect(rows).to_have_count(1)
-    expect(page).to_have_url(f"{seeded.base}#/runs/{run}?outcome=failed&model=agent")
-    seeded.cell("temperature-in-tokyo-in-fahrenheit").click()
+    expect(page).to_have_url(f"{weather.base}#/runs/{run}?outcome=failed&model=agent")
+    weather.cell("temperature-in-tokyo-in-fahrenheit").click()
     panel = page.locator(".panel")
     panel.get_by_role("heading", name="Answer", exact=True).wait_for()
     assert "fahrenheit" in panel.locator("tr.minus").first.inner_text()
@@ -807,12 +807,12 @@ def test_a_run_of_the_history_is_seen_as_in_a_report(seeded: Site) -> None:
     expect(panel).to_have_count(0)
 
 
-def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
-    page = seeded.page
-    seeded.run("agent")
-    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
-    seeded.run("agent")
-    seeded.go("history")
+def test_two_runs_are_compared_and_the_trend_is_drawn(weather: Site) -> None:
+    page = weather.page
+    weather.run("agent")
+    weather.script({**weather.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
+    weather.run("agent")
+    weather.go("history")
     boxes = page.get_by_role("checkbox")
     expect(boxes).to_have_count(2)
     boxes.nth(0).check()
@@ -825,86 +825,86 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
     expect(page.locator("#panel-title")).to_have_text("whats-the-weather-in-paris")
-    seeded.go("trend?name=Weather%20API%20Suite")
+    weather.go("trend?name=Weather%20API%20Suite")
     chart = page.get_by_role("img")
     assert "first 0.50 … last 0.00" in str(chart.get_attribute("aria-label"))
     ticks = chart.locator("text").all_text_contents()
     assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
-    seeded.go("suites")
+    weather.go("suites")
     page.get_by_text("0.00 · 0/2 passed").wait_for()
-    seeded.go("compare?old=nope&new=latest")
+    weather.go("compare?old=nope&new=latest")
     told = re.compile(r'Run "nope" not found\.$')
     expect(page.get_by_role("alert")).to_contain_text(told)
-    seeded.complaints.clear()  # Chromium notes the answer of 404
+    weather.complaints.clear()  # Chromium notes the answer of 404
 
 
-def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: Site) -> None:
-    page = seeded.page
-    seeded.write("a-twin.tooleval.json", SEED)
-    drafts = json.loads(SEED)
+def test_results_belong_to_their_file_and_skipped_cases_are_no_success(weather: Site) -> None:
+    page = weather.page
+    weather.write("a-twin.tooleval.json", WEATHER)
+    drafts = json.loads(WEATHER)
     drafts["name"] = "Drafts"
     drafts["test_cases"] = [{**case, "skip": True} for case in drafts["test_cases"]]
-    seeded.write("drafts.tooleval.json", drafts)
-    first = seeded.run("agent")
-    seeded.run("agent", file="drafts.tooleval.json")
-    seeded.go("suites")
+    weather.write("drafts.tooleval.json", drafts)
+    first = weather.run("agent")
+    weather.run("agent", file="drafts.tooleval.json")
+    weather.go("suites")
     rows = page.locator("tbody tr")
     expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.50 · 1/2 passed")
     expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("⊘ 2 skipped")
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
     expect(rows.filter(has_text="weather.tooleval.json")).not_to_contain_text("partial")
-    seeded.go("history")
+    weather.go("history")
     expect(rows.first).to_contain_text("⊘ Nothing was evaluated2 skipped")
     started = page.locator("tbody time").first.inner_text()
     page.get_by_role("link", name="Compare runs").click()
     expect(page.locator(".verdict-line")).to_contain_text("failed: nothing to compare")
     expect(page.get_by_label("New run", exact=True).locator("option").first).to_contain_text(started)
-    seeded.run("agent")
+    weather.run("agent")
     page.get_by_role("link", name="Compare", exact=True).click()
     expect(page.get_by_label("Old run", exact=True)).to_have_value(first)
-    seeded.go("trend")
+    weather.go("trend")
     expect(page.get_by_label("Suite or case")).to_have_value("Weather API Suite")
     expect(page.get_by_role("img")).to_have_count(1)
 
 
-def test_a_partial_run_does_not_replace_the_last_whole_one(seeded: Site) -> None:
-    page = seeded.page
-    whole = seeded.run("agent")
-    seeded.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
-    seeded.run("builtin/lexical")
-    part = seeded.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
-    seeded.go("suites")
+def test_a_partial_run_does_not_replace_the_last_whole_one(weather: Site) -> None:
+    page = weather.page
+    whole = weather.run("agent")
+    weather.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
+    weather.run("builtin/lexical")
+    part = weather.run("agent", file="weather.tooleval.json&case=whats-the-weather-in-paris")
+    weather.go("suites")
     row = page.locator("tbody tr").first
     expect(row).to_contain_text(
         re.compile(r"\d/2 passed.*builtin/lexical.*since then, in part: 1/1 passed")
     )
-    seeded.go("history")
+    weather.go("history")
     rows = page.locator("tbody tr")
     expect(rows.nth(1)).to_contain_text(part)
     expect(rows.nth(1)).to_contain_text("partial")
     expect(rows.nth(3)).to_contain_text(whole)
     expect(rows.first).not_to_contain_text("partial")
-    seeded.run("agent")
-    seeded.go("trend?name=Weather%20API%20Suite")
+    weather.run("agent")
+    weather.go("trend?name=Weather%20API%20Suite")
     lines = page.locator("figure path.line").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))")
     assert sorted(line.count("L") for line in lines) == [0, 1]
 
 
-def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
-    page = seeded.page
-    suite = json.loads(SEED)
+def test_an_answer_is_accepted_as_expected(weather: Site) -> None:
+    page = weather.page
+    suite = json.loads(WEATHER)
     params = {"city": {"$contains": "Paris"}, "units": {"$optional": {"$any_of": ["kelvin"]}}}
     suite["test_cases"][0]["expected_params"] = {**params, "days": {"$gte": 3}}
-    seeded.write("weather.tooleval.json", suite)
+    weather.write("weather.tooleval.json", suite)
     given = {"city": "Rome", "units": "celsius", "days": 5}
-    seeded.script({**seeded.calls, PARIS: [["get_weather", given]]})
-    run = seeded.run("agent")
-    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    weather.script({**weather.calls, PARIS: [["get_weather", given]]})
+    run = weather.run("agent")
+    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
     page.get_by_role("button", name="Accept this answer").click()
     page.locator("dialog .plus", has_text="Rome").wait_for()
     page.get_by_role("button", name="Update suite").click()
     expect(page.locator("dialog")).to_have_count(0)
-    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_params"] == {
         "city": {"$contains": "Rome"},
         "units": {"$optional": {"$any_of": ["kelvin", "celsius"]}},
@@ -917,47 +917,47 @@ def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
 
 
 @pytest.mark.parametrize("in_order", [True, False])
-def test_several_calls_are_accepted(seeded: Site, in_order: bool) -> None:
-    page = seeded.page
-    suite = json.loads(SEED)
+def test_several_calls_are_accepted(weather: Site, in_order: bool) -> None:
+    page = weather.page
+    suite = json.loads(WEATHER)
     params = [{"city": {"$contains": "Lyon"}}, {"units": "celsius"}]
     calls = [{"tool": "get_weather", "params": each} for each in params]
     suite["test_cases"] = [{"id": "two", "prompt": PARIS, "expected_calls": calls}]
-    seeded.write("weather.tooleval.json", suite)
+    weather.write("weather.tooleval.json", suite)
     given = [{"city": "Rome"}, {"city": "Nice", "units": "celsius"}]
-    seeded.script({PARIS: [["get_weather", each] for each in given[:: 1 if in_order else -1]]})
-    run = seeded.run("agent")
-    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Atwo")
+    weather.script({PARIS: [["get_weather", each] for each in given[:: 1 if in_order else -1]]})
+    run = weather.run("agent")
+    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Atwo")
     page.get_by_role("button", name="Accept this answer").click()
     page.get_by_role("button", name="Update suite").click()
     expect(page.locator("dialog")).to_have_count(0)
-    (case,) = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    (case,) = json.loads(weather.text("weather.tooleval.json"))["test_cases"]
     found = [each["params"] for each in case["expected_calls"]]
     # Calls in another order are taken as they came.
     assert found == ([{"city": {"$contains": "Rome"}}, params[1]] if in_order else given[::-1])
 
 
-def test_a_forbidden_call_is_not_accepted_and_no_matcher_is_emptied(seeded: Site) -> None:
-    page = seeded.page
-    suite = json.loads(SEED)
+def test_a_forbidden_call_is_not_accepted_and_no_matcher_is_emptied(weather: Site) -> None:
+    page = weather.page
+    suite = json.loads(WEATHER)
     first = suite["test_cases"][0]
     first["expected_params"] = {"city": {"$contains": "Paris"}}
     suite["test_cases"] = [first, {**first, "id": "no", "forbidden_calls": ["get_weather"]}]
     del suite["test_cases"][1]["expected_tool"], suite["test_cases"][1]["expected_params"]
     suite["test_cases"][1]["expected_tool"] = None
-    seeded.write("weather.tooleval.json", suite)
-    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": ""}]]})
-    run = seeded.run("agent")
+    weather.write("weather.tooleval.json", suite)
+    weather.script({**weather.calls, PARIS: [["get_weather", {"city": ""}]]})
+    run = weather.run("agent")
     accept = page.get_by_role("button", name="Accept this answer")
-    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Ano")
+    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Ano")
     accept.click()
     page.locator("dialog", has_text="it makes a forbidden call").wait_for()
     page.locator("dialog").get_by_role("button", name="Close").last.click()
-    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
     accept.click()
     page.get_by_role("button", name="Update suite").click()
     expect(page.locator("dialog", has_text="Accept this answer")).to_have_count(0)
-    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_params"] == {"city": ""}
 
 
@@ -979,61 +979,61 @@ def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
     assert site.text("s.tooleval.json") == before
 
 
-def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site) -> None:
-    page = seeded.page
+def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(weather: Site) -> None:
+    page = weather.page
     for rate in ("0.4", "0.9"):
-        pytest_scores(seeded.folder, "--tooleval-model=agent", f"--tooleval-fail-under={rate}")
-    history = History(seeded.folder / ".tooleval")
+        pytest_scores(weather.folder, "--tooleval-model=agent", f"--tooleval-fail-under={rate}")
+    history = History(weather.folder / ".tooleval")
     history.tag(history.find("latest~1"), "v1")
-    seeded.go("history")
+    weather.go("history")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     strict, loose = rows.all()
     expect(strict).to_contain_text("✗ Failed1/2 passed, 1 failed, 1 tolerated · 1 gate failed")
     expect(loose).to_contain_text("✓ Passed1/2 passed, 1 failed, 1 tolerated")
     expect(loose.locator(".tag")).to_have_text("@v1")
-    seeded.go("compare")
+    weather.go("compare")
     expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(
         re.compile("^@v1 · ")
     )
-    seeded.go("suites")
+    weather.go("suites")
     page.get_by_text("✗ 0.50 · 1/2 passed").wait_for()
     history.delete(history.find("latest"))
     page.reload()
     page.get_by_text("✓ 0.50 · 1/2 passed").wait_for()
-    seeded.write("test_other.py", "def test_other(): assert False")
-    pytest_scores(seeded.folder, "--tooleval-model=agent", "--tooleval-fail-under=0.4")
-    seeded.go("history")
+    weather.write("test_other.py", "def test_other(): assert False")
+    pytest_scores(weather.folder, "--tooleval-model=agent", "--tooleval-fail-under=0.4")
+    weather.go("history")
     expect(rows.first).to_contain_text("✗ Failed1/2 passed")
 
 
-def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
-    run = seeded.run_of_the_seed()
-    seeded.go("history")
-    seeded.page.get_by_role("button", name="Delete the run of").click()
-    seeded.page.get_by_role("button", name="Delete the run", exact=True).click()
-    seeded.page.get_by_text("No runs yet").wait_for()
-    assert seeded.history() == []
-    seeded.go(f"runs/{run}")
-    expect(seeded.page.get_by_role("alert")).to_contain_text("There are no runs yet")
-    seeded.complaints.clear()  # Chromium notes the answer of 404
+def test_a_deleted_run_is_gone_and_told_in_words(weather: Site) -> None:
+    run = weather.run_of_the_weather()
+    weather.go("history")
+    weather.page.get_by_role("button", name="Delete the run of").click()
+    weather.page.get_by_role("button", name="Delete the run", exact=True).click()
+    weather.page.get_by_text("No runs yet").wait_for()
+    assert weather.history() == []
+    weather.go(f"runs/{run}")
+    expect(weather.page.get_by_role("alert")).to_contain_text("There are no runs yet")
+    weather.complaints.clear()  # Chromium notes the answer of 404
 
 
-def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
-    seeded.go("suite/weather.tooleval.json")
-    seeded.page.context.set_offline(True)
-    seeded.field("name").fill("Mine")
-    seeded.page.get_by_role("button", name="Save", exact=True).click()
-    seeded.page.get_by_text("No response from the server").first.wait_for()
-    assert seeded.field("name").input_value() == "Mine"
-    seeded.complaints.clear()  # Chromium notes each request that fails
+def test_a_lost_server_is_told_in_words(weather: Site) -> None:
+    weather.go("suite/weather.tooleval.json")
+    weather.page.context.set_offline(True)
+    weather.field("name").fill("Mine")
+    weather.page.get_by_role("button", name="Save", exact=True).click()
+    weather.page.get_by_text("No response from the server").first.wait_for()
+    assert weather.field("name").input_value() == "Mine"
+    weather.complaints.clear()  # Chromium notes each request that fails
 
 
 # ---- hostile texts, many cases, narrow screens, keyboards ----
 
 
 def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
-    suite = json.loads(SEED)
+    suite = json.loads(WEATHER)
     suite["name"] = _HOSTILE
     suite["test_cases"] = [
         {
@@ -1100,9 +1100,9 @@ _NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, but
   .map((each) => each.outerHTML)"""
 
 
-def test_every_page_names_its_controls_and_is_no_wider_than_a_narrow_screen(seeded: Site) -> None:
-    run = seeded.run_of_the_seed()
-    page = seeded.page
+def test_every_page_names_its_controls_and_is_no_wider_than_a_narrow_screen(weather: Site) -> None:
+    run = weather.run_of_the_weather()
+    page = weather.page
     page.set_viewport_size({"width": 390, "height": 800})
     for address in (
         "suites",
@@ -1116,8 +1116,8 @@ def test_every_page_names_its_controls_and_is_no_wider_than_a_narrow_screen(seed
         f"compare?old={run}&new={run}",
         "history",
     ):
-        seeded.go(address)
-        seeded.settle()
+        weather.go(address)
+        weather.settle()
         assert page.locator("h1").count() == 1, address
         assert page.evaluate(_NAMELESS) == [], address
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
@@ -1135,20 +1135,20 @@ def test_every_page_names_its_controls_and_is_no_wider_than_a_narrow_screen(seed
     )
 
 
-def test_the_skip_link_leaves_the_address_as_it_is(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("history")
+def test_the_skip_link_leaves_the_address_as_it_is(weather: Site) -> None:
+    page = weather.page
+    weather.go("history")
     page.locator(".skip").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("[document.activeElement.id, location.hash]") == ["main", "#/history"]
     page.goto("about:blank")
-    page.goto(f"{seeded.base}#main")
+    page.goto(f"{weather.base}#main")
     page.get_by_role("heading", name="Suites").wait_for()
 
 
-def test_a_suite_is_edited_and_run_by_keyboard_alone(seeded: Site) -> None:
-    page = seeded.page
-    seeded.go("suites")
+def test_a_suite_is_edited_and_run_by_keyboard_alone(weather: Site) -> None:
+    page = weather.page
+    weather.go("suites")
     page.locator("h1").focus()
     _tab_to(page, "Weather API Suite")
     page.keyboard.press("Enter")
@@ -1160,7 +1160,7 @@ def test_a_suite_is_edited_and_run_by_keyboard_alone(seeded: Site) -> None:
     page.keyboard.type(" Now!")
     page.keyboard.press("Control+s")
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
-    assert " Now!" in seeded.text("weather.tooleval.json")
+    assert " Now!" in weather.text("weather.tooleval.json")
     page.locator("h1").focus()
     _tab_to(page, "Run")
     page.keyboard.press("Enter")

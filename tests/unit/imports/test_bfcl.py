@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.formats.bfcl import allowed_values
@@ -15,7 +15,6 @@ from pytest_tooleval.imports.formats.bfcl import json_schema
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
-CONVERTED = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 SUITES = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "irrelevance")
 
 
@@ -51,10 +50,7 @@ def problems(questions: Path, answers: Path | None = None) -> list[str]:
 
 @pytest.mark.parametrize("category", SUITES)
 def test_converted_suites_turned_back_and_imported_are_the_same(category: str, tmp_path: Path) -> None:
-    file = CONVERTED / f"bfcl_{category}.tooleval.json"
-    if not file.is_file():
-        pytest.skip(f"no BFCL data in {CONVERTED}; set TOOLEVAL_BFCL_DATA")
-    cases = json.loads(file.read_text("utf-8"))["test_cases"]
+    cases = json.loads(bfcl_suite_file(category).read_text("utf-8"))["test_cases"]
     questions = write(tmp_path, "q.json", *[_question_of(case) for case in cases])
     answers = write(tmp_path, "a.json", *[_answer_of(case) for case in cases])
     made = bfcl_suite(questions, answers)["test_cases"]

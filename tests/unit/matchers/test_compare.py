@@ -105,7 +105,7 @@ def test_exact(expected: Any, actual: Any, right: bool, why: str) -> None:
 
 
 def seed_says(expected: Any, actual: Any) -> bool:
-    """The seed's rules, written down once more and as plainly as can be."""
+    """The rules of exact values, written down once more and as plainly as can be."""
     if isinstance(expected, bool) or isinstance(actual, bool):
         return isinstance(expected, bool) and isinstance(actual, bool) and expected == actual
     if isinstance(expected, (int, float)) and isinstance(actual, (int, float)):
@@ -121,7 +121,7 @@ def seed_says(expected: Any, actual: Any) -> bool:
 
 
 def _respelled(value: Any) -> Any:
-    """The same value by the seed's rules, written otherwise."""
+    """The same value by the same rules, written otherwise."""
     if isinstance(value, str):
         upper = value.upper()
         return upper if upper.casefold() == value.casefold() else value

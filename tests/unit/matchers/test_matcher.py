@@ -2,19 +2,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
+from bfcl_data import bfcl_file
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.matchers.matcher import MATCHERS
 from pytest_tooleval.matchers.matcher import matcher_findings
 from pytest_tooleval.matchers.matcher import matcher_key
-
-DATA = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -153,9 +150,8 @@ def test_the_key_of_a_matcher() -> None:
     assert matcher_key(["$regex"]) is None
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no BFCL data in {DATA}; set TOOLEVAL_BFCL_DATA")
 def test_accepts_all_of_bfcl() -> None:
-    files = sorted(DATA.glob("*.tooleval.json"))
+    files = sorted(bfcl_file("").glob("*.tooleval.json"))
     assert files
     for file in files:
         for case in json.loads(file.read_text("utf-8"))["test_cases"]:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
+from typing import Any
 
-import pytest
+from bfcl_data import bfcl_file
 
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import TestCase
-
-DATA = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
-
-pytestmark = pytest.mark.skipif(
-    not (DATA / "oracle.jsonl").is_file(), reason=f"no BFCL data in {DATA}; set TOOLEVAL_BFCL_DATA"
-)
 
 # What is not worth copying: greedy pairing, and Python's True == 1 inside objects.
 GREEDY = [("parallel_178", "reordered_reverse", "invalid")]
@@ -37,16 +30,19 @@ TRUE_IS_1 = [
 ]
 
 
+def _lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in bfcl_file("oracle.jsonl").read_text("utf-8").splitlines()]
+
+
 def _cases() -> dict[str, tuple[Suite, TestCase]]:
-    suites = [
-        Suite.model_validate_json(path.read_text("utf-8")) for path in DATA.glob("*.tooleval.json")
-    ]
+    files = bfcl_file("").glob("*.tooleval.json")
+    suites = [Suite.model_validate_json(path.read_text("utf-8")) for path in files]
     return {str(case.id): (suite, case) for suite in suites for case in suite.test_cases}
 
 
 def test_agrees_with_bfcl_on_all_but_what_is_not_worth_copying() -> None:
     cases = _cases()
-    lines = [json.loads(line) for line in (DATA / "oracle.jsonl").read_text("utf-8").splitlines()]
+    lines = _lines()
 
     disagreed = [
         (line["id"], line["mutation"], line["bfcl_verdict"])
@@ -60,8 +56,7 @@ def test_agrees_with_bfcl_on_all_but_what_is_not_worth_copying() -> None:
 
 def test_every_failed_answer_has_one_category() -> None:
     cases = _cases()
-    for text in (DATA / "oracle.jsonl").read_text("utf-8").splitlines():
-        line = json.loads(text)
+    for line in _lines():
         result = score_calls(*cases[line["id"]], line["calls"])
         assert (result.failure is None) == result.passed
         assert result.failure != "below_threshold"

@@ -146,7 +146,7 @@ def test_adding_a_wrong_call_never_raises_a_score(
     """Wrong is a call to a tool that the case does not expect; the answer has a call already.
 
     (A call to an expected tool that is still missing is partly right, and does raise the score.
-    In an answer without calls even a wrong one gives parameters to compare, as the seed has it.)
+    In an answer without calls even a wrong one gives parameters to compare, as the format has it.)
     A penalty is better when it is lower; efficiency falls with every call.
     """
     assume("*" not in str(case))

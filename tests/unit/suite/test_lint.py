@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.jsonschemas import patterns
 from pytest_tooleval.suite.lint import lint_suite
@@ -16,7 +16,6 @@ from pytest_tooleval.suite.load import parse_document
 from pytest_tooleval.suite.load import parse_suite
 
 ROOT = Path(__file__).parents[3]
-BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
 
 WEATHER = {
     "type": "object",
@@ -458,10 +457,8 @@ def test_places() -> None:
 
 
 def test_linting_a_real_benchmark() -> None:
-    file = BFCL / "bfcl_parallel.tooleval.json"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; set TOOLEVAL_BFCL_DATA")
-    found = [problem.message for problem in lint_suite(load_suite(file))]
+    suite = load_suite(bfcl_suite_file("parallel"))
+    found = [problem.message for problem in lint_suite(suite)]
     assert found == ['null does not match the schema of "math_power": expected type "number"'] * 2
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seed_suite import FLIGHT
-from seed_suite import SEED
+from bfcl_data import bfcl_suite_file
+from weather_suite import FLIGHT
+from weather_suite import WEATHER
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.fingerprints import content_of_case
@@ -18,8 +19,6 @@ from pytest_tooleval.suite.model import ExpectedCall
 from pytest_tooleval.suite.model import Suite
 
 ROOT = Path(__file__).parents[3]
-BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
-SEED_PAGE = ROOT / "../shared/seed-tool-calling-evaluation.md"
 
 
 def tool(name: str, **parameters: Any) -> dict[str, Any]:
@@ -61,8 +60,8 @@ def place(text: str) -> tuple[int, int]:
 # Valid files
 
 
-def test_the_suite_of_the_seed_loads() -> None:
-    loaded = parse_suite(SEED)
+def test_a_suite_loads() -> None:
+    loaded = parse_suite(WEATHER)
     assert loaded.name == "Weather API Suite"
     assert [c.expected_params for c in loaded.test_cases] == [
         {"city": "Paris"},
@@ -74,16 +73,7 @@ def test_the_suite_of_the_seed_loads() -> None:
     ]
 
 
-def test_the_examples_here_are_those_of_the_seed() -> None:
-    if not SEED_PAGE.is_file():
-        pytest.skip("the page of the seed is not on this machine")
-    page = SEED_PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    assert SEED in blocks
-    assert FLIGHT in blocks
-
-
-def test_the_chain_of_the_seed_loads() -> None:
+def test_a_chain_loads() -> None:
     tools = [tool(name) for name in ("book_flight", "search_flights", "get_availability")]
     text = json.dumps({"name": "s", "tools": tools, "test_cases": [json.loads(FLIGHT)]})
     (chain,) = parse_suite(text).test_cases
@@ -96,9 +86,7 @@ def test_the_chain_of_the_seed_loads() -> None:
     "part", ["irrelevance", "live_simple", "multiple", "parallel", "parallel_multiple", "simple_python"]
 )
 def test_bfcl_loads(part: str) -> None:
-    file = BFCL / f"bfcl_{part}.tooleval.json"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; set TOOLEVAL_BFCL_DATA")
+    file = bfcl_suite_file(part)
     loaded = load_suite(file)
     raw = json.loads(file.read_text(encoding="utf-8"))["test_cases"]
     assert [c.id for c in loaded.test_cases] == [c["id"] for c in raw]
@@ -181,7 +169,7 @@ def test_a_name_with_a_nul(tmp_path: Path) -> None:
 
 def test_a_file_without_permission(tmp_path: Path) -> None:
     file = tmp_path / "a.tooleval.json"
-    file.write_text(SEED)
+    file.write_text(WEATHER)
     file.chmod(0)
     if os.access(file, os.R_OK):
         pytest.skip("this user may read everything")

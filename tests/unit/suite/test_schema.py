@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bfcl_data import bfcl_suite_file
 from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import SuiteError
@@ -15,7 +15,6 @@ from pytest_tooleval.suite.model import SCHEMA_ID
 from pytest_tooleval.suite.schema import suite_schema
 
 ROOT = Path(__file__).parents[3]
-BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
 VALID: list[dict[str, Any]] = [
@@ -161,9 +160,6 @@ def test_the_fields_of_the_suite(validator: Draft202012Validator) -> None:
 
 @pytest.mark.parametrize("part", ["irrelevance", "live_simple", "parallel_multiple"])
 def test_real_suites(validator: Draft202012Validator, part: str) -> None:
-    file = BFCL / f"bfcl_{part}.tooleval.json"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; set TOOLEVAL_BFCL_DATA")
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = json.loads(bfcl_suite_file(part).read_text(encoding="utf-8"))
     data["test_cases"] = data["test_cases"][::5]
     validator.validate(data)

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from seed_suite import FLIGHT
-from seed_suite import SEED
+from weather_suite import FLIGHT
+from weather_suite import WEATHER
 
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.scoring import score_calls
@@ -67,7 +67,7 @@ def test_several_acceptable_tools() -> None:
 
 
 def test_the_weather_suite() -> None:
-    suite = Suite.model_validate_json(SEED)
+    suite = Suite.model_validate_json(WEATHER)
     paris, tokyo = suite.test_cases
 
     def scored(case: Any, **arguments: Any) -> tuple[float | None, float | None, float | None]:

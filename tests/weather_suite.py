@@ -1,8 +1,8 @@
-"""The suite of the specification, quoted as it stands there."""
+"""The weather suite, and a chain: the examples that the format began with, as they were published."""
 
 from __future__ import annotations
 
-SEED = """\
+WEATHER = """\
 {
   "name": "Weather API Suite",
   "description": "Tests weather tool calling",

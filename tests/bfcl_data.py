@@ -1,0 +1,20 @@
+"""BFCL's single-turn suites, and its judge's verdicts, where TOOLEVAL_BFCL_DATA names their folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def bfcl_file(name: str) -> Path:
+    """A file of that folder; without one, the test is skipped."""
+    folder = os.environ.get("TOOLEVAL_BFCL_DATA")
+    if folder is None:
+        pytest.skip("no BFCL data; set TOOLEVAL_BFCL_DATA")
+    return Path(folder, name)
+
+
+def bfcl_suite_file(category: str) -> Path:
+    return bfcl_file(f"bfcl_{category}.tooleval.json")
