@@ -59,7 +59,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
-    files = suite_files(paths)
+    files, for_vertex = suite_files(paths), _has_vertex()
     suites = cases = problems = warnings = 0
     for file in files:
         try:
@@ -78,7 +78,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         if not file.name.endswith(SUITE_ENDING):
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
-        found = lint_suite(suite, document)
+        found = lint_suite(suite, document, for_vertex=for_vertex)
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
@@ -90,6 +90,16 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     click.echo(f"{'; '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)
+
+
+def _has_vertex() -> bool:
+    """True if a configured model is one on Vertex AI, which hides parts of schemas."""
+    from ..engine.models.tables import spec_from_table
+    from ..engine.tool_schemas import rules_of
+    from ..project import model_tables
+
+    tables = model_tables(Path.cwd())
+    return any("Vertex AI" in rules_of(spec_from_table(name, tables)) for name in tables.tables)
 
 
 def _features(suite: Suite) -> str:

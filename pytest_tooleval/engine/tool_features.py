@@ -19,10 +19,12 @@ from typing import get_args
 from msgspec import structs
 
 from ..errors import ModelError
+from ..jsonschemas.subschemas import recursion
 from ..record.names import KnownTools
 from ..record.names import qualified
 from ..record.untrusted import as_mapping
 from ..record.untrusted import objects_in
+from ..text import first_few
 from .clients.base import ChatRequest
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
@@ -54,6 +56,10 @@ _INSTEAD: Mapping[Feature, str] = {
     "namespace": "the tool's name without its namespace, because this model or the tool_choice has none",
     "allowed_tools": "only the allowed tools, because this model cannot choose among all",
 }
+
+
+_BESIDE_DEFERRED = "no examples, because Anthropic refuses them beside deferred tools"
+_BEYOND_PROGRAMS = "because programs cannot call a strict tool or one whose schema refers to itself"
 
 
 class Hosted(NamedTuple):
@@ -115,10 +121,12 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
     Raises ModelError if the model has a feature that litellm would drop.
     """
     request = structs.replace(request, tools=[*map(_stated, request.tools)])
-    needed = wanted_by(request)
-    if not needed:
+    if not wanted_by(request):
         return Fitted(request, {})
     features = features_of(spec)
+    combined, apart = _reconciled(request.tools, spec, features)
+    request = structs.replace(request, tools=combined)
+    needed = wanted_by(request)
     _require_carried(needed - features, spec)
     choice = request.tool_choice
     named = named_by(choice)
@@ -139,7 +147,39 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
         if feature in needed & features and not any(tool["type"].startswith(types) for tool in tools):
             tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
-    return Fitted(structs.replace(request, tools=tools, tool_choice=choice), instead)
+    return Fitted(structs.replace(request, tools=tools, tool_choice=choice), {**instead, **apart})
+
+
+def _reconciled(
+    tools: Sequence[Tool], spec: ModelSpec, features: Collection[Feature]
+) -> tuple[list[Tool], dict[str, str]]:
+    """The tools without combinations of features that the provider refuses, and what they lack."""
+    apart: dict[str, str] = {}
+    tools = [*tools]
+    if spec.protocol not in _HOSTED:
+        return tools, apart
+    direct = [place for place, tool in enumerate(tools) if _is_beyond_programs(tool)]
+    if direct and "allowed_callers" in features:
+        names = first_few([name_of(tools[place]) for place in direct])
+        apart["tools.allowed_callers"] = f"only direct calls of {names}, {_BEYOND_PROGRAMS}"
+        for place in direct:
+            tools[place] = _plain(tools[place], ["allowed_callers"], ())
+    wanted = {feature for tool in tools for feature in _fields_of(tool)}
+    if spec.protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
+        apart["tools.input_examples"] = _BESIDE_DEFERRED
+        tools = [_plain(tool, ["input_examples"], ()) for tool in tools]
+    return tools, apart
+
+
+def _is_beyond_programs(tool: Tool) -> bool:
+    function = _fields_of(tool)
+    if "programmatic" not in (function.get("allowed_callers") or ()):
+        return False
+    return bool(function.get("strict")) or recursion(function.get("parameters") or {}) is not None
+
+
+def _fields_of(tool: Tool) -> Mapping[str, Any]:
+    return tool.get("function") or tool.get("custom") or {}
 
 
 def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:

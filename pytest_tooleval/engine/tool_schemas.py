@@ -22,7 +22,7 @@ class ToolSchemas:
     """Checks the tools in requests to one model."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._providers = _rules(spec)
+        self._providers = rules_of(spec)
         # Another host with a provider's protocol may accept what the provider refuses.
         self._refuses = not spec.base or spec.provider.name == "azure"
         self._known: dict[bytes, list[Trouble]] = {}
@@ -61,7 +61,7 @@ class ToolSchemas:
         )
 
 
-def _rules(spec: ModelSpec) -> frozenset[Rules]:
+def rules_of(spec: ModelSpec) -> frozenset[Rules]:
     """The providers whose rules apply to a model's tools; empty when unknown."""
     rules = {rules for word, rules in spec.provider.schemas if word in spec.model}
     # Our own client sends the parts that litellm leaves out for Vertex AI.

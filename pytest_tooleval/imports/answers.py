@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import CannotCompare
 from ..errors import ConfigError
 from ..errors import ScoringError
 from ..jsonschemas.parameters import described
+from ..jsonschemas.parameters import undeclared
+from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN
 from ..record.metrics import LIMITS
 from ..record.names import meant
@@ -18,6 +21,7 @@ from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..scoring import score_messages
 from ..suite.load import read_model
+from ..text import shown
 from .cases import case_problem
 from .cases import expected_value
 from .cases import new_ids
@@ -92,7 +96,8 @@ class AnsweredCases:
         namespaces = {**dict(answer.namespaces), **self.namespaces}
         reason = case_problem(case, self.tools, self.system, namespaces)
         if reason is None and answer.draft is None:
-            reason = self._failure(case, namespaces, answer.said)
+            tools = self.tools if answer.tools is None else answer.tools
+            reason = _invalid(answer, tools) or self._failure(case, namespaces, answer.said)
         if reason is not None:
             raise UnusableError(reason)
         self.namespaces = namespaces
@@ -169,6 +174,7 @@ _UNKNOWN_TOOLS = (
     "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
     "then import this file into the same suite"
 )
+_MOST_REASON = 200
 _UNFIT = "its own case would fail with this answer"
 _OTHER_SYSTEM = "its system prompt is not that of the suite, which is put before every prompt"
 
@@ -194,14 +200,32 @@ def _expectation(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> dict[str
     return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
 
 
+def _invalid(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why the arguments of a call break its tool's schema; None if none do."""
+    for name, arguments in answer.calls:
+        schema = _schema_of(name, tools)
+        try:
+            found = [*errors(schema, arguments, 1), *undeclared(schema, arguments)]
+        except CannotCompare:
+            continue
+        if found:
+            what = shown(found[0], _MOST_REASON)
+            return f"the arguments of {shown(name)} break the tool's schema: {what}"
+    return None
+
+
+def _schema_of(name: str, tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    named = {name_in_suite(tool): tool for tool in tools}
+    function = as_mapping(named.get(meant(name, named) or "", {}).get("function"))
+    return as_mapping(function.get("parameters"))
+
+
 def _expected_params(
     name: str, arguments: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The recorded arguments; if there are none, that all parameters are absent: `{}` allows any."""
     if arguments:
         return {key: expected_value(value) for key, value in arguments.items()}
-    named = {name_in_suite(tool): tool for tool in tools}
-    function = as_mapping(named.get(meant(name, named) or "", {}).get("function"))
-    schema = as_mapping(function.get("parameters"))
+    schema = _schema_of(name, tools)
     required = as_list(schema.get("required"))  # without them, the answer was wrong
     return {each: {"$absent": True} for each in described(schema) if each not in required}

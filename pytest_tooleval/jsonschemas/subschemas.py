@@ -91,6 +91,21 @@ def referred(schema: Any, target: str) -> Any:
     return None if found is MISSING else found
 
 
+def recursion(schema: dict[str, Any]) -> Loc | None:
+    """Return the path of a `$ref` that leads back to itself; None without one."""
+    for at, target in references(schema):
+        inside, seen = [target], set[str]()
+        while inside:
+            name = inside.pop()
+            if name not in seen:
+                seen.add(name)
+                found = referred(schema, name)
+                inside += (each for _, each in references(found)) if isinstance(found, dict) else ()
+                if target in inside:
+                    return at
+    return None
+
+
 def pointed(document: Any, pointer: str) -> Any:
     """Return the target of a JSON Pointer (RFC 6901); `MISSING` if there is none."""
     for part in pointer.split("/")[1:]:

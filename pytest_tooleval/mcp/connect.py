@@ -17,10 +17,12 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import NamedTuple
 from typing import TypeVar
 
 from .. import __version__
 from ..errors import ConfigError
+from ..errors import McpError
 from ..text import printable
 from ..text import shorten
 from .explain import about
@@ -36,6 +38,7 @@ from .watch import too_large
 
 if TYPE_CHECKING:
     from mcp import Client
+    from pydantic import ValidationError
 
 NEEDED = (2, 3)  # older SDKs send headers to redirect targets, and read events of any size
 
@@ -67,14 +70,20 @@ class Session:
     def offers_tools(self) -> bool:
         return self._client.server_capabilities.tools is not None
 
-    async def tools_page(self, cursor: str | None = None) -> tuple[list[dict[str, Any]], str | None]:
-        """One page of tools in the protocol's form (`name`, `inputSchema`, `annotations`, ...).
+    async def tools_page(self, cursor: str | None = None) -> Page:
+        """One page of tools, without those that break the protocol. Raises McpError."""
+        from pydantic import ValidationError
 
-        The second value is the next page's cursor, None on the last page.
-        """
-        page = await self._asked(self._client.list_tools(cursor=cursor))
+        try:
+            page = await self._asked(self._client.list_tools(cursor=cursor))
+        except McpError as error:
+            if isinstance(error.__context__, ValidationError) and (
+                rest := _usable(error.__context__, self._watch)
+            ):
+                return rest
+            raise
         tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
-        return tools, page.next_cursor
+        return Page(tools, (), page.next_cursor)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """A tool's answer as text, even if the tool reports an error."""
@@ -97,6 +106,72 @@ class Session:
             # If the connection broke, this task is cancelled, and the cause is the better error.
             await anyio.lowlevel.checkpoint()
             raise explained(error, self._server, self._watch) from None
+
+
+class Page(NamedTuple):
+    """Tools in the protocol's form (`name`, `inputSchema`, `annotations`, ...).
+
+    `left_out` has the name of each tool that breaks the protocol, and the reason. `next` is the next
+    page's cursor, None on the last page.
+    """
+
+    tools: list[dict[str, Any]]
+    left_out: Sequence[tuple[str, str]]
+    next: str | None
+
+
+def _usable(error: ValidationError, watch: Watch) -> Page | None:
+    """The page without the tools that the error is about; None if it is about anything else."""
+    listing = watch.listing or {}
+    entries = listing.get("tools")
+    reasons: dict[int, str] = {}
+    for each in error.errors(include_url=False, include_context=False, include_input=False):
+        place = each["loc"]
+        if len(place) < 2 or place[0] != "tools" or not isinstance(place[1], int):
+            return None
+        where = ".".join(map(str, place[2:]))
+        reasons.setdefault(place[1], f"{where}: {each['msg']}" if where else each["msg"])
+    if not isinstance(entries, list) or max(reasons, default=0) >= len(entries):
+        return None
+    cursor = listing.get("nextCursor")
+    return Page(
+        [entry for place, entry in enumerate(entries) if place not in reasons],
+        [(_name_of(entries[place], place), reason) for place, reason in sorted(reasons.items())],
+        cursor if isinstance(cursor, str) else None,
+    )
+
+
+def _name_of(entry: object, place: int) -> str:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else f"tool {place + 1}"
+
+
+class _Noted:
+    """A stream of messages that notes the last list of tools."""
+
+    def __init__(self, stream: Any, watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> _Noted:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> _Noted:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._stream.__anext__()
+        result = getattr(getattr(item, "message", None), "result", None)
+        if isinstance(result, dict) and "tools" in result:
+            self._watch.listing = result
+        return item
 
 
 def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
@@ -175,8 +250,14 @@ def _client(server: McpServer, watch: Watch) -> Client:
             _note_junk(message, watch)
 
     transports = {"stdio": _stdio, "http": _http, "sse": _sse}
+
+    @asynccontextmanager
+    async def noted() -> AsyncIterator[Any]:
+        async with transports[server.transport](server, watch) as (received, sent):
+            yield _Noted(received, watch), sent
+
     return Client(
-        transports[server.transport](server, watch),
+        noted(),
         read_timeout_seconds=server.timeout_s,
         message_handler=handle,
         client_info=Implementation(name="pytest-tooleval", version=__version__),

@@ -22,12 +22,13 @@ class Discovery:
 
     Each tool is the protocol's object: `name`, `description`, `inputSchema` and optionally `title`,
     `outputSchema` and `annotations` (`readOnlyHint`, `destructiveHint`, `idempotentHint`,
-    `openWorldHint`).
+    `openWorldHint`). `left_out` has a line for each one that breaks the protocol.
     """
 
     name: str
     version: str
     tools: tuple[dict[str, Any], ...]
+    left_out: tuple[str, ...] = ()
 
 
 def discover_tools(server: McpServer) -> Discovery:
@@ -53,10 +54,12 @@ async def listed(session: Session, server: McpServer) -> Discovery:
     if not session.offers_tools:
         raise about(server, "it offers no tools")
     tools: list[dict[str, Any]] = []
+    left_out: list[str] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
-        page, cursor = await session.tools_page(cursor)
-        tools += page
+        page = await session.tools_page(cursor)
+        tools, cursor = tools + page.tools, page.next
+        left_out += (server.shown(f"{name}: {reason}") for name, reason in page.left_out)
         if len(tools) > MAX_TOOLS:
             raise about(server, f"it lists more than {MAX_TOOLS} tools, too many to import")
         if not cursor:
@@ -64,9 +67,10 @@ async def listed(session: Session, server: McpServer) -> Discovery:
     else:
         raise about(server, f"its tools fill more than {MAX_PAGES} pages, too many to read")
     if not tools:
-        raise about(server, "it offers no tools")
+        bad = f"none of its tools can be used; the first: {left_out[0]}" if left_out else ""
+        raise about(server, bad or "it offers no tools")
     name, version = redacted(server.scrubbed_data([session.name, session.version]))
     clean = (
         {field: redacted(server.scrubbed_data(value)) for field, value in tool.items()} for tool in tools
     )
-    return Discovery(name, version, tuple(clean))
+    return Discovery(name, version, tuple(clean), tuple(left_out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 _WORDS = 300
+_QUOTED = 3  # lines of stderr
+_NAMES_ERROR = re.compile(r"error|exception|fatal|panic|not found|no such|denied|\bERR!", re.IGNORECASE)
 _TOO_LONG = "byte limit"  # in the SDK's message for an event that is too large
 _NOT_MCP = "this may not be the address of an MCP server"
 # The SDK's messages for answers without text.
@@ -144,9 +147,12 @@ def _other_transport(server: McpServer) -> str:
 
 def _ended(server: McpServer, watch: Watch) -> str:
     watch.stderr.seek(0)
-    printed = server.shown(server.scrubbed(watch.stderr.read())[-_WORDS * 2 :], _WORDS * 2)
+    lines = [line for line in server.scrubbed(watch.stderr.read()).splitlines() if line.strip()]
+    # Frames of tracebacks are indented. What follows an error may be a banner or a version.
+    naming = [line for line in lines if not line[0].isspace() and _NAMES_ERROR.search(line)]
+    quoted = [server.shown(line, _WORDS) for line in (naming or lines)[-_QUOTED:]]
     return "it exited before it answered; it said" + (
-        f": {printed}" if printed else " nothing on stderr"
+        f": {' | '.join(quoted)}" if quoted else " nothing on stderr"
     )
 
 

@@ -39,14 +39,20 @@ _ANEW = "--tooleval-record=all asks it for its tools again"
 class LiveMcp:
     """A server and the tools that it listed.
 
-    `tools` are OpenAI functions, under names that providers accept. `only` is the fingerprint of the
+    `tools` are OpenAI functions, under names that providers accept; `left_out` has a line for each tool
+    that a suite cannot have. `only` is the fingerprint of the
     tools that a session may run; None allows any.
     """
 
     def __init__(
-        self, server: McpServer, entries: Sequence[Mapping[str, Any]], only: str | None = None
+        self,
+        server: McpServer,
+        entries: Sequence[Mapping[str, Any]],
+        only: str | None = None,
+        left_out: Sequence[str] = (),
     ) -> None:
         functions = as_functions(entries)
+        self.left_out = (*left_out, *functions.left_out)
         self.server = server
         self.tools = functions.tools
         self._listed = tuple(entries)
@@ -170,8 +176,9 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
             f"the tools of {server.label} are not recorded in {cassette.path}, and "
             f"--tooleval-record={cassette.mode} does not ask for them; --tooleval-record=new does"
         )
-    entries = discover_tools(server).tools
-    live = LiveMcp(server, entries, only)
+    found_now = discover_tools(server)
+    entries = found_now.tools
+    live = LiveMcp(server, entries, only, found_now.left_out)
     if cassette is not None and only in (None, live.fingerprint):
         content = json.dumps(list(entries))
         cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))

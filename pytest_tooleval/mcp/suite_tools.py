@@ -23,7 +23,7 @@ class SuiteTools:
     """Pass `fetch` to the loader. After that, `live` is the suite's server, None if it has none.
 
     `allowed` are the tools that the command line allows. `drift` is a warning that the tools are not the
-    pinned ones, or empty.
+    pinned ones, `left_out` one that the suite cannot have some of them; both may be empty.
     """
 
     def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
@@ -31,6 +31,7 @@ class SuiteTools:
         self._allowed = allowed
         self.live: Live | None = None
         self.drift = ""
+        self.left_out = ""
 
     def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
         """The tools as OpenAI functions. Raises McpError if the server or its tools cannot be used."""
@@ -46,6 +47,8 @@ class SuiteTools:
             self.drift = _drift(server, source, self._cassette)
             if source.on_drift == "error":
                 raise McpError(self.drift)
+        if server.left_out:
+            self.left_out = f"tools of {server.server.label} left out: {'; '.join(server.left_out)}"
         self.live = Live(server, self._cassette)
         return server.tools
 

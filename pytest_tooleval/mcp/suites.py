@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..imports.update import Changes
@@ -20,7 +21,8 @@ def title_of(found: Discovery) -> str:
 
 def functions_of(found: Discovery, before: Any) -> Functions:
     """The server's tools, under the names in the previous suite."""
-    return as_functions(found.tools, metadata_of(before).get("mcp_names"))
+    functions = as_functions(found.tools, metadata_of(before).get("mcp_names"))
+    return replace(functions, left_out=(*found.left_out, *functions.left_out))
 
 
 def suite_of(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from typing import TextIO
 
 from ..errors import McpError
@@ -40,6 +42,8 @@ class Watch:
         # The server's first output that is not a message. It is not cut, because half of a secret would
         # not be recognised. The size of a message is limited.
         self.junk: str | None = None
+        # The last list of tools as the server sent it, which the SDK refuses whole for one bad tool.
+        self.listing: Mapping[str, Any] | None = None
 
     def broken(self, problem: McpError) -> McpError:
         """Record a problem and end the connection, because the SDK ignores some errors."""

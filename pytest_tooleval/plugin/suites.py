@@ -98,6 +98,8 @@ def load(
         # Warn even after an error, which drift may explain. Without `live`, drift is the error.
         if tools.drift and tools.live is not None:
             _warn(path, tools.drift)
+        if tools.left_out:
+            _warn(path, tools.left_out)
     shared = tools.shared_state(suite)
     if shared:
         _warn(path, shared)

@@ -9,6 +9,7 @@ from ..findings import Findings
 from ..findings import Loc
 from .checks import cases
 from .checks import expectations
+from .checks import features
 from .checks import schemas
 from .checks import thresholds
 from .checks.scope import case_scopes
@@ -25,13 +26,15 @@ _OF_CASES = (
 )
 
 
-def lint_suite(suite: Suite, document: Document | None = None) -> list[Problem]:
-    """Return warnings in file order.
+def lint_suite(
+    suite: Suite, document: Document | None = None, *, for_vertex: bool = False
+) -> list[Problem]:
+    """Return warnings in file order; what only models on Vertex AI lack is for those who use one.
 
     With the `document` from `load_document`, each warning has its exact place. Without it, the path is
     empty, the line is that of the case (1 for fields of the suite), and the column is 1.
     """
-    findings = list(_findings(suite))
+    findings = [*_findings(suite), *(schemas.vertex_warnings(suite) if for_vertex else ())]
     if document is not None:
         return document.problems(findings, limit=None)
     lines: dict[Loc, int] = {
@@ -55,11 +58,13 @@ def _findings(suite: Suite) -> Findings:
         )
     seen: set[str] = set()
     yield from schemas.tool_warnings(suite.tools, (), seen)
+    yield from features.feature_warnings(suite.tools, ())
     yield from schemas.world_warnings(suite)
     yield from thresholds.suite_threshold_warnings(suite)
     offered = tools_of_suite(suite)
     yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
     for scope in case_scopes(suite, offered):
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
+        yield from features.feature_warnings(scope.case.tools or (), scope.at)
         for warnings in (*_OF_CASES, *KINDS[scope.case.kind].warnings):
             yield from warnings(scope)

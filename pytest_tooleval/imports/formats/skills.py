@@ -54,7 +54,7 @@ def found(source: str) -> Found:
     """A tool for each skill below a folder.
 
     Each new skill gets two drafts: one request that it should fire for, and one that it should not.
-    Raises SuiteError with all problems: a suite without one of the skills would test something else.
+    Skills that cannot be read are left out. Raises SuiteError with all problems if none can.
     """
     folder = Path(source)
     problems: list[Problem] = []
@@ -73,14 +73,19 @@ def found(source: str) -> Found:
             message = f"the name {show(key)} is also used by {other}; {fix}"
             problems.append(Problem(str(path), line, 1, "name", message))
         places.setdefault(key, path)
-    if not tools and not problems:
-        message = f"no {SKILL_FILE} in this folder or below"
-        problems.append(Problem(str(folder), 1, 1, "", message))
-    if problems:
-        raise SuiteError(problems)
+    if not tools:
+        nothing = Problem(str(folder), 1, 1, "", f"no {SKILL_FILE} in this folder or below")
+        raise SuiteError(problems or [nothing])
     # Not calling a tool must be possible, too.
     name, settings = folder.resolve().name, {"tool_choice": "auto"}
-    return Found(name, list(tools.values()), noun="skill", settings=settings, draft=_drafts)
+    return Found(
+        name,
+        list(tools.values()),
+        left_out=problems,
+        noun="skill",
+        settings=settings,
+        draft=_drafts,
+    )
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 from typing import Any
+from typing import NamedTuple
 
 from msgspec import Meta
 from msgspec import Struct
@@ -17,11 +19,14 @@ from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message
 from ...record.transcript import Usage
+from ...secrets import without_key_values
+from ...text import shown
 from ..conversation import NO_NAME
 from ..conversation import Conversation
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
 from ..records import Record
+from ..records import read_records
 from .tau2 import suite_name
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
@@ -52,7 +57,7 @@ class _Message(Struct):
 class _Simulation(Struct):
     task_id: str
     termination_reason: str
-    messages: list[_Message]
+    messages: list[_Message] | None = None
     trial: int | None = None
     agent_cost: Annotated[float, Meta(ge=0)] | None = None
 
@@ -70,16 +75,38 @@ class _Info(Struct):
     environment_info: _Environment
 
 
+class _Entry(Struct):
+    id: str
+
+
 class _Results(Struct):
+    """A file of results. In a folder of results, the simulations are files of their own."""
+
     info: _Info
-    simulations: list[_Simulation]
+    simulations: list[_Simulation] | None = None
+    simulation_index: list[_Entry] | None = None
+
+
+class _Found(NamedTuple):
+    """A simulation and its place."""
+
+    simulation: _Simulation
+    place: Problem
 
 
 WHAT = "results of tau2"
+_FOLDER = "simulations"
 
 
 def reads(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("simulations"), list)
+    if not isinstance(value, Mapping):
+        return False
+    return isinstance(value.get("simulations"), list) or {"info", "tasks"} <= value.keys()
+
+
+def is_part(path: Path) -> bool:
+    """True for a simulation in a folder of results, which is read with `results.json` beside it."""
+    return path.parent.name == _FOLDER and (path.parent.parent / "results.json").is_file()
 
 
 def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
@@ -87,25 +114,48 @@ def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     for record in records:
         try:
             results = typed(record.value, _Results, "the results of tau2")
+            found = list(_simulations(path, record, results))
         except UnusableError as error:
             yield record.problem(path, str(error))
             continue
-        numbered = sorted(enumerate(results.simulations), key=lambda each: each[1].trial or 0)
-        for number, simulation in numbered:
-            yield _run(path, record.line, f"simulations[{number}]", results.info, simulation)
+        for simulation, place in sorted(found, key=lambda each: each.simulation.trial or 0):
+            if simulation.messages is None:
+                yield replace(place, message="a simulation without messages, such as one of speech")
+            else:
+                yield _run(place, results.info, simulation, simulation.messages)
 
 
-def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation) -> Conversation:
+def _simulations(path: Path, record: Record, results: _Results) -> Iterator[_Found]:
+    """Raises UnusableError if one of them is missing."""
+    if results.simulations is not None:
+        for number, simulation in enumerate(results.simulations):
+            yield _Found(simulation, Problem(str(path), record.line, 1, f"simulations[{number}]", ""))
+        return
+    files = {file.stem: file for file in sorted((path.parent / _FOLDER).glob("*.json"))}
+    for name in [entry.id for entry in results.simulation_index or ()] or files:
+        if name not in files:
+            raise UnusableError(f"there is no file {_FOLDER}/{shown(name)}.json beside it")
+        read, problems = read_records(files[name])
+        if problems or len(read) != 1:
+            raise UnusableError(f"{_FOLDER}/{shown(name)}.json: expected one simulation as JSON")
+        value = without_key_values(read[0].value)
+        place = Problem(str(files[name]), read[0].line, 1, "", "")
+        yield _Found(typed(value, _Simulation, f"{_FOLDER}/{shown(name)}.json"), place)
+
+
+def _run(
+    place: Problem, info: _Info, simulation: _Simulation, messages: Sequence[_Message]
+) -> Conversation:
     reason = simulation.termination_reason
-    broken_off = reason in _BROKEN_OFF and bool(simulation.messages)
+    broken_off = reason in _BROKEN_OFF and bool(messages)
     return Conversation(
-        str(path),
-        line,
-        list(_messages(simulation.messages)),
-        field,
+        place.path,
+        place.line,
+        list(_messages(messages)),
+        place.field,
         case=f"{suite_name(info.environment_info.domain_name)}::{simulation.task_id}",
         model=info.agent_info.llm or NO_NAME,
-        usage=_usage(simulation),
+        usage=_usage(simulation, messages),
         by_benchmark=True,
         no_answer=NoAnswer("cut_off", f"tau2 ended it by {reason}") if broken_off else None,
         error="" if broken_off or reason in _ENDED else f"tau2 ended it by {reason}",
@@ -132,8 +182,8 @@ def _call(call: _Call) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _usage(simulation: _Simulation) -> Usage:
-    usages = [each.usage for each in simulation.messages[1:] if each.role == "assistant"]
+def _usage(simulation: _Simulation, messages: Sequence[_Message]) -> Usage:
+    usages = [each.usage for each in messages[1:] if each.role == "assistant"]
     known = [usage for usage in usages if usage is not None]
     complete = known if len(known) == len(usages) else []
     return Usage(

@@ -46,11 +46,13 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    are_parts = [module.is_part for _, module in formats_with("is_part")]
     for path in paths:
         found = [path]
         if path.is_dir():
             names = (each for each in sorted(path.rglob("*")) if each.suffix in _ENDINGS)
             found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
+            found = [each for each in found if not any(is_part(each) for is_part in are_parts)]
             if not found:
                 raise SuiteError([Problem(str(path), 1, 1, "", "no *.json or *.jsonl in this folder")])
         yield from found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ...explain import describe
@@ -11,8 +12,7 @@ from ...explain import show
 from ...findings import Finding
 from ...findings import Findings
 from ...findings import Loc
-from ...jsonschemas.subschemas import references
-from ...jsonschemas.subschemas import referred
+from ...jsonschemas.subschemas import recursion
 from ...jsonschemas.well_formed import json_schema_findings
 from ..model import ANY_TOOL
 from ..model import AllowedTools
@@ -31,50 +31,41 @@ _FORMS = (
 
 
 def feature_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:
-    """Tools that a provider would reject, alone or in combination."""
-    tools = [tool for tool in holder.tools or () if tool.name]
-    searched = any(tool.definition.defer_loading for tool in tools)
+    """Fields of tools that no provider can take."""
     for index, tool in enumerate(holder.tools or ()):
         if tool.name:
-            place = (*at, "tools", index)
-            yield from _tool_errors(tool, suite, place, searched=searched)
+            yield from _tool_errors(tool, suite, (*at, "tools", index))
 
 
-def _tool_errors(tool: Tool, suite: Suite, at: Loc, *, searched: bool) -> Findings:
-    inner, inside = tool.definition, (*at, tool.type)
+def feature_warnings(tools: Sequence[Tool], at: Loc) -> Findings:
+    """Combinations of features that a provider refuses, whose models get the plainer form."""
+    searched = any(tool.definition.defer_loading for tool in tools)
+    for index, tool in enumerate(tools):
+        inner, inside = tool.definition, (*at, "tools", index, tool.type)
+        if searched and inner.input_examples:
+            message = "Anthropic refuses examples beside deferred tools; its models get no examples"
+            yield Finding((*inside, "input_examples"), message, at_key=True)
+        if "programmatic" in (inner.allowed_callers or ()):
+            if inner.strict:
+                message = "programs cannot call a strict tool; models call it directly"
+                yield Finding((*inside, "strict"), message, at_key=True)
+            if loop := recursion(tool.parameters):
+                message = (
+                    "programs cannot call a tool whose schema refers to itself; models call it directly"
+                )
+                yield Finding((*inside, "parameters", *loop), message)
+
+
+def _tool_errors(tool: Tool, suite: Suite, at: Loc) -> Findings:
+    inside = (*at, tool.type)
     if tool.namespace is not None and tool.namespace not in suite.namespaces:
         entry = f'"namespaces": {{{show(tool.namespace)}: "..."}}'
         message = f"the namespace {show(tool.namespace)} has no description; add {entry} to the suite"
         yield Finding((*at, "namespace"), message)
-    if searched and inner.input_examples:
-        message = "Anthropic refuses examples together with deferred tools; remove one of the two"
-        yield Finding((*inside, "input_examples"), message, at_key=True)
     if tool.function is not None and tool.function.output_schema is not None:
         yield from json_schema_findings(tool.function.output_schema, (*inside, "output_schema"))
-    if "programmatic" in (inner.allowed_callers or ()):
-        if inner.strict:
-            message = "programs cannot call a strict tool; remove strict, or programmatic"
-            yield Finding((*inside, "strict"), message)
-        if loop := _recursion(tool.parameters):
-            message = "programs cannot call a tool whose schema refers to itself; write it out"
-            yield Finding((*inside, "parameters", *loop), message)
     if tool.custom is not None and tool.custom.format is not None and not _is_form(tool.custom.format):
         yield Finding((*inside, "format"), f"{_FORMS}, got {describe(tool.custom.format)}")
-
-
-def _recursion(schema: dict[str, Any]) -> Loc | None:
-    """The path of a `$ref` that leads back to itself."""
-    for at, target in references(schema):
-        inside, seen = [target], set[str]()
-        while inside:
-            name = inside.pop()
-            if name not in seen:
-                seen.add(name)
-                found = referred(schema, name)
-                inside += (each for _, each in references(found)) if isinstance(found, dict) else ()
-                if target in inside:
-                    return at
-    return None
 
 
 def _is_form(form: Mapping[str, Any]) -> bool:

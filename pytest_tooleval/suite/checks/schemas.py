@@ -31,6 +31,7 @@ from ...matchers.examples import inside
 from ...matchers.modes import DEFAULT_MODE
 from ...matchers.modes import MODES
 from ...matchers.named import listed
+from ...text import first_few
 from ...text import folded
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec
@@ -48,7 +49,10 @@ _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
 
 
 def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
-    """Warnings about tools, skipping names already in `seen`, so that repeats are reported once."""
+    """Warnings about tools, skipping names already in `seen`, so that repeats are reported once.
+
+    Without what only Vertex AI does, for which see `vertex_warnings`.
+    """
     by_case: dict[str, str] = {}
     noted: set[str] = set()
     for index, tool in enumerate(tools):
@@ -74,8 +78,27 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
                 message = f"{show(name)} is required but is not a parameter: {effect}"
                 yield Finding((*place, "required"), message)
         for trouble in troubles(tool.definition_wire):
-            message = f"tool {show(tool.name)}: {trouble}"
-            yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
+            if (others := trouble.without("Vertex AI")) is not None:
+                message = f"tool {show(tool.name)}: {others}"
+                yield Finding((*inside, *trouble.at), message, at_key=trouble.at != ("name",))
+
+
+def vertex_warnings(suite: Suite) -> Findings:
+    """One warning about all that Vertex AI refuses in a suite's tools, one about all that it hides."""
+    lists: list[tuple[Loc, Sequence[Tool]]] = [((), suite.tools)]
+    lists += [(("test_cases", index), case.tools or ()) for index, case in enumerate(suite.test_cases)]
+    found: dict[str, list[tuple[Loc, str, str]]] = {}
+    for at, tools in lists:
+        for index, tool in enumerate(tools):
+            for trouble in troubles(tool.definition_wire):
+                verb = "refuses" if "Vertex AI" in trouble.refused else "models do not see"
+                if "Vertex AI" in (*trouble.refused, *trouble.hidden):
+                    place = (*at, "tools", index, tool.type, *trouble.at)
+                    found.setdefault(verb, []).append((place, trouble.what, tool.name))
+    for verb, each in found.items():
+        places, whats, names = zip(*each, strict=True)
+        what, where = first_few([*dict.fromkeys(whats)]), first_few([*dict.fromkeys(names)])
+        yield Finding(places[0], f"Vertex AI {verb} {what}, in the tools {where}", at_key=True)
 
 
 def _keyword_warnings(parameters: dict[str, Any], place: Loc, noted: set[str]) -> Findings:

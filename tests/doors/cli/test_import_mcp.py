@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,16 @@ def test_recursive_schemas_are_kept_and_drafted() -> None:
     tree, itself = load_suite("recursive-server.tooleval.json").test_cases
     assert tree.expected_params == {"root": {"name": "example name", "children": []}}
     assert itself.expected_params == {"city": "example city"}
+
+
+def test_a_tool_that_breaks_the_protocol_is_named_and_left_out() -> None:
+    server = Path(__file__).parents[2] / "unit" / "mcp" / "raw_server.py"
+    done = run("--stdio", f'"{sys.executable}" "{server}" invalid', "--out", "s.tooleval.json")
+    assert "left out: no schema: inputSchema: Field required" in done.stderr
+    assert [tool["function"]["name"] for tool in suite_in("s.tooleval.json")["tools"]] == [
+        "good",
+        "last",
+    ]
 
 
 def test_tools_that_no_suite_can_hold_are_named_and_left_out() -> None:

@@ -135,6 +135,31 @@ def test_what_they_do_not_share_stays_with_the_case(tmp_path: Path) -> None:
     assert news["tools"] == [tool("news")]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"city": 5}, "5 is not of type"),
+        ({"city": "Rome", "when": "now"}, "when"),
+        ({}, "city"),
+    ],
+)
+def test_arguments_that_break_the_schema_are_left_out(
+    tmp_path: Path, arguments: dict[str, Any], reason: str
+) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": schema}}]
+    wrong = called("Rome")
+    wrong["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+    made = imported(
+        tmp_path, [record("A?", called("Oslo"), tools=tools), record("B?", wrong, tools=tools)]
+    )
+    assert [case["prompt"] for case in made.suite["test_cases"]] == ["A?"]
+    [(line, message)] = reasons(made)
+    assert line == 2
+    assert message.startswith("the arguments of weather break the tool's schema: ")
+    assert reason in message
+
+
 def test_a_choice_that_the_answer_did_not_follow_is_no_part_of_the_case(tmp_path: Path) -> None:
     made = imported(tmp_path, [record("Hi", text(), tool_choice="required")])
     assert parse_suite(json.dumps(made.suite)).test_cases[0].tool_choice == "auto"

@@ -106,6 +106,10 @@ def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
     assert len(imported(tmp_path).suite["tools"]) == 1
 
     skill(tmp_path / "c", FORMS.replace("Fill", "Do not fill"))
+    skill(tmp_path / "d", f"---\nname: long\ndescription: {'b' * 1025}\n---\n")
 
-    (problem,) = problems(tmp_path)
-    assert problem.startswith('c/SKILL.md:2:1: name: the name "pdf-forms" is also used by "')
+    made = imported(tmp_path)
+    assert [tool["function"]["name"] for tool in made.suite["tools"]] == ["pdf-forms"]
+    other, long = made.left_out
+    assert other.message.startswith('the name "pdf-forms" is also used by "')
+    assert (Path(long.path).parent.name, long.line) == ("d", 3)

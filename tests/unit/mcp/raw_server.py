@@ -19,6 +19,11 @@ def main(mode: str) -> None:
         print("Traceback: \x1b[31mno DATABASE_URL", file=sys.stderr)
         print(f"the token was {os.environ.get('TOOLEVAL_TEST_TOKEN')}", file=sys.stderr)
         sys.exit(3)
+    if mode == "traceback":  # and what a wrapper says after it
+        lines = ["Traceback (most recent call last):", '  File "server.py", line 1, in <module>']
+        lines += ["    raise ImportError(name)", "ModuleNotFoundError: No module named 'shop'"]
+        print("\n".join([*lines, *("see the docs, " * 50, "npm version 11")]), file=sys.stderr)
+        sys.exit(1)
     if mode == "exits, cut":  # at the places where its words are cut, a secret stands
         secret = os.environ["TOOLEVAL_TEST_TOKEN"]
         print(f"refused: {secret} " + "x" * (600 - len(secret) // 2), end="", file=sys.stderr)
@@ -86,7 +91,11 @@ def answer(mode: str, request: dict[str, Any]) -> None:
         os._exit(137)
     elif mode == "invalid":
         tools = [{"name": "good", "inputSchema": CITY}, {"name": "no schema"}, {"inputSchema": CITY}]
-        send({**head, "result": {"tools": tools}})
+        send({**head, "result": {"tools": [*tools, {"name": "last", "inputSchema": CITY}]}})
+    elif mode == "all invalid":
+        send({**head, "result": {"tools": [{"name": "no schema"}]}})
+    elif mode == "invalid list":
+        send({**head, "result": {"tools": {"name": "good"}}})
     elif mode == "keys":
         key = "sk-proj-A0b1C2d3E4f5G6h7"
         token = "Bearer A0b1C2d3E4f5G6h7I8j9"

@@ -139,8 +139,17 @@ async def test_one_connection_answers_several_requests_at_a_time() -> None:
 
     async with connect(server_of("http", "pages")) as session:
         pages = await asyncio.gather(*(session.tools_page(str(number)) for number in (1, 2, 3)))
-    assert [page[0][0]["name"] for page in pages] == ["page_1", "page_2", "page_3"]
-    assert [page[1] for page in pages] == ["2", "3", None]
+    assert [page.tools[0]["name"] for page in pages] == ["page_1", "page_2", "page_3"]
+    assert [page.next for page in pages] == ["2", "3", None]
+
+
+async def test_a_tool_that_breaks_the_protocol_is_left_out_by_name() -> None:
+    found = await discover(raw_stdio("invalid"))
+    assert [tool["name"] for tool in found.tools] == ["good", "last"]
+    assert found.left_out == (
+        "no schema: inputSchema: Field required",
+        "tool 3: name: Field required",
+    )
 
 
 def test_the_plain_function_needs_no_event_loop() -> None:

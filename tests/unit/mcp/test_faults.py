@@ -35,9 +35,10 @@ async def refused(server: McpServer) -> str:
     [
         ("dies", "it exited before it answered; it said: out of memory"),
         (
-            "invalid",
-            "an answer that breaks the protocol: tools[1].inputSchema: Field required (and 1 more)",
+            "all invalid",
+            "none of its tools can be used; the first: no schema: inputSchema: Field required",
         ),
+        ("invalid list", "an answer that breaks the protocol: tools: Input should be a valid list"),
         ("no tools", "it offers no tools"),
     ],
 )
@@ -57,7 +58,13 @@ async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
     assert await refused(raw_stdio("exits", env=("TOOLEVAL_TEST_TOKEN",))) == (
         "it exited before it answered; it said: "
-        "Traceback: \\x1b[31mno DATABASE_URL the token was [secret]"
+        "Traceback: \\x1b[31mno DATABASE_URL | the token was [secret]"
+    )
+
+
+async def test_the_lines_that_name_an_error_are_quoted() -> None:
+    assert await refused(raw_stdio("traceback")) == (
+        "it exited before it answered; it said: ModuleNotFoundError: No module named 'shop'"
     )
 
 

@@ -18,6 +18,8 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.secrets import redacted
 from pytest_tooleval.secrets import scrub
 from pytest_tooleval.secrets import secret_values
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import parse_document
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import resolve
 
@@ -39,24 +41,34 @@ def suite(*tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
     ("data", "field", "message"),
     [
         (
-            suite(FIND, provider_tools={"anthropic": [{**SEARCH, "defer_loading": True}]}),
-            "provider_tools.anthropic[0].defer_loading",
-            "Anthropic refuses a search that is itself deferred",
-        ),
-        (
             suite(FIND, tool("a", input_examples=[{"city": "Rome"}])),
             "tools[2].function.input_examples",
-            "Anthropic refuses examples together with deferred tools",
+            "Anthropic refuses examples beside deferred tools; its models get no examples",
         ),
         (
             suite(tool("a", strict=True, allowed_callers=PROGRAM)),
             "tools[1].function.strict",
-            "programs cannot call a strict tool",
+            "programs cannot call a strict tool; models call it directly",
         ),
         (
             suite(tool("a", LOOP, allowed_callers=PROGRAM)),
             "tools[1].function.parameters.properties.a.$ref",
-            "whose schema refers to itself",
+            "programs cannot call a tool whose schema refers to itself; models call it directly",
+        ),
+    ],
+)
+def test_what_one_provider_refuses_is_a_warning(data: dict[str, Any], field: str, message: str) -> None:
+    suite, document = parse_document(json.dumps(data, indent=1))
+    assert message in [each.message for each in lint_suite(suite, document) if each.field == field]
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "message"),
+    [
+        (
+            suite(FIND, provider_tools={"anthropic": [{**SEARCH, "defer_loading": True}]}),
+            "provider_tools.anthropic[0].defer_loading",
+            "Anthropic refuses a search that is itself deferred",
         ),
         (suite(FIND, namespaces={}), "tools[1].namespace", 'add "namespaces": {"crm": "..."}'),
         (suite(FIND, FIND), "tools[2].function.name", 'the tool "crm.find" is already defined'),

@@ -120,11 +120,6 @@ def test_names_that_differ_only_in_case() -> None:
             "Bedrock models do not see it",
         ),
         (
-            {"properties": {"days": {"type": "integer", "enum": [1, 2]}}},
-            "properties.days.enum",
-            'tool "get_weather": Vertex AI models do not see "enum" without "type": "string"',
-        ),
-        (
             {"properties": {"places": {"type": "array"}}},
             "properties.places",
             'tool "get_weather": OpenAI refuses an array without "items"',
@@ -136,11 +131,19 @@ def test_what_providers_do_not_take(parameters: dict[str, Any], at: str, message
     assert found[f"tools[0].function.parameters.{at}"] == message
 
 
-def test_what_models_are_not_shown_is_said_once() -> None:
+def test_what_models_on_vertex_are_not_shown_is_said_once_and_only_for_them() -> None:
     """Within a part that a model does not see, it sees nothing else either."""
     choice = {"oneOf": [{"const": 1}, {"type": "integer", "enum": [2], "multipleOf": 2}]}
-    found = warnings({}, tools=[tool("get_weather", {"type": "object", "properties": {"n": choice}})])
-    assert list(found) == ["tools[0].function.parameters.properties.n.oneOf"]
+    parameters = {"type": "object", "properties": {"n": choice, "m": {"enum": [1]}, "k": choice}}
+    tools = [tool(name, parameters) for name in ("get_weather", "find")]
+    assert warnings({}, tools=tools) == {}
+    case = {"prompt": "x", "expected_tool": "get_weather"}
+    suite = parse_suite(json.dumps({"name": "s", "tools": tools, "test_cases": [case]}))
+    found = lint_suite(suite, for_vertex=True)
+    assert {problem.field: problem.message for problem in found} == {
+        "tools[0].function.parameters.properties.n.oneOf": 'Vertex AI models do not see "oneOf", '
+        '"enum" without "type": "string", in the tools get_weather, find'
+    }
 
 
 def test_a_price_that_its_schema_takes() -> None:
@@ -409,7 +412,8 @@ def test_a_chain_needs_mocks_only_for_tools_that_it_can_reach() -> None:
 
 def served(case: dict[str, Any], **fields: Any) -> dict[str, str]:
     data = {"name": "s", "tools_from": {"mcp": {"stdio": "server"}}, "test_cases": [case], **fields}
-    return {problem.field: problem.message for problem in lint_suite(parse_suite(json.dumps(data)))}
+    found = lint_suite(parse_suite(json.dumps(data)))
+    return {problem.field: problem.message for problem in found}
 
 
 def test_tools_of_a_server_are_not_missed() -> None:

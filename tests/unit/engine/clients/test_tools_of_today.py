@@ -102,15 +102,26 @@ def test_openai_gets_all_of_it() -> None:
 
 def test_anthropic_gets_its_own_words() -> None:
     find, pay, sql, search, code = to_claude()["tools"]
-    assert (find["name"], find["defer_loading"], find["input_examples"]) == (
-        "find",
-        True,
-        [{"city": "Rome"}],
-    )
+    assert (find["name"], find["defer_loading"]) == ("find", True)
     assert "output_schema" not in find
     assert pay["allowed_callers"] == ["direct", code["type"]]
     assert sql["input_schema"]["required"] == ["input"]
     assert (search["name"], code["name"]) == ("tool_search_tool_bm25", "code_execution")
+
+
+def test_combinations_that_a_provider_refuses_come_apart() -> None:
+    function: Document = {"name": "charge", "parameters": CITY, "strict": True}
+    strict = {"type": "function", "function": {**function, "allowed_callers": ["programmatic"]}}
+    chat, instead = request_to(CLAUDE, tools=[FIND, PAY, strict])
+    find, pay, charge = (tool["function"] for tool in chat["tools"][:3])
+    assert "input_examples" not in find
+    assert ("allowed_callers" in pay, "allowed_callers" in charge) == (True, False)
+    assert "Anthropic refuses them beside deferred tools" in instead["tools.input_examples"]
+    assert instead["tools.allowed_callers"].startswith("only direct calls of charge, because programs")
+    # Nothing is deferred to a model that cannot search, so it keeps the examples.
+    chat, instead = request_to("anthropic/claude-3-5-haiku-20241022")
+    assert chat["tools"][0]["function"]["input_examples"] == [{"city": "Rome"}]
+    assert "tools.input_examples" not in instead
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,26 @@ def test_a_simulation_as_chat_messages(tmp_path: Path) -> None:
     assert run.place.endswith("r.json:1: simulations[0]")
 
 
+def test_a_folder_of_results(tmp_path: Path) -> None:
+    """As `Results.save(path, format="dir")` writes it."""
+    runs = [simulation(id=f"s{number}", trial=number, task_id=str(number)) for number in (1, 0)]
+    file = results(tmp_path / "results.json", *runs)
+    whole = json.loads(file.read_text())
+    index = [{"id": each["id"], "task_id": each["task_id"], "trial": 0} for each in runs]
+    del whole["simulations"]
+    file.write_text(json.dumps({**whole, "simulation_index": index}))
+    (tmp_path / "simulations").mkdir()
+    for each in runs:
+        (tmp_path / "simulations" / f"{each['id']}.json").write_text(json.dumps(each))
+    for given in (tmp_path, file):
+        found = read_transcripts([given])
+        assert [run.case for run in found] == ["tau2 airline::0", "tau2 airline::1"]
+        assert found[0].place.endswith("simulations/s0.json:1")
+    (tmp_path / "simulations" / "s1.json").unlink()
+    with pytest.raises(SuiteError, match=r"there is no file simulations/s1\.json beside it"):
+        read_transcripts([tmp_path])
+
+
 def test_how_it_ended(tmp_path: Path) -> None:
     skipped = simulation("agent_error", messages=[], skipped=True)
     reasons = ("agent_stop", "max_steps", "agent_error", "user_error", "anything else")
