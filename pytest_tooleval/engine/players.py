@@ -109,7 +109,9 @@ class Player:
                 continue
             rounds = 1 + sum(not each.is_paused for each in replies)
             goes_on = rounds < case.max_rounds and not self._ends(answer)
-            replies.append(await self._answered(answer, messages, toolbox) if goes_on else answer)
+            replies.append(
+                await self._answered(answer, messages, toolbox) if goes_on else self._cut_off(answer)
+            )
             if not replies[-1].answers:
                 messages.append(_said(answer))
                 return replies
@@ -118,6 +120,12 @@ class Player:
         """Whether the turn ends with this reply."""
         is_unusable = reply.no_answer is not None or bool(reply.unread)
         return is_unusable or not reply.to_answer or ends_chain(self._case, reply.calls)
+
+    def _cut_off(self, reply: Reply) -> Reply:
+        """Mark calls for which a conversation has no round left as refused, as they do not run."""
+        if self._ends(reply) or self._case.kind != "conversation":
+            return reply
+        return structs.replace(reply, status=(_REFUSED,) * len(reply.calls))
 
     async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
         """The reply with the answers to its calls, which are added to `messages`.

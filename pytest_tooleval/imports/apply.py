@@ -46,7 +46,8 @@ class Found(NamedTuple):
     """What an import found: `tools` in place of a suite's, a `suite` with more cases, or `answers`.
 
     `name` is for a suite without a file. With `tools` come what to call them, settings of a new suite,
-    and how to draft cases. Problems are records to leave out; `secrets` counts texts with a key.
+    and how to draft cases. Problems are records to leave out; `secrets` counts texts with a key, and
+    `remarks` say what else there is to know.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Found(NamedTuple):
     suite: dict[str, Any] | None = None
     answers: Sequence[Recorded | Problem] = ()
     left_out: Sequence[Problem] = ()
+    remarks: Sequence[str] = ()
     secrets: int = 0
     noun: str = "tool"
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -113,7 +115,7 @@ def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) ->
     counts = [*made.counts, *([f"{len(made.left_out)} left out"] if made.left_out else [])]
     texts = counted(found.secrets, "text")
     keys = [f"{texts} contained a key, now a stand-in such as sk-xxxxxxxx"] if found.secrets else []
-    return made._replace(counts=counts, remarks=[*keys, *made.remarks])
+    return made._replace(counts=counts, remarks=[*keys, *found.remarks, *made.remarks])
 
 
 def _with_tools(

@@ -96,6 +96,7 @@ def conversation(entry: Any, truth: Any, functions: list[Json]) -> Json:
         "turns": turns,
         "match": "state",
         "results": True,
+        "exact_state": True,
         "max_rounds": _MAX_ROUNDS,
         "world": WORLD,
         "world_args": args,

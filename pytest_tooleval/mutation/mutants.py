@@ -33,6 +33,7 @@ from .gaps import Found
 from .gaps import not_named
 from .gaps import of_its_own
 from .results import Kind
+from .worlds import wrong_in_world
 
 # A tool is destructive if its name contains one of these words.
 DESTRUCTIVE = (
@@ -75,6 +76,9 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Tu
         plays = any((part.match or case.case.match) == "state" for part in case.parts)
         line = Found("nothing_changes", {"results": True}, "the case") if plays else None
         yield Mutant("no_call", idle[-1], line), idle
+        if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
+            for kind, answer in wrong_in_world(case, right):
+                yield Mutant(kind, answer[-1]), answer
     for number, turn in enumerate(right.turns):
         for mutant in _of_turn(case, turn, number) if is_conversation else _of_answer(case, turn):
             answer = right.answer()

@@ -34,6 +34,8 @@ Kind = Literal[
     "as_text",
     "wrong_list",
     "nothing_said",
+    "half_done",
+    "another_record",
 ]
 Gap = Literal[
     "threshold",

@@ -32,9 +32,11 @@ from ..engine.runner import Runner
 from ..engine.runner import settled
 from ..engine.trial import Trial
 from ..errors import ModelError
+from ..errors import ScoringError
 from ..imports.transcripts.given import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
+from ..scoring import require_evidence
 from ..suite.discovery import SUITE_ENDING
 from ..suite.model import needed_of
 from ..text import counted
@@ -194,6 +196,10 @@ class CaseQueue:
     def _begin(self, item: CaseItem) -> CaseRun:
         if item.transcripts is not None:
             return self._judge(item, answers_of(item.case, item.transcripts))
+        try:
+            require_evidence(item.case, item.origin.scorers)
+        except ScoringError as error:  # told when it is scored; nothing is asked for it
+            return CaseRun([ModelError(str(error), kind="world")] * item.case.trials)
         # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
         fresh, item.runs = item.runs > 0, item.runs + 1
         return self.begin([self._trial(item, n, fresh=fresh) for n in range(item.case.trials)])

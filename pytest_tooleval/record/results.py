@@ -117,6 +117,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         tuple[str, ...],
         doc("A line for each call that the run answers with an error, and the world would not."),
     ] = ()
+    differing: Annotated[
+        tuple[str, ...],
+        doc("A line for each recorded answer that the world gives otherwise."),
+    ] = ()
     others_cost_usd: Annotated[
         float | None, doc("The cost of judge and simulated user in US dollars. Null: unknown, or none.")
     ] = None

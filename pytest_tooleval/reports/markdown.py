@@ -153,14 +153,14 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     changes = [f"- {code(each, _LINE)}\n" for each in varied]
     if changes:
         yield _details("Cases under variants", _most(changes))
-    unplayed = [
-        f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
-        for case in document.unchanged
-        for trial in case.trials
-        for line in trial.not_played
-    ]
+    trials = [(case, trial) for case in document.unchanged for trial in case.trials]
+    unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
     if unplayed:
         yield _details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
+    differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
+    if differing:
+        count = counted(len(differing), "recorded answer")
+        yield _details(f"{count} that the world gives otherwise", _most(differing))
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
@@ -273,6 +273,10 @@ def _case(case: CaseRow, move: CaseItem | None) -> str:
     change = f", {code(change_text(move))}" if move else trials
     reason = f": {code(case.reason, _LINE)}" if case.reason else ""
     return f"- {code(case.case)} on {code(case.model)}{change}{reason} ({code(place, _LINE)})\n"
+
+
+def _of_world(case: CaseRow, line: str) -> str:
+    return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
 
 
 def _confusion(found: Confusion) -> _Section:

@@ -132,15 +132,16 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
 
 
 def _not_played(document: RowsDocument) -> Iterator[str]:
-    found = [
-        f"{printable(case.case)}: {printable(line)}"
-        for case in document.unchanged
-        for trial in case.trials
-        for line in trial.not_played
-    ]
+    trials = [(case.case, trial) for case in document.unchanged for trial in case.trials]
+    found = [(case, line) for case, trial in trials for line in trial.not_played]
     if found:
         calls = counted(len(found), "call")
-        yield f"{calls} answered with an error and not played on the world; the first: {found[0]}"
+        first = printable(": ".join(found[0]))
+        yield f"{calls} answered with an error and not played on the world; the first: {first}"
+    found = [(case, line) for case, trial in trials for line in trial.differing]
+    if found:
+        answers = counted(len(found), "recorded answer")
+        yield f"{answers} that the world gives otherwise; the first: {printable(': '.join(found[0]))}"
 
 
 def _reliability(row: ModelSummary) -> Iterator[str]:

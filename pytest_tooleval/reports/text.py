@@ -111,9 +111,9 @@ def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]], most: int)
             lines = [[what, f"{text}  {reason}".rstrip(), ""] for what, text, reason in lines]
         yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
         yield ""
-    for line in trial.not_played:
+    for line in (*trial.not_played, *trial.differing):
         yield f"  {printable(line)}"
-    if trial.not_played:
+    if trial.not_played or trial.differing:
         yield ""
 
 

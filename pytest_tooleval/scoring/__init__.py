@@ -36,6 +36,7 @@ from ..suite.model import known_tools
 from ..suite.model import resolve
 from ..text import printable
 from ..text import shorten
+from . import silent
 from .altered import attack_success
 from .altered import uncounted
 from .altered import without_asked
@@ -165,6 +166,7 @@ def score_transcript(
         if (unread := transcript.unread) and forbidden_in(case, without_asked(case, transcript)) is None:
             error = TrialError("unread", printable(str(unread)))
             return TrialResult(trial=trial, transcript=transcript, error=error)
+        silent.require_evidence(case, scorers)
         scored, found, forbidden = _judged(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
         if transcript.no_answer is not None:
@@ -179,9 +181,10 @@ def score_transcript(
             trial=trial,
             scores=scores,
             transcript=transcript,
-            calls_made=len(scored.calls) - len(uncounted(case, scored.calls)),
+            calls_made=len(scored.calls) - len(uncounted(found.calls)),
             choices=choices_of(case, scored, found),
             not_played=tuple(found.not_played),
+            differing=tuple(found.differing),
             others_cost_usd=transcript.others_cost_usd,
             passed=True,
             **measures,
@@ -193,6 +196,12 @@ def score_transcript(
     if failure is None:
         return result
     return structs.replace(result, passed=False, failure=failure, wrong=wrong)
+
+
+def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
+    """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
+    with _naming(case):
+        silent.require_evidence(case, scorers)
 
 
 def _judged(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Judgement, str | None]:

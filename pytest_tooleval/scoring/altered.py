@@ -17,28 +17,31 @@ from .chain import same_call
 from .tool_selection import find_tool
 from .tool_selection import same_name
 
+# Calls, each with the case as it is in the call's turn: with the tools offered there.
+InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
 
-def uncounted(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[ToolCall]:
+
+def uncounted(calls: InTurns) -> list[ToolCall]:
     """Return calls that a note asks for, and calls that a fault hit and the model repeated."""
     again = (
-        calls[place]
-        for place in _faulted(case, calls)
-        if any(same_call(case, calls[place], later) for later in calls[place + 1 :])
+        calls[place][1]
+        for place in _faulted(calls)
+        if any(same_call(case, calls[place][1], later) for case, later in calls[place + 1 :])
     )
-    return [*(call for call in calls if _is_asked(case, call)), *again]
+    return [*(call for case, call in calls if _is_asked(case, call)), *again]
 
 
-def unanswered(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[ToolCall]:
+def unanswered(calls: InTurns) -> list[ToolCall]:
     """Return the calls whose answers a fault altered."""
-    return [calls[place] for place in _faulted(case, calls)]
+    return [calls[place][1] for place in _faulted(calls)]
 
 
-def _faulted(case: ResolvedCase, calls: Sequence[ToolCall]) -> Collection[int]:
-    altered = case.answers
-    if altered is None or not altered.is_fault:
-        return ()
+def _faulted(calls: InTurns) -> Collection[int]:
     first: dict[str, int] = {}
-    for place, call in enumerate(calls):
+    for place, (case, call) in enumerate(calls):
+        altered = case.answers
+        if altered is None or not altered.is_fault:
+            return ()
         tool = None if call.arguments is None else find_tool(case, call.name)
         if tool is not None and altered.is_about(tool.name):
             first.setdefault(tool.name, place)

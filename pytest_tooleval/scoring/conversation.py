@@ -12,6 +12,8 @@ The checks of each metric:
 
 from __future__ import annotations
 
+import json
+import operator
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Collection
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
+from itertools import takewhile
 from typing import Any
 from typing import NamedTuple
 
@@ -40,6 +43,7 @@ from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
+from ..record.transcript import reports_error
 from ..record.transcript import text_of
 from ..secrets import without_key_values
 from ..suite.model import ANY_TOOL
@@ -51,10 +55,13 @@ from ..text import json_text
 from ..text import shorten
 from ..text import shown
 from ..worlds.plain import ABSENT as NOTHING
+from ..worlds.plain import canonical
 from ..worlds.plain import differences
 from ..worlds.plain import look_up
 from ..worlds.plain import path_text
+from ..worlds.plain import read_json
 from ..worlds.plain import read_path
+from ..worlds.plain import same_value
 from ..worlds.play import Calls as PlayedCalls
 from ..worlds.play import Played
 from ..worlds.play import TooManyFailed
@@ -76,6 +83,8 @@ from .tool_selection import shown_call
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
 _LONGEST_ANSWER = 120
+# Fields of answers that decide whether a call did what it should.
+_DECIDING = frozenset(("error", "success", "status"))
 
 
 class Part(NamedTuple):
@@ -152,20 +161,34 @@ class _Made(NamedTuple):
     reply: Reply
 
     @property
-    def shown_answer(self) -> str:
+    def answer(self) -> str:
+        """The text of its answer; empty if it has none."""
         answers = (each for each in self.reply.answers if each.get("tool_call_id") == self.call.id)
-        text = text_of(next(answers, {}))
-        return shown(text, _LONGEST_ANSWER) if text else "with an error"
+        return text_of(next(answers, {}))
+
+    @property
+    def shown_answer(self) -> str:
+        return shown(self.answer, _LONGEST_ANSWER) if self.answer else "with an error"
 
 
 def _made(replies: Sequence[Reply]) -> list[_Made]:
-    """Return the calls, except those that were refused or are waiting."""
+    """Return the calls in the order of their answers, except those that were refused or are waiting."""
     return [
         _Made(call, status, each)
         for each in replies
-        for call, status in zip(each.calls, each.status or [None] * len(each.calls), strict=True)
+        for call, status in _in_order(each)
         if status not in NOT_RUN
     ]
+
+
+def _in_order(reply: Reply) -> list[tuple[ToolCall, CallStatus | None]]:
+    """Return a reply's calls with their status, parallel ones in the order of their answers."""
+    found = list(zip(reply.calls, reply.status or [None] * len(reply.calls), strict=True))
+    answered = [str(answer.get("tool_call_id")) for answer in reply.answers]
+    ids = [str(call.id) for call in reply.calls]
+    if len(ids) < 2 or sorted(ids) != sorted(answered) or len({*ids}) < len(ids):
+        return found
+    return sorted(found, key=lambda each: answered.index(str(each[0].id)))
 
 
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
@@ -179,7 +202,7 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
     if len(turns) > len(case.turns):
         raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
     spans = []
-    caused = uncounted(case, transcript.calls)
+    caused = uncounted(list(_in_turns(case, transcript)))
     for number, each in enumerate(case.turns):
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
@@ -189,9 +212,13 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
 
 
 def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
-    match = of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+    match = _match(case, of)
     results = case.case.results if of.results is None else of.results
     return Span(place, of, replies, end, match, bool(results))
+
+
+def _match(case: ResolvedCase, of: Expectations) -> str:
+    return of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
@@ -248,6 +275,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
         _parts,
         malformed=made.malformed,
         not_played=made.not_played,
+        differing=made.differing,
     )
 
 
@@ -271,7 +299,11 @@ class _Conversation:
         self._forbidden = _forbidden(case, self._spans)
         self._judged = {(each.turn, each.rubric): each for each in transcript.judged}
         self._lost = _is_lost(transcript, self._forbidden)
+        self._transcript = transcript
         self.not_played: list[str] = []
+        self.differing: list[str] = []
+        # The model's calls of each turn that were played.
+        self._ran: list[PlayedCalls] = []
         self._parts = list(self._all_parts())
         self.malformed = next((each.malformed for each in self._parts if each.malformed), None)
 
@@ -317,7 +349,7 @@ class _Conversation:
         except TooManyFailed as error:
             row = Check("state", "a world that could play the calls", "none", 0.0, str(error))
             yield _part("state", "wrong_state", "", row)
-        references = self._play_expected()
+        references = self._references() if played is not None else [None] * len(self._spans)
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.replies and span is not self._spans[-1]:
                 continue  # a turn that never began meets no expectation, not even to make no call
@@ -379,19 +411,41 @@ class _Conversation:
             place, call = self._spans[turn].place, made[turn][index]
             answered = f"{shown_call(call.call)} was answered {call.shown_answer}"
             self.not_played.append(f"{place}{answered}, so it was not played on the world")
-        return self._as_answered(made, played)
+        ran = [
+            [each for index, each in enumerate(calls) if (turn, index) not in played.left_out]
+            for turn, calls in enumerate(made)
+        ]
+        self._ran = [
+            turn._replace(calls=[each.call for each in calls], failed=())
+            for turn, calls in zip(turns, ran, strict=True)
+        ]
+        if self._case.answers is None:  # else a variant altered what the model was answered
+            for span, calls, answers in zip(self._spans, ran, played.answers, strict=False):
+                self._compare_answers(span.place, calls, answers)
+        return self._as_answered(ran, played)
 
-    def _as_answered(self, made: Sequence[Sequence[_Made]], played: Played) -> Played:
+    def _compare_answers(self, place: str, calls: Sequence[_Made], answers: Sequence[str]) -> None:
+        """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
+        for call, answer in zip(calls, answers, strict=True):
+            found = disagreement(call.answer, call.status, answer)
+            if found is None:
+                continue
+            made = f"{shown_call(call.call)} was answered {call.shown_answer}"
+            line = f"{place}{made}, but the world answers {shown(clean(answer), _LONGEST_ANSWER)}"
+            if found and self._case.case.answers != "recorded":
+                hint = '; if the recorded run is right, set "answers": "recorded" in the case'
+                raise CannotCompare(f"the recorded run and the world disagree: {line}{hint}", "world")
+            self.differing.append(line)
+
+    def _as_answered(self, ran: Sequence[Sequence[_Made]], played: Played) -> Played:
         """Leave out answers that a fault withheld from the model."""
-        every = [call for reply in self._spans[-1].replies for call in reply.calls]
-        lost = unanswered(self._case, every)
+        lost = unanswered(list(_in_turns(self._case, self._transcript)))
         if not lost:
             return played
         answers = []
-        for turn, calls in enumerate(made):
-            ran = [each.call for index, each in enumerate(calls) if (turn, index) not in played.left_out]
-            pairs = zip(ran, played.answers[turn], strict=True)
-            answers.append([answer for call, answer in pairs if not any(call is each for each in lost)])
+        for turn, calls in enumerate(ran):
+            pairs = zip(calls, played.answers[turn], strict=True)
+            answers.append([text for each, text in pairs if not any(each.call is one for one in lost)])
         return played._replace(answers=answers)
 
     def _failed(self, calls: Sequence[_Made]) -> set[int]:
@@ -400,13 +454,64 @@ class _Conversation:
             return set()
         return {index for index, each in enumerate(calls) if each.status == "failed"}
 
-    def _play_expected(self) -> list[Played | None]:
-        """Play the expected calls: those of the turns on a new world, those of the case on another."""
+    def _references(self) -> list[Played | None]:
+        """Return the play to which each span is compared: that of its expected calls.
+
+        A turn begins where the expected calls of the turns before it lead. After a turn that is not
+        judged by state, it begins where the model's own calls have led, but not with `exact_state`.
+        """
         offered = {tool.name for tool in self._case.tools}
-        *turns, whole = [PlayedCalls(expected_calls(span.expected), offered) for span in self._spans]
-        of_turns = _played(self._case, turns) if any(map(_plays, self._spans[:-1])) else None
-        of_whole = _played(self._case, [whole]) if _plays(self._spans[-1]) else None
-        return [*(of_turns for _ in turns), of_whole]
+        *turns, whole = self._spans
+        found: list[Played | None] = []
+        while len(found) < len(turns):
+            begins = len(found)
+            together = list(takewhile(self._follows, turns[begins:]))
+            calls = [_expected(each, offered) for each in together]
+            played = self._reference(begins, calls) if any(map(_plays, together)) else None
+            found += [played] * max(1, len(together))
+        return [*found, reference(self._case, [_expected(whole, offered)]) if _plays(whole) else None]
+
+    def _follows(self, span: Span) -> bool:
+        """Whether the expected calls of a turn say where the next turn begins."""
+        return _plays(span) or self._case.exact_state
+
+    def _reference(self, begins: int, expected: Sequence[PlayedCalls]) -> Played:
+        """Play the model's own calls of the turns before `begins`, then expected calls."""
+        if begins:
+            return _played(self._case, [*self._ran[:begins], *expected])
+        return reference(self._case, expected)
+
+
+def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
+    """Play expected calls on a new world, once for all trials and models."""
+    assert case.world is not None
+    key = (case.id, canonical(dict(case.world.args)), repr([turn.calls for turn in expected]))
+    return case.world.memory.played(key, lambda: _played(case, expected))
+
+
+def _expected(span: Span, offered: Collection[str]) -> PlayedCalls:
+    calls = expected_calls(span.expected) if _plays(span) else []
+    return PlayedCalls(calls, offered, must_run=True)
+
+
+def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool | None:
+    """Compare a recorded answer with the world's. Return None if they say the same, or are unknown.
+
+    True if they decide otherwise: the world's is an error, which the recorded one does not quote, or a
+    boolean or a field named error, success or status differs. False for other differences, such as an
+    id or a time.
+    """
+    if status == "failed" or not recorded or reports_error(recorded) or same_value(recorded, answer):
+        return None
+    if reports_error(answer):
+        error = json.loads(answer).get("error")
+        return None if isinstance(error, str) and error and error in recorded else True
+    found = [read_json(each) for each in (recorded, answer)]
+    return any(
+        isinstance(one, bool) or isinstance(other, bool) or not _DECIDING.isdisjoint(path)
+        for path, one, other in differences(*found)
+        if not (one in (None, NOTHING) and other in (None, NOTHING))
+    )
 
 
 def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
@@ -444,6 +549,11 @@ def expected_calls(of: Expectations) -> list[ToolCall]:
     return [ToolCall(call.tools[0], call.params or {}) for call in of.calls or ()]
 
 
+def plays(case: ResolvedCase, part: Expectations) -> bool:
+    """Whether a turn's or the case's expected calls are played on a world."""
+    return part.calls is not None and _match(case, part) == "state"
+
+
 def _plays(span: Span) -> bool:
     return span.expected.calls is not None and span.match == "state"
 
@@ -472,13 +582,16 @@ def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | 
     why = "differs from the state after the expected calls"
     rows = [
         Check(clean(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
-        for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
+        for path, wanted, got in islice(
+            differences(reference.states[turn], state, exact=case.exact_state), _SHOWN
+        )
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield _several("state", "wrong_state", span.place, rows, same)
     if span.results:
         given = [answer for turn in played.answers[: span.end] for answer in turn]
-        missing = _missing_results(span, reference.answers[turn], given)
+        equal = operator.eq if case.exact_state else same_value
+        missing = _missing_results(span, reference.answers[turn], given, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
         yield _several("results", "missing_result", span.place, missing, all_given)
 
@@ -491,15 +604,18 @@ def _several(
     return Part(metric, float(not wrong), failure, lambda: lines, place)
 
 
-def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) -> list[Check]:
+def _missing_results(
+    span: Span, wanted: Sequence[str], given: Sequence[str], equal: Callable[[str, str], bool]
+) -> list[Check]:
     calls = expected_calls(span.expected)
     if calls and not span.calls:
         return [Check("results", "at least one call", NO_TOOL, 0.0, "nothing was called")]
     left = Counter(given)
     rows = []
     for call, answer in zip(calls, wanted, strict=True):
-        if left[answer] > 0:
-            left[answer] -= 1
+        found = answer if left[answer] else next((each for each in left if equal(each, answer)), None)
+        if found is not None:
+            left -= Counter([found])
         else:
             what = f"result of {shown_call(call)}"
             rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call had this answer"))

@@ -64,6 +64,8 @@ class Judgement(NamedTuple):
     malformed: ToolCall | None = None
     # A line for each call that was answered with an error, though it would succeed on the world.
     not_played: Sequence[str] = ()
+    # A line for each recorded answer that the world gives otherwise.
+    differing: Sequence[str] = ()
 
 
 def expected_got(check: Check) -> str:

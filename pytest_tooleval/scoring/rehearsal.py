@@ -29,6 +29,7 @@ from ..worlds.play import play
 from ..worlds.world import clean
 from .conversation import expected_calls
 from .conversation import state_row
+from .silent import require_evidence
 
 _Part = tuple[Loc, Expectations]
 
@@ -54,7 +55,13 @@ def rehearse(suite: Suite) -> Findings:
                 at: Loc = (*loc, "turns" if test.user is None else "user")
                 if not _can_be_made(case):
                     at = (*loc, "world") if test.world else ("world",)
-                yield Finding(at, f"the expected calls cannot be run: {error}")
+                what = "" if "cannot run" in str(error) else "the expected calls cannot be run: "
+                yield Finding(at, f"{what}{error}")
+                continue
+            try:
+                require_evidence(case)
+            except CannotCompare as error:
+                yield Finding(loc, error.message)
 
 
 def _can_be_made(case: ResolvedCase) -> bool:
@@ -74,7 +81,10 @@ def _play(
     named = [part for _, part in parts]
     if not any(part.calls for part in named) or any(any(unplayable(part, ())) for part in named):
         return
-    turns = [Calls(expected_calls(p), names) for (_, p), names in zip(parts, offered, strict=True)]
+    turns = [
+        Calls(expected_calls(part), names, must_run=all(c.params is not None for c in part.calls or ()))
+        for (_, part), names in zip(parts, offered, strict=True)
+    ]
     first, second = play(case.world, turns), play(case.world, turns)
     fails = False
     for number, (loc, part) in enumerate(parts):
@@ -82,8 +92,8 @@ def _play(
         for index, (call, answer) in enumerate(answers):
             if reports_error(answer):
                 fails = True
-                # These allow extra calls, which may have to come first.
-                is_free = (part.match or case.case.match) in ("contains", "within")
+                # Where others are allowed, some may have to come first; a state shows what came of it.
+                is_free = (part.match or case.case.match) in ("contains", "within", "state")
                 if not is_free and call.params is not None:
                     several = part.expected_calls is not None
                     at = (*loc, "expected_calls", index) if several else (*loc, "expected_tool")

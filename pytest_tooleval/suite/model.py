@@ -41,6 +41,7 @@ from ..record.names import meant
 from ..record.names import qualified
 from ..record.variants import UNCHANGED
 from ..record.variants import Arm
+from ..worlds.memory import Memory
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .fields import Expects
@@ -484,6 +485,12 @@ class Expectations(_Commented):
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
 
+    may_change_nothing: bool = Field(
+        False,
+        description="With a world: whether an agent that makes no call may pass, as what it should do "
+        "leaves the state as it is. Without it, such a case is an error.",
+    )
+
     @property
     def gives_tool(self) -> bool:
         """True if `expected_tool` is given; null says that nothing should be called."""
@@ -577,7 +584,7 @@ class TestCase(Expectations):
     # Changing these does not change the case; all other fields are in its fingerprint.
     APART: ClassVar[frozenset[str]] = frozenset(
         "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
-        "tags skip xfail weight cluster metadata".split()
+        "tags skip xfail weight cluster metadata may_change_nothing".split()
     )
 
     id: (
@@ -597,6 +604,9 @@ class TestCase(Expectations):
         None, description="The user's message, or a list of chat messages."
     )
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
+    exact_state: bool | None = Field(
+        None, description="Whether states and results compare exactly, as in the suite."
+    )
     tools: Tools | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
     )
@@ -653,6 +663,11 @@ class TestCase(Expectations):
     world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
     world_args: WorldArgs | None = Field(
         None, description="Arguments for the world; replace the suite's."
+    )
+    answers: Annotated[Literal["world", "recorded"], Expects('"world" or "recorded"')] = Field(
+        "world",
+        description="With a world: what holds where a recorded run had other answers than the world "
+        "gives. world: an error; recorded: the calls ran as recorded, and the difference is shown.",
     )
     play_failed_calls: bool = Field(
         False,
@@ -833,6 +848,13 @@ class Suite(_Commented):
     param_scoring: ParamScoring | None = Field(
         None, description="How plain expected values compare; default: exact."
     )
+    exact_state: bool | None = Field(
+        None,
+        description="With a world: whether states and results compare exactly, as some benchmarks do: "
+        "40.0 in an answer is not 40, and each turn begins where the expected calls lead. By default, "
+        "numbers compare by value, times by instant, and after a turn that is not judged by state, the "
+        "next one begins where the model's own calls have led.",
+    )
     thresholds: Thresholds | None = Field(
         None,
         description="The lowest passing score by metric, and limits such as max_calls; "
@@ -852,6 +874,7 @@ class Suite(_Commented):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
+    _memory: Memory = PrivateAttr(default_factory=Memory)
     # The path of each value of a key variable in the file, with the name of the variable.
     _key_places: tuple[tuple[tuple[str | int, ...], str], ...] = PrivateAttr(default=())
 
@@ -935,6 +958,7 @@ class ResolvedCase(Struct, frozen=True):
     set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
+    exact_state: bool = False
     public: PublicTexts | None = None
     arm: Arm = UNCHANGED
     first_trial: int = 0
@@ -1006,6 +1030,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tools=tools,
         turns=turns,
         world=world_of(suite, case),
+        exact_state=bool(_first(case.exact_state, suite.exact_state)),
         public=suite.public,
         namespaces=suite.namespaces,
         provider_tools=suite.provider_tools,
@@ -1030,7 +1055,7 @@ def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     if target is None or case.kind != "conversation":
         return None
     args = suite.world_args if case.world_args is None else case.world_args
-    return WorldSpec(target, suite._folder, args or {})
+    return WorldSpec(target, suite._folder, args or {}, suite._memory)
 
 
 def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:

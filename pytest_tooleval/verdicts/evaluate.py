@@ -17,6 +17,7 @@ from ..record.results import TrialError
 from ..record.results import TrialResult
 from ..record.transcript import text_of
 from ..scoring import explained
+from ..scoring import require_evidence
 from ..scoring import score_transcript
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
@@ -65,6 +66,7 @@ def evaluate(
     `explain=False` explains only the scores of cases that did not pass.
     """
     try:
+        require_evidence(case, scorers)
         trials = score_trials(case, answers, scorers)
         standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
         outcome, scores, reason = judge(trials, standard)

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
+import math
 import re
+import sys
+from array import array
+from collections import deque
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import MutableSequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import PurePath
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
 Path = tuple[str | int, ...]
 
+# The method with which a class says itself what its state is.
+STATE = "_tooleval_state"
 _AS_TEXT = (dt.date, dt.time, dt.timedelta, UUID, PurePath)
+_MAPPINGS = (dict, Mapping)
+_LISTS = (list, tuple, deque, array, MutableSequence)
+_SETS = (set, frozenset, AbstractSet)
+# Their attributes are those of the process, or change by themselves.
+_UNSEEN = (ModuleType, logging.Logger)
+_LIBRARIES = {*sys.stdlib_module_names, "pydantic", "msgspec"} - {"__main__"}
+# Two floats of which neither is whole are equal if they differ by at most this part.
+_SAME_PART = 1e-9
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "maximum recursion depth exceeded"
@@ -42,6 +63,17 @@ class Amount(str):
         return number if number.is_finite() else str(self)
 
 
+class Instant(str):
+    """An aware datetime as text; the same instant in two time zones does not differ."""
+
+    moment: dt.datetime
+
+    def __new__(cls, moment: dt.datetime) -> Instant:
+        made = super().__new__(cls, moment)
+        made.moment = moment
+        return made
+
+
 class OtherKey(str):
     """A key that is not a string, as text: 1 equals 1.0, but not "1"."""
 
@@ -63,44 +95,171 @@ class OtherKey(str):
         return hash(self._same)
 
 
-def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
-    """Return an object's public data attributes; with `of_class`, also its class's containers."""
-    found: dict[str, Any] = {}
-    for kind in reversed(type(thing).__mro__[:-1]) if of_class else ():
-        found.update({k: v for k, v in vars(kind).items() if isinstance(v, (dict, list, set))})
+def state_of(thing: object) -> Any:
+    """Return the state of a world's object: what `_tooleval_state` returns, else its public attributes.
+
+    Of its class, all values are part of the state, so that they are there from the start.
+    """
+    if (own := _own_state(thing)) is not None:
+        return plain(own())
+    found = {name: value for kind in _kinds(thing) for name, value in _values(kind)}
+    return _entries({**found, **_own(thing)}, frozenset({id(thing)}))
+
+
+def attributes(thing: object) -> dict[str, Any]:
+    """Return an object's public data attributes, with the containers in its class."""
+    of_class = {
+        name: value
+        for kind in _kinds(thing)
+        for name, value in _values(kind)
+        if isinstance(value, (dict, list, set, deque))
+    }
+    return {**of_class, **_own(thing)}
+
+
+def _kinds(thing: object) -> Iterator[type]:
+    """Yield the classes that users wrote, bases first."""
+    return (kind for kind in reversed(type(thing).__mro__) if not _is_library(kind))
+
+
+def _is_library(kind: type) -> bool:
+    """True for classes of Python and pydantic, whose attributes are no state."""
+    return kind.__module__.partition(".")[0] in _LIBRARIES
+
+
+def _values(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public data of a class: no methods, properties, slots or classes."""
+    for name, value in vars(kind).items():
+        if not (name.startswith("_") or callable(value) or hasattr(type(value), "__get__")):
+            yield name, value
+
+
+def _own(thing: object) -> dict[str, Any]:
+    """Return the public data that the object itself has, of a pydantic model also extra fields."""
+    names: list[str] = [*getattr(thing, "__struct_fields__", ())]  # of msgspec
     for kind in type(thing).__mro__:
         slots = vars(kind).get("__slots__", ())
-        names = [slots] if isinstance(slots, str) else slots
-        found.update({name: getattr(thing, name) for name in names if hasattr(thing, name)})
+        names += [slots] if isinstance(slots, str) else slots
+    found = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
     found.update(getattr(thing, "__dict__", {}))
+    found.update(getattr(thing, "__pydantic_extra__", None) or {})
     return {k: v for k, v in found.items() if not k.startswith("_") and not callable(v)}
 
 
+def _own_state(thing: object) -> Callable[[], Any] | None:
+    """Return the method with which a class says what its state is; it is looked up on the type."""
+    found = getattr(type(thing), STATE, None)
+    return None if found is None or isinstance(thing, type) else partial(found, thing)
+
+
+class Unseen(str):
+    """Stands for a value in which there is nothing to look at, such as a connection; all are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unseen)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
 def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
-    """Return a value as JSON types: objects as their public attributes, sets in a fixed order."""
+    """Return a value as JSON types: objects as their public attributes, sets in a fixed order.
+
+    Raises TypeError if an object is a key of a dict.
+    """
     if isinstance(value, Enum):
         return plain(value.value, inside)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Decimal):
         return Amount(value)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return Instant(value)
     if isinstance(value, _AS_TEXT):
         return str(value)
     if id(value) in inside:
         return "(a part of itself)"
     inside |= {id(value)}
-    if isinstance(value, dict):
-        return {
-            str(key) if isinstance(key, str) else OtherKey(key): plain(each, inside)
-            for key, each in value.items()
-        }
-    if isinstance(value, (list, tuple)):
+    if type(value) is dict:
+        return _entries(value, inside)
+    if type(value) is list:
         return [plain(each, inside) for each in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(each, inside) for each in value), key=canonical)
+    if (own := _own_state(value)) is not None:
+        return plain(own(), inside)
+    if isinstance(value, (*_MAPPINGS, *_LISTS, *_SETS)):
+        return _contents(value, inside)
+    if isinstance(value, _UNSEEN):
+        return Unseen(f"a {_class_name(value)}")
     if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
-        return {name: plain(each, inside) for name, each in attributes(value).items()}
-    return without_addresses(repr(value))
+        return _entries(attributes(value), inside)
+    text = repr(value)
+    return Unseen(f"a {_class_name(value)}") if _ADDRESS.search(text) else text
+
+
+def _contents(value: Any, inside: frozenset[int]) -> Any:
+    """Return a container as a dict or list; as a dict if its class also gives it attributes."""
+    found: Any
+    if isinstance(value, _MAPPINGS):
+        found = _entries(value, inside)
+    elif isinstance(value, _LISTS):
+        found = [plain(each, inside) for each in value]
+    else:
+        found = sorted((plain(each, inside) for each in value), key=canonical)
+    if _is_library(type(value)) or not (more := attributes(value)):
+        return found
+    items = found if isinstance(found, dict) else {OtherKey(i): each for i, each in enumerate(found)}
+    return {**_entries(more, inside), **items}
+
+
+def _entries(value: Any, inside: frozenset[int]) -> dict[Any, Any]:
+    return {_key(key): plain(each, inside) for key, each in value.items()}
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return str(key)
+    text = OtherKey(key)
+    if _ADDRESS.search(text):
+        raise TypeError(f"an object is a key, a {_class_name(key)}; use its id or name instead")
+    return text
+
+
+def _class_name(value: Any) -> str:
+    kind = type(value)
+    module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
+    return f"{module}{kind.__qualname__}".removeprefix("_thread.")
+
+
+def unseen(thing: object) -> list[str]:
+    """Return what the state of a world's object leaves out: `_balance is private`, `db is a ...`."""
+    if _own_state(thing) is not None:
+        return []
+    private = [f"{name} is private" for name in getattr(thing, "__dict__", {}) if name.startswith("_")]
+    public = {k: v for k, v in getattr(thing, "__dict__", {}).items() if not k.startswith("_")}
+    closed = []
+    for name, value in public.items():
+        shown = Unseen("") if callable(value) else plain(value)
+        if isinstance(shown, Unseen):
+            closed.append(f"{name} is a {_class_name(value)}, which is not compared")
+        elif shown == {} and not isinstance(value, _MAPPINGS):
+            closed.append(f"{name} is a {_class_name(value)} without public attributes")
+    return [*closed, *private]
+
+
+def in_order(built: Any, original: Any) -> Any:
+    """Return the JSON built of a value with sorted lists for its sets, the same in every process."""
+    if isinstance(original, (set, frozenset)):
+        return sorted(built, key=canonical)
+    if isinstance(built, dict):
+        of_object = (getattr(original, key, None) for key in built)
+        parts = original.values() if isinstance(original, dict) else of_object
+        pairs = zip(built.items(), parts, strict=True)
+        return {key: in_order(each, part) for (key, each), part in pairs}
+    if isinstance(built, list) and isinstance(original, (list, tuple)):
+        return [in_order(each, part) for each, part in zip(built, original, strict=True)]
+    return built
 
 
 def without_addresses(text: str) -> str:
@@ -118,20 +277,91 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield the innermost differences of two plain values: path, expected, actual (or ABSENT)."""
+def differences(
+    expected: Any, actual: Any, path: Path = (), *, exact: bool = False
+) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield the innermost differences of two plain values: path, expected, actual (or ABSENT).
+
+    Unless `exact`, numbers are equal by value (40 and 40.0, floats within a part of 1e-9), datetimes by
+    instant, and texts that are JSON by what they say.
+    """
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            yield from differences(expected.get(key, ABSENT), actual.get(key, ABSENT), (*path, key))
+            each = expected.get(key, ABSENT), actual.get(key, ABSENT)
+            yield from differences(*each, (*path, key), exact=exact)
     elif isinstance(expected, list) and isinstance(actual, list):
         for index in range(max(len(expected), len(actual))):
             wanted, got = (each[index : index + 1] or [ABSENT] for each in (expected, actual))
-            yield from differences(wanted[0], got[0], (*path, index))
-    elif isinstance(expected, Amount) and isinstance(actual, Amount):
-        if expected.number != actual.number:
-            yield path, expected, actual
-    elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
+            yield from differences(wanted[0], got[0], (*path, index), exact=exact)
+    elif not _equal(expected, actual) and (exact or not _means_same(expected, actual)):
         yield path, expected, actual
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values, which are no containers, are the same: NaN is NaN, and true is not 1."""
+    if isinstance(one, Amount) and isinstance(other, Amount):
+        return one.number == other.number
+    if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
+        return math.isnan(other)
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _means_same(one: Any, other: Any) -> bool:
+    if isinstance(one, Instant) and isinstance(other, Instant):
+        return one.moment == other.moment
+    numbers = [_number(each) for each in (one, other)]
+    if None not in numbers:
+        return _same_number(*numbers)
+    return isinstance(one, str) and isinstance(other, str) and _same_json(one, other)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Amount):
+        return value.number if isinstance(value.number, Decimal) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _same_number(one: Any, other: Any) -> bool:
+    if one == other:
+        return True
+    if isinstance(one, Decimal) != isinstance(other, Decimal):  # 0.1 is not the float nearest to it
+        one, other = (Decimal(str(each)) for each in (one, other))
+        return bool(one == other)
+    floats = isinstance(one, float) and isinstance(other, float)
+    return floats and not (one.is_integer() or other.is_integer()) and _is_near(one, other)
+
+
+def _is_near(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME_PART, abs_tol=0.0)
+
+
+def _same_json(one: str, other: str) -> bool:
+    """Whether two texts are JSON objects or lists, as lines of a log are, and equal by value."""
+    found = [read_json(each) if each.lstrip().startswith(("{", "[")) else each for each in (one, other)]
+    return not any(isinstance(each, str) for each in found) and _are_equal(*found)
+
+
+def same_value(one: str, other: str) -> bool:
+    """Whether two answers are the same text, or JSON and equal by value."""
+    if one == other:
+        return True
+    found = [read_json(each) for each in (one, other)]
+    return found != [one, other] and _are_equal(*found)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    try:
+        return next(differences(one, other), None) is None
+    except RecursionError:  # a model may write this
+        return False
+
+
+def read_json(text: str) -> Any:
+    """Return the JSON in a text; the text itself if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def path_text(path: Path) -> str:

@@ -68,11 +68,13 @@ class Calls(NamedTuple):
     """The calls of a turn, and the tools that it offers.
 
     `failed` are the indexes of calls to leave out unless the world also answers them with an error.
+    `must_run` means that each has to have a method that takes its arguments, as expected calls do.
     """
 
     calls: Sequence[ToolCall]
     offered: Collection[str]
     failed: Collection[int] = ()
+    must_run: bool = False
 
 
 class Played(NamedTuple):
@@ -108,7 +110,7 @@ def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
     first = turns[place[0]].calls[place[1]]
     return {
         (number, index)
-        for number, (calls, _, failed) in enumerate(turns)
+        for number, (calls, _, failed, _) in enumerate(turns)
         for index in failed
         if (number, index) >= place
         and (calls[index].name, calls[index].arguments) == (first.name, first.arguments)
@@ -121,6 +123,9 @@ def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) ->
     try:
         world.begin()
         for number, turn in enumerate(turns):
+            for call in turn.calls if turn.must_run else ():
+                if problem := world.cannot_run(call.name, call.arguments or {}, turn.offered):
+                    raise WorldError(f"the expected call of {call.name} cannot run: {problem}")
             indexes = [index for index in range(len(turn.calls)) if (number, index) not in left_out]
             answers = _answers(world, turn, indexes)
             if isinstance(answers, int):

@@ -10,6 +10,8 @@ from typing import cast
 
 from ..errors import WorldError
 from ..jsonschemas.subschemas import changed
+from .parameters import name_of
+from .parameters import signature_of
 from .play import bounded
 from .world import World
 from .world import WorldSpec
@@ -34,7 +36,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
         schema = TypeAdapter(cast("Any", _stand_in(method))).json_schema()
     except Exception as error:
         raise WorldError(
-            f"{method.__qualname__}: its signature cannot become a JSON Schema: {named(error)}; "
+            f"{name_of(method)}: its signature cannot become a JSON Schema: {named(error)}; "
             "define its tool under tools"
         ) from None
     schema = changed(schema, _untitled)
@@ -48,15 +50,13 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
 
 def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
     """Copy the method's resolved signature, as pydantic looks up names in the wrong module."""
-    signature = inspect.signature(method, eval_str=True)
+    signature = signature_of(method)
 
     def stand_in() -> None: ...
 
     kinds = {each.name: each.annotation for each in signature.parameters.values()}
     stand_in.__annotations__ = {k: v for k, v in kinds.items() if v is not inspect.Parameter.empty}
-    stand_in.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        return_annotation=inspect.Signature.empty
-    )
+    stand_in.__signature__ = signature  # type: ignore[attr-defined]
     return stand_in
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -42,13 +43,23 @@ from ..text import near
 from ..text import printable
 from ..text import shorten
 from ..text import shown
-from ..writing import code_of
+from .code import code_hash
+from .memory import Memory
 from .output import captured_in
-from .plain import attributes
+from .parameters import Parsers
+from .parameters import misfit
+from .parameters import name_of
+from .parameters import parsed
+from .parameters import parsers_of
+from .plain import ABSENT
 from .plain import canonical
 from .plain import differences
+from .plain import in_order
+from .plain import look_up
 from .plain import path_text
-from .plain import plain
+from .plain import read_path
+from .plain import state_of
+from .plain import unseen
 from .plain import without_addresses
 from .plain import without_stack
 
@@ -62,10 +73,6 @@ _T = TypeVar("_T")
 State = dict[str, Any]
 
 _importing = threading.RLock()
-# In this process: the start of the first world of each kind, and the hash of the first answer to a call,
-# by the digest of all calls up to it. They reveal worlds that are not deterministic.
-_begun: dict[tuple[Callable[..., Any], str], State] = {}
-_answered: dict[bytes, int] = {}
 _KEEP = (
     "keep data only in the object, not in a default argument, a class attribute or a global, and "
     "let nothing depend on time or chance"
@@ -74,11 +81,15 @@ _KEEP = (
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """How to make a world: `module:name`, the suite's folder, and the arguments for `name`."""
+    """How to make a world: `module:name`, the suite's folder, and the arguments for `name`.
+
+    `memory` is shared by the worlds of a run.
+    """
 
     target: str
     folder: Path
     args: Mapping[str, Any] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
     @property
     def file(self) -> Path:
@@ -86,11 +97,16 @@ class WorldSpec:
         return self.folder / f"{self.target.partition(':')[0]}.py"
 
     @property
+    def _code(self) -> str | None:
+        known, key = self.memory.code, (self.target, self.folder)
+        if key not in known:
+            known[key] = code_hash(self.target, self.folder)
+        return known[key]
+
+    @property
     def identity(self) -> dict[str, Any]:
-        """The world's part of a cassette key."""
-        file = self.file
-        code = hashlib.sha256(code_of(file)).hexdigest()[:16] if file.is_file() else None
-        return {"target": self.target, "args": dict(self.args), "code": code}
+        """The world's part of a cassette key, with the code of its module or of its whole package."""
+        return {"target": self.target, "args": dict(self.args), "code": self._code}
 
 
 class World:
@@ -107,6 +123,7 @@ class World:
         self._answers_all: Callable[..., Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._past = hashlib.sha256()
+        self._parsers: dict[str, Parsers] = {}  # by the name of the method, if it needs any
 
     def begin(self) -> World:
         """Make the world's objects. Raises WorldError."""
@@ -116,39 +133,84 @@ class World:
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
         own = (thing.__call__ for thing in self.objects if callable(thing))
         self._answers_all = next(own, None)
-        kind = (factory, canonical(dict(self._spec.args)))
-        self._past.update(repr(kind).encode())
+        memory = self._spec.memory
+        if self._answers_all is None:
+            for thing in self.objects:
+                self._parsers |= memory.parsers_of(type(thing), lambda: _parsers(thing))  # noqa: B023
+        start = (factory, canonical(dict(self._spec.args)))
+        self._past.update(repr(start).encode())
         state = self.state()
-        _compare_start(self._spec, _begun.setdefault(kind, state), state)
+        _compare_start(self._spec, memory.begun.setdefault(start, state), state)
         return self
 
     def state(self) -> State:
-        """Return the public attributes of each object by class name."""
+        """Return the state of each object by class name."""
         state = {}
         for thing in self.objects:
             name = type(thing).__name__
             try:
-                state[name] = plain(attributes(thing, of_class=True))
+                state[name] = state_of(thing)
             except Exception as error:
-                raise WorldError(f"the attributes of {name} cannot be read: {named(error)}") from None
+                raise WorldError(f"the state of {name} cannot be read: {named(error)}") from None
         return state
+
+    def unseen(self) -> list[str]:
+        """Return what its state leaves out, such as `Desk._balance is private`."""
+        return [f"{type(thing).__name__}.{each}" for thing in self.objects for each in unseen(thing)]
+
+    def compared(self) -> list[str]:
+        """Return the names in its state, such as `Desk.orders`."""
+        states = ((name, state) for name, state in self.state().items() if isinstance(state, dict))
+        return [f"{name}.{each}" for name, state in states for each in state]
+
+    def not_read(self, path: str) -> str:
+        """Say that a path leads to a property, which is code and not read; empty if it does not."""
+        parts, state = read_path(path) or (path,), self.state()
+        if look_up(state, parts)[1] is not ABSENT:
+            return ""
+        for thing in self.objects:
+            kind = type(thing)
+            name = str(parts[1] if parts[0] == kind.__name__ and len(parts) > 1 else parts[0])
+            if isinstance(
+                inspect.getattr_static(kind, name, None), (property, functools.cached_property)
+            ):
+                return f"{kind.__name__}.{name} is a property, which is not read"
+        return ""
+
+    def cannot_run(self, name: str, arguments: Mapping[str, Any], offered: Collection[str]) -> str:
+        """Return why no method could run a call; empty if one could, whatever it would answer."""
+        if self._answers_all is not None:
+            return ""
+        own = method_for(meant(name, offered) or "", self.methods)
+        if own is None:
+            return f"the world has no method {name}{near(name, self.methods)}"
+        try:
+            given = self._parsed(own, dict(arguments))
+        except ValueError as error:
+            return f"{name_of(self.methods[own])}: {error}"
+        problem = misfit(self.methods[own], given)
+        return f"{name_of(self.methods[own])}: {problem}" if problem else ""
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
         """Answer a call: as JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
         called = name if self._answers_all else meant(name, offered) or ""
-        method = self._answers_all or self.methods.get(method_for(called, self.methods) or "")
+        own = method_for(called, self.methods) or ""
+        method = self._answers_all or self.methods.get(own)
         if method is None:
             return _error(f"there is no tool {name!r}")
-        self.doing = method.__qualname__
+        self.doing = name_of(method)
         self.begun = time.monotonic()
         try:
             given = copy.deepcopy(dict(arguments))
             # Unsorted, as an answer may depend on the order of arguments.
             self._past.update(repr((called, given)).encode())
             with captured_in(self._output):
-                result = method(called, given) if self._answers_all else method(**given)
+                if self._answers_all:
+                    result = method(called, given)
+                else:
+                    result = method(**self._parsed(own, given))
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
                     result = self._loop.run_until_complete(result)
@@ -161,15 +223,21 @@ class World:
             content = _error(
                 f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"
             )
-        if _answered.setdefault(self._past.digest(), hash(content)) != hash(content):
+        first = self._spec.memory.answered.setdefault(self._past.digest(), hash(content))
+        if first != hash(content):
             before = "something else after the same calls in another world"
             raise WorldError(f"{self.doing} answered {shown(clean(content))}, and {before}; {_KEEP}")
         return without_key_values(content)
 
+    def _parsed(self, own: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the objects that a method asks for. Raises ValueError."""
+        parsers = self._parsers.get(own)
+        return parsed(parsers, given) if parsers else given
+
     def _json(self, result: object) -> str:
         try:
             built = msgspec.to_builtins(result, enc_hook=_dumped, str_keys=True)
-            return json.dumps(built, ensure_ascii=False, allow_nan=False)
+            return json.dumps(in_order(built, result), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
             raise WorldError(f"{self.doing} returned something that is not JSON: {error}") from None
 
@@ -224,9 +292,23 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
         name
         for kind in reversed(type(thing).__mro__[:-1])
         for name, each in vars(kind).items()
-        if inspect.isfunction(each) and not name.startswith("_")
+        if not name.startswith("_") and _is_method(each)
     ]
     return {name: getattr(thing, name) for name in dict.fromkeys(names)}
+
+
+def _parsers(thing: object) -> dict[str, Parsers]:
+    """Return the parsers of each method that needs any, by name. Raises WorldError."""
+    found = {name: parsers_of(method) for name, method in methods_of(thing).items()}
+    return {name: parsers for name, parsers in found.items() if parsers}
+
+
+def _is_method(each: object) -> bool:
+    """True for functions of a class, also static, of the class, and wrapped, as by `lru_cache`."""
+    if inspect.isfunction(each) or isinstance(each, (staticmethod, classmethod)):
+        return True
+    wraps = hasattr(each, "__wrapped__") and callable(each)
+    return wraps or isinstance(each, functools.partialmethod)
 
 
 def named(error: BaseException) -> str:

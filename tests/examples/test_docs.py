@@ -9,9 +9,11 @@ changes a file.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +25,9 @@ from click.testing import CliRunner
 
 # pytester forgets what a run within this process imports first, and two classes of scores are not one.
 import pytest_tooleval.record.results  # noqa: F401
+from pytest_tooleval import score_calls
 from pytest_tooleval.cli import main
+from pytest_tooleval.suite.load import parse_suite
 
 pytestmark = pytest.mark.slow
 
@@ -185,3 +189,27 @@ def test_a_command_that_is_not_in_a_block_is_not_run() -> None:
         text = _FENCED.sub("", page.read_text(encoding="utf-8"))
         hidden = re.findall(r"^    (?:pytest|tooleval|pip|python) .*$", text, re.MULTILINE)
         assert hidden == [], page.name
+
+
+_OWN_STATES = re.findall(
+    r"^    ```python\n(.*?)^    ```",
+    (DOCS / "guides/conversations.md")
+    .read_text(encoding="utf-8")
+    .partition("### Your own state")[2],
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("code", [each for each in _OWN_STATES if "Session(" not in each])
+def test_a_world_that_says_what_its_state_is_judges_its_agents(tmp_path: Path, code: str) -> None:
+    (tmp_path / "bank.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    pays = {"tool": "pay", "params": {"amount": 40}}
+    case = {"id": "one", "turns": [{"prompt": "Pay 40.", "expected_calls": [pays]}], "match": "state"}
+    data = {"name": "s", "world": "bank:Bank", "test_cases": [case]}
+    suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
+
+    def passes(*amounts: float) -> bool:
+        calls = [{"name": "pay", "arguments": {"amount": amount}} for amount in amounts]
+        return score_calls(suite, "one", calls).passed
+
+    assert [passes(40), passes(), passes(41), passes(40, 40)] == [True, False, False, False]

@@ -47,8 +47,12 @@ class _Call(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """A call that the toolbox allowed or refused, with the toolbox's answer, if any."""
+    """A call that the toolbox allowed or refused, with the toolbox's answer, if any.
 
+    `place` is its place among all calls, in the order in which they ran.
+    """
+
+    place: int
     key: tuple[object, object]
     function: Mapping[str, Any]
     answer: Message | None
@@ -233,7 +237,7 @@ class OwnLoop:
         Only the agent knows the texts and tokens of its replies, and the calls that its library refused.
         Calls that it made but did not return become replies before the returned ones.
         """
-        made = list(map(_made, self.replies))
+        made = [_made(place, reply) for place, reply in enumerate(self.replies)]
         matched = _matched(answer.replies, made)
         *earlier, last = (
             _with_answers(each, {k: m for (at, k), m in matched.items() if at == number})
@@ -253,11 +257,11 @@ class OwnLoop:
         return structs.replace(last, earlier=tuple(earlier))
 
 
-def _made(reply: ChatAnswer) -> _Made:
+def _made(place: int, reply: ChatAnswer) -> _Made:
     """The single call of a reply that `OwnLoop` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.status), None)
-    return _Made(_key(function), function, next(iter(reply.answers), None), status, reply)
+    return _Made(place, _key(function), function, next(iter(reply.answers), None), status, reply)
 
 
 def _key(function: Mapping[str, Any]) -> tuple[object, object]:
@@ -292,7 +296,10 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
 
 
 def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
-    """A returned reply with the toolbox's answers. `known` are the toolbox's calls by index."""
+    """A returned reply with the toolbox's answers, in the order in which parallel calls ran.
+
+    `known` are the toolbox's calls by index.
+    """
     answers = {str(message.get("tool_call_id")): message for message in reply.answers}
     calls = list(reply.message.get("tool_calls") or ())
     status = list(reply.status or (None,) * len(calls))
@@ -303,9 +310,14 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
             calls[index] = {**calls[index], "function": each.function}
             status[index] = each.status
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
-    return in_order(
+    ran = {str(calls[index].get("id")): each.place for index, each in known.items()}
+    found = in_order(
         structs.replace(reply, message=message, answers=tuple(answers.values()), status=tuple(status))
     )
+    if len(ran) < len(found.answers):
+        return found
+    ordered = sorted(found.answers, key=lambda answer: ran.get(str(answer.get("tool_call_id")), 0))
+    return structs.replace(found, answers=tuple(ordered))
 
 
 def _stop(call: _Call) -> None:

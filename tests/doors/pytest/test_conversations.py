@@ -195,6 +195,41 @@ def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -
     result.stdout.fnmatch_lines(["*refunded: a new world does not start like the first*"])
 
 
+def test_a_case_that_a_silent_agent_passes_is_an_error_that_no_gate_tolerates(desk: Project) -> None:
+    desk.write(
+        "agents.py",
+        """
+        import pathlib
+        def right(messages, tools):
+            pathlib.Path("asked.txt").touch()
+            return "Done, I refunded 40."
+        """,
+    )
+    code = (desk.path / "desk.py").read_text().replace("self.orders", "self._orders")
+    desk.write("desk.py", code)
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    case: dict[str, Any] = {"prompt": "Refund A1, all of it.", "match": "state"}
+    case["expected_calls"] = [{"tool": "refund", "params": {"order": "A1", "amount": 40}}]
+    suite["test_cases"] = [{"id": "one", "turns": [case]}]
+    desk.write("refunds.tooleval.json", json.dumps(suite, indent=1))
+    gates = ("--tooleval-fail-under=0", "--tooleval-fail-over=errors=1")
+    result = desk.run(*gates, model="right")
+    assert result.ret == 1
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "refunds.tooleval.json:*: cannot be scored: *::one: an agent that makes no call passes: "
+            "after what is expected, the state (no public attribute) is as it was before; "
+            'Desk._orders is private; keep it in a public attribute*"may_change_nothing": true'
+        ]
+    )
+    assert not (desk.path / "asked.txt").exists()
+    assert desk.run("--collect-only", model="right").ret == 0
+    case["may_change_nothing"] = True
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    desk.run(model="right").assert_outcomes(passed=1)
+
+
 def test_limits_know_turns(desk: Project) -> None:
     suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
     suite["test_cases"][0]["thresholds"] = {"max_calls": 1}

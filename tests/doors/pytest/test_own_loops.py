@@ -59,7 +59,8 @@ def answer(messages, tools):
 def test_a_call_of_a_returned_run_that_waits_changes_nothing(project: Project) -> None:
     project.write("my_agent.py", _WAITING)
     project.write("desk.py", DESK.read_text(encoding="utf-8"))
-    turns = [{"prompt": "Refund A1.", "expected_state": {"orders.A1.refunded": 0}}] * 2
+    unchanged = {"expected_state": {"orders.A1.refunded": 0}, "may_change_nothing": True}
+    turns = [{"prompt": "Refund A1.", **unchanged}] * 2
     suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": turns}]}
     project.write("s.tooleval.json", json.dumps(suite))
     for mode in ("--tooleval-record=new", "--tooleval-record=none"):

@@ -70,7 +70,12 @@ def test_what_a_conversation_does_not_look_at() -> None:
 
 def test_a_state_that_nothing_changes(tmp_path: Path) -> None:
     (tmp_path / "desk.py").write_text("class Desk:\n    def look(self):\n        return 1\n")
-    case = {"expected_calls": [{"tool": "look"}], "match": "state", "world": "desk:Desk"}
+    case = {
+        "expected_calls": [{"tool": "look"}],
+        "match": "state",
+        "world": "desk:Desk",
+        "may_change_nothing": True,
+    }
 
     def found(**fields: Any) -> CaseMutation:
         test = {"id": "one", "turns": [{"prompt": "?"}], **case, **fields}

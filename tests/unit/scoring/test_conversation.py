@@ -267,7 +267,8 @@ def test_retries_that_failed_are_left_out_at_once(desk: Path) -> None:
 
 def test_a_case_fails_with_more_failed_calls_than_a_world_is_made_for(desk: Path) -> None:
     made = [(("refund", {"order": "A1", "amount": n}), UNAVAILABLE) for n in range(1, 102)]
-    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 0}})
+    unchanged = {"expected_state": {"orders.A1.refunded": 0}, "may_change_nothing": True}
+    suite = suite_of(desk, unchanged)
     assert score_messages(suite, "one", answered(*made[:100])).passed
     result = score_messages(suite, "one", answered(*made))
     assert (result.passed, result.failure) == (False, "wrong_state")
@@ -285,7 +286,8 @@ def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
 ) -> None:
     messages = answered((LOOK, None))
     messages[2:2] = [WRITTEN, {"role": "tool", "tool_call_id": id, **OK}]
-    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 0 if status else 40}})
+    state = {"orders.A1.refunded": 0 if status else 40}
+    suite = suite_of(desk, {"expected_state": state, "may_change_nothing": bool(status)})
     result = score_messages(suite, "one", messages)
     assert result.passed
     assert result.transcript is not None
@@ -420,7 +422,9 @@ def test_replies_in_the_prompt_are_not_scored() -> None:
 
 def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
     suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 40}})
-    trial = score(suite, [("refund", {"order": "A1", "amount": "forty"}), REFUND, "done"])
+    forty = ("refund", {"order": "A1", "amount": "forty"})
+    answer = {"content": '{"error": "not a number"}'}
+    trial = score_messages(suite, "one", answered((forty, answer), (REFUND, OK)))
     assert trial.passed
     assert trial.values["arguments_valid"] == 0.0
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from pytest_tooleval.errors import WorldError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play as play_module
 from pytest_tooleval.worlds import world as world_module
+from pytest_tooleval.worlds.memory import Memory
 from pytest_tooleval.worlds.plain import differences
 from pytest_tooleval.worlds.plain import look_up
 from pytest_tooleval.worlds.plain import path_text
@@ -361,7 +363,7 @@ def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     """
     for _ in range(2):
         assert answer(spec(tmp_path, code, depth=1), "go") == "null"
-    with pytest.raises(WorldError, match=r"^the attributes of Things cannot be read: RecursionError"):
+    with pytest.raises(WorldError, match=r"^the state of Things cannot be read: RecursionError"):
         answer(spec(tmp_path, code, depth=10_000), "go")
 
 
@@ -487,6 +489,158 @@ def test_a_cassette_knows_a_world_by_its_code_whatever_its_line_ends(tmp_path: P
     world = spec(tmp_path, "class Things:\n    pass\n")
     before = world.identity
     (tmp_path / "things.py").write_bytes(b"class Things:\r\n    pass\r\n")
-    assert world.identity == before
+    assert replace(world, memory=Memory()).identity == before
     (tmp_path / "things.py").write_bytes(b"class Things:\n    done = 1\n")
-    assert world.identity != before
+    assert replace(world, memory=Memory()).identity != before
+
+
+def test_arguments_arrive_as_the_objects_that_parameters_name(tmp_path: Path) -> None:
+    code = """
+    from __future__ import annotations
+    import datetime as dt
+    from dataclasses import dataclass
+    from decimal import Decimal
+    from enum import Enum
+    from pydantic import BaseModel
+
+    class Size(Enum):
+        SMALL = "s"
+
+    @dataclass
+    class Line:
+        item: str
+        size: Size
+
+    class Order(BaseModel):
+        lines: list[Line]
+
+    class Things:
+        def at(self, when: dt.datetime): return when.year
+        def pay(self, amount: Decimal): return type(amount).__name__
+        def order(self, order: Order, size: Size | None = None): return order.lines[0].size.name
+        def plain(self, number: int): return number
+    """
+    world = spec(tmp_path, code)
+    assert answer(world, "at", when="2026-01-01T00:00:00Z") == "2026"
+    assert answer(world, "pay", amount=1.5) == "Decimal"
+    assert answer(world, "order", order={"lines": [{"item": "a", "size": "s"}]}) == "SMALL"
+    assert answer(world, "plain", number="5") == "5"  # as the model wrote it
+    assert "when: Input should be" in answer(world, "at", when="soon")
+    assert "order.lines.0.size" in answer(world, "order", order={"lines": [{"item": "a", "size": "x"}]})
+
+
+def test_a_parameter_that_only_type_checkers_know_refuses_the_world(tmp_path: Path) -> None:
+    code = """
+    from __future__ import annotations
+    from typing import TYPE_CHECKING
+    if TYPE_CHECKING:
+        from orders import Order
+
+    class Things:
+        def go(self, order: Order): ...
+    """
+    with pytest.raises(WorldError, match=r"Things.go: the annotation of order cannot be resolved"):
+        World(spec(tmp_path, code)).begin()
+
+
+def test_static_class_and_wrapped_methods_are_tools(tmp_path: Path) -> None:
+    code = """
+    import functools
+
+    def logged(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs): return function(*args, **kwargs)
+        return inner
+
+    class Things:
+        @staticmethod
+        def fixed(a: int): return a
+        @classmethod
+        def of_class(cls, a: int): return a + 1
+        @functools.lru_cache
+        def cached(self, a: int): return a + 2
+        @logged
+        def wrapped(self, a: int): return a + 3
+    """
+    world = spec(tmp_path, code)
+    names = [tool["function"]["name"] for tool in tools_of(world)]
+    assert names == ["fixed", "of_class", "cached", "wrapped"]
+    assert [answer(world, name, a=1) for name in names] == ["1", "2", "3", "4"]
+
+
+def test_an_object_as_a_key_is_named(tmp_path: Path) -> None:
+    code = """
+    class Key: ...
+    class Things:
+        def __init__(self): self.orders = {Key(): 1}
+        def go(self): ...
+    """
+    with pytest.raises(
+        WorldError, match=r"Things cannot be read: TypeError: an object is a key, a .*Key; use"
+    ):
+        World(spec(tmp_path, code)).begin()
+
+
+def test_sets_in_answers_have_one_order(tmp_path: Path) -> None:
+    code = """
+    from dataclasses import dataclass
+    from pydantic import BaseModel
+    @dataclass
+    class Data: names: set
+    class Model(BaseModel): names: set[str]
+    class Things:
+        def go(self):
+            names = {"b", "a", "d", "c"}
+            return {"plain": names, "data": Data(names), "model": Model(names=names)}
+    """
+    ordered = ["a", "b", "c", "d"]
+    expected = {"plain": ordered, "data": {"names": ordered}, "model": {"names": ordered}}
+    assert json.loads(answer(spec(tmp_path, code), "go")) == expected
+
+
+def test_a_cassette_knows_the_package_of_a_world(tmp_path: Path) -> None:
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "desk.py").write_text(
+        "from .prices import PRICE\nclass Desk:\n  def look(self): return PRICE\n"
+    )
+    (package / "prices.py").write_text("PRICE = 1\n")
+    world = WorldSpec("shop.desk:Desk", tmp_path)
+    before = world.identity["code"]
+    (package / "prices.py").write_text("PRICE = 2\n")
+    assert None not in (before, replace(world, memory=Memory()).identity["code"])
+    assert replace(world, memory=Memory()).identity["code"] != before
+    assert WorldSpec("json:JSONDecoder", tmp_path).identity["code"] is None
+
+
+def test_nan_equals_nan() -> None:
+    nan = float("nan")
+    assert list(differences({"a": [nan]}, {"a": [nan]})) == []
+    assert len(list(differences({"a": nan}, {"a": 1.0}))) == 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (plain(Decimal("40")), 40),
+        (plain(Decimal("0.1")), 0.1),
+        (0.1 + 0.2, 0.3),
+        ('{"a": 1.0}', '{"a":1}'),
+        (
+            plain(dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)),
+            plain(dt.datetime(2026, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1)))),
+        ),
+    ],
+)
+def test_what_means_the_same_differs_only_exactly(one: Any, other: Any, exact: bool) -> None:
+    assert bool(list(differences({"a": one}, {"a": other}, exact=exact))) is exact
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(True, 1), ("40", 40), (1e9, 1e9 + 1), (1e-12, 2e-12), ("[", "{"), ("[" * 99_999, "{" * 99_999)],
+)
+def test_what_means_something_else_differs(one: Any, other: Any) -> None:
+    assert list(differences({"a": one}, {"a": other}))

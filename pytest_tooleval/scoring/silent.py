@@ -1,0 +1,133 @@
+"""The silent agent, which makes no call and says that it is done. No case judged by state passes it.
+
+What a world changes where its state does not show it, behind a connection or in a private attribute,
+would otherwise count as evidence that everything is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from typing import TypeVar
+
+from msgspec import structs
+
+from ..errors import CannotCompare
+from ..errors import WorldError
+from ..record.transcript import Reply
+from ..record.transcript import Transcript
+from ..suite.model import Expectations
+from ..suite.model import ResolvedCase
+from ..suite.model import judges
+from ..worlds.plain import STATE
+from ..worlds.play import bounded
+from ..worlds.world import World
+from ..worlds.world import WorldSpec
+from .conversation import plays
+from .kinds import judge
+from .registry import Scorer
+from .registry import run_scorer
+from .thresholds import missed_thresholds
+
+_DONE = {"role": "assistant", "content": "Done."}
+_NEXT = ({"role": "user", "content": "..."},)
+_SHOWN = 5
+_WAY_OUT = f"keep it in a public attribute, or return it from {STATE}(self)"
+
+_T = TypeVar("_T")
+
+
+def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
+    """Raise CannotCompare if the case is judged by state, and an agent that makes no call would pass.
+
+    Each case is played once per process.
+    """
+    if case.world is None or not any(map(partial(_by_state, case), case.parts)):
+        return
+    known, key = case.world.memory.silent, (case.id, case.arm, tuple(case.thresholds.items()))
+    if key not in known:
+        known[key] = _problem(case, scorers)
+    if known[key]:
+        raise CannotCompare(known[key])
+
+
+def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
+    assert case.world is not None
+    if any(part.expected_state for part in case.parts):
+        paths = [path for part in case.parts for path in part.expected_state or ()]
+        found = _looked_at(case.world, lambda world: next(filter(None, map(world.not_read, paths)), ""))
+        if found:
+            return f"{found}; {_WAY_OUT}"
+    if may_change_nothing(case) or not passes_silent_agent(case, scorers):
+        return ""
+    leave = 'if nothing has to change, set "may_change_nothing": true'
+    if not any(map(partial(plays, case), case.parts)):
+        return f"an agent that makes no call passes, as expected_state holds from the start; {leave}"
+    compared, unseen = _looked_at(case.world, lambda world: (world.compared(), world.unseen()))
+    return (
+        "an agent that makes no call passes: after what is expected, the state "
+        f"({_few(compared) or 'no public attribute'}) is as it was before"
+        f"; {_few(unseen) or 'what changes may be in a global or another process'}"
+        f"; {_WAY_OUT}; {leave}"
+    )
+
+
+def _looked_at(spec: WorldSpec, look: Callable[[World], _T]) -> _T:
+    """Look at a new world."""
+    world = World(spec)
+
+    def begin() -> _T:
+        try:
+            return look(world.begin())
+        finally:
+            world.close()
+
+    try:
+        return bounded(world, begin)
+    except WorldError as error:
+        raise CannotCompare(str(error), "world") from None
+
+
+def _few(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join([*names[:_SHOWN], *more])
+
+
+def may_change_nothing(case: ResolvedCase) -> bool:
+    """Whether the case says that an agent which does nothing may pass.
+
+    It does with `may_change_nothing`, in the case or in each turn that is judged by state, or by
+    expecting no call wherever it has expected calls.
+    """
+    judged = [part for part in case.parts if _by_state(case, part)]
+    expected = [part.calls for part in case.parts if part.calls is not None]
+    calls_nothing = bool(expected) and not any(expected)
+    return calls_nothing or case.case.may_change_nothing or all(e.may_change_nothing for e in judged)
+
+
+def _by_state(case: ResolvedCase, part: Expectations) -> bool:
+    return bool(part.expected_state) or plays(case, part)
+
+
+def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> bool:
+    """Whether an agent that makes no call passes the case, whatever the texts that it should say."""
+    asked = _without_texts(case)
+    replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(asked.turns))]
+    transcript = Transcript((), tuple(replies))
+    values = {metric: draft.value for metric, draft in judge(asked, transcript).drafts.items()}
+    for scorer in scorers:
+        values |= {name: score.value for name, score in run_scorer(scorer, asked, transcript).items()}
+    known = {metric: least for metric, least in case.thresholds.items() if metric in values}
+    return judges(known) and not missed_thresholds(values, known)
+
+
+def _without_texts(case: ResolvedCase) -> ResolvedCase:
+    """Return the case with texts that every message contains in place of those that it expects."""
+
+    def met(part: Any) -> Any:
+        return part.model_copy(update={"expected_text": [""] * len(part.expected_text or ())})
+
+    turns = tuple(structs.replace(turn, turn=met(turn.turn)) for turn in case.turns)
+    return structs.replace(case, case=met(case.case), turns=turns)

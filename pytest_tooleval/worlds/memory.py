@@ -1,0 +1,51 @@
+"""What the worlds of a run have shown so far: reveals worlds that are not deterministic."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from collections.abc import Hashable
+from typing import Any
+from typing import TypeVar
+
+_MOST_PLAYS = 64
+
+_T = TypeVar("_T")
+
+
+class Memory:
+    """Shared by all worlds of a suite or of a run.
+
+    `begun` has the state in which the first world of each kind began, and `answered` the hash of the
+    first answer to a call, by the digest of all calls up to it. `code` has the hashes of worlds' code.
+    `silent` says why a case cannot be judged by state; empty if it can.
+    """
+
+    def __init__(self) -> None:
+        self.begun: dict[Hashable, dict[str, Any]] = {}
+        self.answered: dict[bytes, int] = {}
+        self.code: dict[Hashable, str | None] = {}
+        self.silent: dict[Hashable, str] = {}
+        self._parsers: dict[type, Any] = {}
+        self._plays: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Memory)  # it is no part of what a suite says
+
+    __hash__ = object.__hash__
+
+    def played(self, key: Hashable, play: Callable[[], _T]) -> _T:
+        """Return the play with this key, one of the last few that were made, else make it."""
+        if key not in self._plays:
+            self._plays[key] = play()
+            while len(self._plays) > _MOST_PLAYS:
+                self._plays.popitem(last=False)
+        found: _T = self._plays[key]
+        return found
+
+    def parsers_of(self, kind: type, make: Callable[[], _T]) -> _T:
+        """Return the parsers of a class, which are made once."""
+        if kind not in self._parsers:
+            self._parsers[kind] = make()
+        found: _T = self._parsers[kind]
+        return found

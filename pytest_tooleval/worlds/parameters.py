@@ -1,0 +1,124 @@
+"""Arguments as the objects that a method's annotations name, such as a datetime or a pydantic model."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import functools
+import inspect
+from collections.abc import Callable
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from typing import get_args
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic import TypeAdapter
+from pydantic import ValidationError
+
+from ..errors import WorldError
+from ..errors import error_text
+from ..text import near
+
+_AS_SUCH = (BaseModel, dt.date, dt.time, dt.timedelta, Decimal, Enum, UUID, PurePath)
+
+# Makes each argument what its parameter is annotated with; only those that are more than JSON.
+Parsers = Mapping[str, Callable[[Any], Any]]
+
+
+def signature_of(method: Callable[..., Any]) -> inspect.Signature:
+    """Return a method's signature with its annotations resolved, without that of its result.
+
+    Raises WorldError for a name that only type checkers know.
+    """
+    signature = inspect.signature(method)
+    names = _globals(method)
+    parameters = [
+        each.replace(annotation=_resolved(method, each, names)) for each in signature.parameters.values()
+    ]
+    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+
+
+def _globals(method: Callable[..., Any]) -> dict[str, Any]:
+    function: Any = inspect.unwrap(method)
+    while isinstance(function, functools.partial):
+        function = function.func
+    found: dict[str, Any] = getattr(function, "__globals__", {})
+    return found
+
+
+def _resolved(method: Callable[..., Any], parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
+    if not isinstance(parameter.annotation, str):
+        return parameter.annotation
+    try:
+        return eval(parameter.annotation, names, {})
+    except Exception as error:
+        raise WorldError(
+            f"{name_of(method)}: the annotation of {parameter.name} cannot be resolved: "
+            f"{error_text(error)}; import it where Python runs it, not under TYPE_CHECKING"
+        ) from None
+
+
+def name_of(method: Callable[..., Any]) -> str:
+    """Return a method's name with its class, such as `Desk.refund`."""
+    function: Any = method
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__qualname__", function))
+
+
+def parsers_of(method: Callable[..., Any]) -> Parsers:
+    """Return what makes the objects that the method's parameters ask for.
+
+    Raises WorldError if pydantic cannot make them.
+    """
+    found = {}
+    for name, parameter in signature_of(method).parameters.items():
+        if _is_object(parameter.annotation):
+            try:
+                found[name] = TypeAdapter(parameter.annotation).validate_python
+            except Exception as error:
+                raise WorldError(
+                    f"{name_of(method)}: {name} cannot be made of JSON: {error_text(error)}"
+                ) from None
+    return found
+
+
+def _is_object(annotation: Any) -> bool:
+    """Whether an annotation is, or contains, a class that JSON does not have."""
+    if isinstance(annotation, type) and (
+        issubclass(annotation, _AS_SUCH) or dataclasses.is_dataclass(annotation)
+    ):
+        return True
+    return any(map(_is_object, get_args(annotation)))
+
+
+def parsed(parsers: Parsers, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as objects. Raises ValueError, which names the argument."""
+    found = dict(arguments)
+    for name, parse in parsers.items():
+        if name in found:
+            try:
+                found[name] = parse(found[name])
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                place = ".".join(map(str, (name, *first["loc"])))
+                raise ValueError(f"{place}: {first['msg']}") from None
+    return found
+
+
+def misfit(method: Callable[..., Any], arguments: Mapping[str, Any]) -> str | None:
+    """Return why the arguments do not fit a method's signature; None if they do."""
+    signature = inspect.signature(method)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    for name in () if takes_any else arguments:
+        if name not in signature.parameters:
+            return f"there is no parameter {name}{near(name, signature.parameters)}"
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        return str(error)
+    return None

@@ -1,0 +1,217 @@
+"""Cases judged by the state of a world: what is compared, with what, and when nothing can be said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval import Suite
+from pytest_tooleval import score_messages
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.suite.load import parse_suite
+
+SHOP = """
+import datetime as dt, json
+
+class Shop:
+    def __init__(self):
+        self.address = ""
+        self.refunded = 0
+        self.at = None
+        self.log = []
+    def move(self, city: str) -> str:
+        self.address = city
+        return "ok"
+    def refund(self, amount: float) -> dict:
+        if amount > 1000:
+            raise ValueError("too much")
+        self.refunded += amount
+        self.log.append(json.dumps({"amount": amount}))
+        return {"refunded": amount, "id": 7, "ok": True}
+    def plan(self, when: str) -> str:
+        self.at = dt.datetime.fromisoformat(when)
+        return "ok"
+    def broken(self) -> dict:
+        self.refunded += 1
+        return {"error": "printed no receipt"}
+"""
+REFUND = {"tool": "refund", "params": {"amount": 40}}
+STATE = {"expected_calls": [REFUND], "match": "state"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    return tmp_path
+
+
+def suite_of(folder: Path, *turns: dict[str, Any], **case: Any) -> Suite:
+    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    data = {"name": "s", "world": "shop:Shop", "test_cases": [{"id": "one", "turns": asked, **case}]}
+    return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
+
+
+def said(*turns: list[tuple[str, dict[str, Any], Any]]) -> list[dict[str, Any]]:
+    """Turns of calls with their answers, as JSON unless they are texts."""
+    messages: list[dict[str, Any]] = []
+    for number, turn in enumerate(turns):
+        messages.append({"role": "user", "content": "go on"})
+        for index, (name, arguments, answer) in enumerate(turn):
+            id = f"c{number}-{index}"
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            call = {"id": id, "type": "function", "function": function}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            content = answer if isinstance(answer, str) else json.dumps(answer)
+            messages.append({"role": "tool", "tool_call_id": id, "content": content})
+        messages.append({"role": "assistant", "content": "Done."})
+    return messages
+
+
+def refund(amount: float, **answer: Any) -> tuple[str, dict[str, Any], Any]:
+    return "refund", {"amount": amount}, {"refunded": amount, "id": 7, "ok": True, **answer}
+
+
+MOVE = ("move", {"city": "NYC"}, "ok")
+
+
+@pytest.mark.parametrize(
+    ("looser", "made"),
+    [
+        (
+            {"expected_tool": "move", "expected_params": {"city": {"$any_of": ["New York", "NYC"]}}},
+            [MOVE],
+        ),
+        ({"expected_tool": "move"}, [MOVE]),
+        ({"expected_tool": ["move", "plan"]}, [MOVE]),
+        ({"expected_tool": "move", "match": "contains"}, [MOVE, refund(5)]),
+        ({"expected_text": ["done"]}, [MOVE]),
+    ],
+)
+def test_a_turn_begins_where_a_looser_one_before_it_has_led(
+    shop: Path, looser: dict[str, Any], made: list[Any]
+) -> None:
+    suite = suite_of(shop, looser, STATE)
+    assert score_messages(suite, "one", said(made, [refund(40)])).passed
+    assert not score_messages(suite, "one", said(made, [refund(41)])).passed
+    assert not score_messages(suite, "one", said(made, [])).passed
+
+
+@pytest.mark.parametrize(("exact", "passes"), [(None, True), (True, False)])
+def test_numbers_and_instants_are_equal_by_value(shop: Path, exact: bool | None, passes: bool) -> None:
+    plan = {"tool": "plan", "params": {"when": "2026-01-01T12:00:00+00:00"}}
+    suite = suite_of(
+        shop, {"expected_calls": [REFUND, plan], "match": "state", "results": True}, exact_state=exact
+    )
+    later = ("plan", {"when": "2026-01-01T13:00:00+01:00"}, "ok")
+    assert score_messages(suite, "one", said([refund(40.0), later])).passed is passes
+
+
+def test_floats_are_equal_if_they_differ_by_rounding(shop: Path) -> None:
+    calls = [{"tool": "refund", "params": {"amount": amount}} for amount in (0.1, 0.2)]
+    suite = suite_of(shop, {"expected_calls": calls}, match="state", expected_state={"refunded": 0.3})
+    result = score_messages(suite, "one", said([refund(0.1), refund(0.2)]))
+    assert [check.value for check in result.scores["state"].checks] == [1.0, 0.0]  # 0.3 is in the suite
+
+
+def test_a_recorded_run_with_which_the_world_disagrees_is_an_error(shop: Path) -> None:
+    suite = suite_of(shop, STATE)
+    declined = refund(40, ok=False)
+    for wrong in ([declined], [("refund", {"amount": 4000}, {"refunded": 4000}), refund(40)]):
+        with pytest.raises(ScoringError, match=r'run and the world disagree.*"answers": "recorded"'):
+            score_messages(suite, "one", said(wrong))
+    result = score_messages(suite_of(shop, STATE, answers="recorded"), "one", said([declined]))
+    assert result.passed
+    (line,) = result.differing
+    assert '"ok": false' in line
+    assert '"ok": true' in line
+
+
+def test_other_differences_from_a_recorded_run_are_shown(shop: Path) -> None:
+    result = score_messages(suite_of(shop, STATE), "one", said([refund(40, id=8)]))
+    assert result.passed
+    assert len(result.differing) == 1
+    # An agent may put an error into its own words, and a world may have failed in the run as well.
+    words = ("refund", {"amount": 4000}, "Sorry: ValueError: too much")
+    assert score_messages(suite_of(shop, STATE), "one", said([words, refund(40)])).differing == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ({"tool": "refund", "params": {"amonut": 40}}, "no parameter amonut, did you mean amount"),
+        ({"tool": "refund", "params": {}}, "missing a required argument: 'amount'"),
+    ],
+)
+def test_an_expected_call_that_cannot_run_judges_nobody(
+    shop: Path, call: dict[str, Any], why: str
+) -> None:
+    suite = suite_of(shop, {"expected_calls": [call], "match": "state"})
+    for made in ([], [refund(40)]):
+        with pytest.raises(ScoringError, match=f"cannot run.*{why}"):
+            score_messages(suite, "one", said(made))
+
+
+def test_an_expected_call_may_answer_with_an_error_if_it_changes_the_state(shop: Path) -> None:
+    suite = suite_of(shop, {"expected_calls": [{"tool": "broken"}], "match": "state"})
+    receipt: tuple[str, dict[str, Any], Any] = ("broken", {}, {"error": "printed no receipt"})
+    assert score_messages(suite, "one", said([receipt])).passed
+    assert not score_messages(suite, "one", said([])).passed
+
+
+@pytest.mark.parametrize(
+    ("turn", "case", "passes"),
+    [
+        ({"expected_calls": [], "match": "state"}, {}, True),
+        ({"expected_state": {"refunded": 0}, "may_change_nothing": True}, {}, True),
+        ({"expected_state": {"refunded": 0}}, {"may_change_nothing": True}, True),
+        ({"expected_state": {"refunded": 0}}, {}, None),
+        ({"expected_calls": [{"tool": "move", "params": {"city": ""}}], "match": "state"}, {}, None),
+        # A lower threshold, or a text, does not change that nothing was looked at.
+        (
+            {"expected_state": {"refunded": 0}, "expected_text": ["refunded"]},
+            {"thresholds": {"overall": 0.5}},
+            None,
+        ),
+    ],
+)
+def test_an_agent_that_does_nothing_passes_only_where_the_case_says_so(
+    shop: Path, turn: dict[str, Any], case: dict[str, Any], passes: bool | None
+) -> None:
+    suite = suite_of(shop, turn, **case)
+    if passes is None:
+        with pytest.raises(ScoringError, match="an agent that makes no call passes"):
+            score_messages(suite, "one", said([]))
+    else:
+        assert score_messages(suite, "one", said([])).passed
+
+
+def test_parallel_calls_are_played_in_the_order_of_their_answers(shop: Path) -> None:
+    expected = [{"tool": "move", "params": {"city": city}} for city in ("Oslo", "Rome")]
+    suite = suite_of(shop, {"expected_calls": expected, "match": "state"})
+
+    def run(*order: str) -> bool:
+        calls = [
+            {
+                "id": city,
+                "type": "function",
+                "function": {"name": "move", "arguments": json.dumps({"city": city})},
+            }
+            for city in ("Rome", "Oslo")
+        ]
+        answers: list[dict[str, Any]] = [
+            {"role": "tool", "tool_call_id": city, "content": "ok"} for city in order
+        ]
+        asked: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": calls}
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": "go"},
+            asked,
+            *answers,
+            {"role": "assistant", "content": "."},
+        ]
+        return score_messages(suite, "one", messages).passed
+
+    assert run("Oslo", "Rome")
+    assert not run("Rome", "Oslo")
