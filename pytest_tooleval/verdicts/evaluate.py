@@ -16,9 +16,9 @@ from ..record.results import Outcome
 from ..record.results import TrialError
 from ..record.results import TrialResult
 from ..record.transcript import text_of
-from ..scoring import explained
+from ..scoring import Scored
 from ..scoring import require_evidence
-from ..scoring import score_transcript
+from ..scoring import score_trial
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from ..text import shorten
@@ -42,14 +42,14 @@ class Place(Struct, frozen=True):
 
 def score_trials(
     case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = ()
-) -> tuple[TrialResult, ...]:
+) -> list[Scored]:
     """Return each trial's result. Raises ScoringError."""
-    return tuple(
-        TrialResult(error=TrialError(answer.kind, answer.message), trial=number)
+    return [
+        Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
         if isinstance(answer, ModelError)
-        else score_transcript(case, answer, scorers=scorers, trial=number)
+        else score_trial(case, answer, scorers=scorers, trial=number)
         for number, answer in enumerate(answers)
-    )
+    ]
 
 
 def evaluate(
@@ -67,11 +67,12 @@ def evaluate(
     """
     try:
         require_evidence(case, scorers)
-        trials = score_trials(case, answers, scorers)
+        scored = score_trials(case, answers, scorers)
+        trials = tuple(each.result for each in scored)
         standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
         outcome, scores, reason = judge(trials, standard)
         if explain or outcome != "passed":
-            trials = tuple(explained(case, trial) for trial in trials)
+            trials = tuple(each.explained() for each in scored)
     except ScoringError as error:
         return unscored(case, model, place, "error", f"cannot be scored: {error}")
     return _result(case, model, place, outcome, reason, scores, trials)

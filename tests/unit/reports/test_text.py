@@ -18,8 +18,7 @@ from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.text import render_case
 from pytest_tooleval.reports.text import render_transcript
 from pytest_tooleval.reports.text import show_call
-from pytest_tooleval.scoring import explained
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring import score_trial
 from pytest_tooleval.suite.model import resolve
 
 SUITE = parse_suite(
@@ -37,7 +36,7 @@ def trial(*calls: ToolCall, text: str | None = None, number: int = 0, **fields: 
     message = {"role": "assistant", "content": text}
     prompt = tuple(dict(each) for each in CASE.messages)
     transcript = Transcript(prompt, (Reply(message=message, calls=calls, **fields),))
-    return explained(CASE, score_transcript(CASE, transcript, trial=number))
+    return score_trial(CASE, transcript, trial=number).explained()
 
 
 def result(*trials: TrialResult) -> CaseResult:
@@ -96,7 +95,7 @@ def test_a_long_conversation_keeps_its_question() -> None:
     [reply] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).replies
     prompt = tuple(dict(each) for each in CASE.messages)
     transcript = Transcript(prompt, (reply,) * 12)
-    looped = explained(CASE, score_transcript(CASE, transcript))
+    looped = score_trial(CASE, transcript).explained()
     lines = render_case(result(looped), whole=False).splitlines()
     asked = lines.index("  user       Weather in Paris?")
     assert lines[asked + 1] == "  (4 lines left out; -v shows all)"

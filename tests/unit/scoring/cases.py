@@ -9,9 +9,8 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring import score_trial
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
@@ -63,4 +62,4 @@ def live(*replies: list[ToolCall]) -> Transcript:
 
 def score_live(replies: list[list[ToolCall]], **case: Any) -> TrialResult:
     made = resolved(None, **case)
-    return explained(made, score_transcript(made, live(*replies)))
+    return score_trial(made, live(*replies)).explained()

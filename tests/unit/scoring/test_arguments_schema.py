@@ -8,8 +8,7 @@ from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import explained
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring import score_trial
 
 from .cases import call
 from .cases import resolved
@@ -215,7 +214,7 @@ def test_a_tool_that_its_turn_does_not_offer_is_invalid() -> None:
         for calls in turns:
             replies += [Reply(message=message, prompt=user, calls=tuple(calls)), Reply(message=message)]
         made = resolved(TOOLS, **case)
-        result = explained(made, score_transcript(made, Transcript((), tuple(replies))))
+        result = score_trial(made, Transcript((), tuple(replies))).explained()
         if not result.values["arguments_valid"]:
             assert (result.failure, result.wrong) == (
                 "hallucinated_tool",

@@ -7,8 +7,8 @@ from steps import growth
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring import score_trial
 from pytest_tooleval.scoring.argument_scores import params_match
 
 from .cases import call
@@ -207,7 +207,8 @@ def test_explanations_are_built_only_when_asked_for() -> None:
     case = resolved(None, **WEATHER)
     result = score_transcript(case, live([call("get_weather", city="Rome")]))
     assert {score_.explanation for score_ in result.scores.values()} == {""}
-    whole = explained(case, result)
+    assert result.transcript is not None
+    whole = score_trial(case, result.transcript).explained()
     assert whole.values == result.values
     assert all(score_.explanation for score_ in whole.scores.values())
 
