@@ -268,7 +268,9 @@ MISTAKES = {
     },
     "fail-under=90": "--tooleval-fail-under=90: expected [SCOPE:][METRIC=]VALUE",
     "fail-over=errors=-1": "--tooleval-fail-over=errors=-1: expected [SCOPE:]NAME=VALUE",
-    "fail-under=0.5 --confidence=95": "--tooleval-confidence=95: expected a number from 0.5 to 0.9999",
+    "fail-under=0.5 --confidence=95": (
+        "--tooleval-confidence=95: expected 0.5 to 0.9999, or 50% to 99.99%"
+    ),
     **{
         f"model={names}": f"--tooleval-model={names}: a name is empty"
         for names in ("", ",", "a,", "a,,b")
@@ -282,7 +284,7 @@ MISTAKES = {
     "baseline=nowhere.json": "--tooleval-baseline=nowhere.json: nowhere.json: there is no such file",
     "baseline=2031": "--tooleval-baseline=2031: ",
     "preset=pr --baseline-model=a": "--tooleval-baseline-model=a: expected OLD=NEW, two models",
-    "preset=pr --max-drop=5": "--tooleval-max-drop=5: expected a number from 0 to 1",
+    "preset=pr --max-drop=5": "--tooleval-max-drop=5: expected 0 to 1, or 0% to 100%",
     # Options that do not go together.
     "max-drop=0.1": "--tooleval-max-drop: needs --tooleval-baseline=FILE|RUN",
     "baseline-model=a=b": "--tooleval-baseline-model: needs --tooleval-baseline=FILE|RUN",
