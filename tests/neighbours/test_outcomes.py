@@ -20,7 +20,11 @@ WAYS = {
 }
 
 # Two stand for all, but where all are tried: one that runs cases again, and one with hooks of its own.
-NAMES = NEIGHBOURS if "TOOLEVAL_NEIGHBOURS" in os.environ else ("pytest-html", "pytest-rerunfailures")
+NAMES = (
+    NEIGHBOURS
+    if os.environ.get("TOOLEVAL_NEIGHBOURS") == "all"
+    else ("pytest-html", "pytest-rerunfailures")
+)
 # What came of each way without a neighbour.
 _alone: dict[str, object] = {}
 
