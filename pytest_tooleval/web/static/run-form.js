@@ -220,7 +220,9 @@ class CaseChoice {
 
   /** The chosen ids; null for all. */
   chosen() {
-    return this.picked === null ? null : this.cases.map((each) => each.id).filter((id) => this.picked?.has(id));
+    if (this.picked === null) return null;
+    // An address may name cases before the suite's are loaded.
+    return this.cases.length ? this.cases.map((each) => each.id).filter((id) => this.picked?.has(id)) : [...this.picked];
   }
 
   /** @param {Set<string> | null} picked */

@@ -886,6 +886,7 @@ def test_a_partial_run_does_not_replace_the_last_whole_one(weather: Site) -> Non
     expect(rows.first).not_to_contain_text("partial")
     weather.run("agent")
     weather.go("trend?name=Weather%20API%20Suite")
+    page.get_by_role("img").wait_for()
     lines = page.locator("figure path.line").evaluate_all("(all) => all.map((p) => p.getAttribute('d'))")
     assert sorted(line.count("L") for line in lines) == [0, 1]
 
