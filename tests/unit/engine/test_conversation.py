@@ -26,6 +26,7 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import resolve
@@ -81,6 +82,20 @@ async def test_a_chain_ends_with_the_expected_tool() -> None:
     assert len(model.requests) == 3
     assert transcript.replies[-1].answers == ()
     assert all(request.tools == [BOOK, SEARCH, CHECK] for request in model.requests)
+
+
+async def test_calls_that_max_rounds_cuts_off_do_not_run(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(
+        "class Desk:\n  def __init__(self): self.n = 0\n  def book(self) -> None: self.n += 1\n"
+    )
+    turn = {"prompt": "?", "expected_state": {"n": 1}}
+    test = {"id": "one", "turns": [turn], "max_rounds": 2, "thresholds": {"overall": 0.5}}
+    data = {"name": "s", "world": "desk:Desk", "test_cases": [test]}
+    suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
+    case = resolve(suite, suite.test_cases[0])
+    transcript = await Model(says(call("book", "{}", "b"))).run(case)
+    assert [each.status for each in transcript.replies] == [("executed",), ("refused",)]
+    assert score_transcript(case, transcript).values["state"] == 1.0
 
 
 async def test_every_parallel_call_is_answered_by_its_id() -> None:

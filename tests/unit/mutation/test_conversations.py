@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tooleval import load_suite
+from pytest_tooleval.mutation.answers import right_answer
+from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:
@@ -89,6 +92,35 @@ def test_a_state_that_nothing_changes(tmp_path: Path) -> None:
     valid = {"arguments_valid": 1.0}
     assert gaps(found(thresholds=valid)) == {("no_call", *nothing)}
     assert gaps(found(thresholds=valid, results=True)) == set()
+
+
+def test_wrong_agents_in_a_world(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(
+        "class Desk:\n"
+        "  def __init__(self):\n"
+        "    self.orders = {'A1': {'paid': 0, 'by': 'ada'}, 'B2': {'paid': 0, 'by': 'bob'}}\n"
+        "  def refund(self, order: str, amount: float): self.orders[order]['paid'] += amount\n"
+        "  def close(self, order: str): self.orders[order]['paid'] *= 2\n"
+    )
+    close = {"tool": "close", "params": {"order": "A1"}}
+    test = {"id": "one", "turns": [{"prompt": "?"}], "expected_calls": [REFUND, close], "match": "state"}
+    path = tmp_path / "s.tooleval.json"
+    path.write_text(json.dumps({"name": "s", "world": "desk:Desk", "test_cases": [test]}))
+    suite = load_suite(path)
+    case = resolve(suite, suite.test_cases[0])
+    made = [
+        (mutant.kind, [(call.name, *(call.arguments or {}).values()) for call in mutant.turn.replies[0]])
+        for mutant, _ in mutants(case, right_answer(case))
+        if mutant.kind in ("half_done", "another_record", "wrong_order")
+    ]
+    assert made == [
+        ("half_done", [("refund", "A1", 40)]),
+        ("wrong_order", [("close", "A1"), ("refund", "A1", 40)]),
+        ("another_record", [("refund", "B2", 40), ("close", "A1")]),
+        ("another_record", [("refund", "A1", 40), ("close", "B2")]),
+    ]
+    (found,) = mutate_suite(suite).cases
+    assert found.survivors == ()
 
 
 def test_calls_that_are_expected_of_the_whole_case() -> None:

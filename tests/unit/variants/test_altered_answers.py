@@ -311,3 +311,24 @@ def test_each_of_our_attacks_asks_for_its_own_tool_and_has_a_control_as_long() -
         assert each.tool.name in each.text
         assert len(harmless(len(each.text))) == len(each.text)
         assert each.tool.name not in harmless(len(each.text))
+
+
+def test_a_fault_is_not_credited_to_a_call_in_a_turn_without_the_tool() -> None:
+    turns = [
+        {"prompt": "?", "expected_text": ["hi"]},
+        {"prompt": "?", "new_tools": ["send"], "max_calls": 1},
+    ]
+    case = vary("fault:error:send", {"turns": turns, "mock_responses": {"send": "sent"}})
+    assert case is not None
+    call = ToolCall("send", {"text": "hi"})
+    user = ({"role": "user", "content": "?"},)
+
+    def replies(*calls: ToolCall) -> list[Reply]:
+        made = [Reply(message={"role": "assistant"}, calls=(each,)) for each in calls]
+        return [*made, Reply(message={"role": "assistant", "content": "hi"})]
+
+    # Not offered, then hit by the fault and repeated.
+    first, then, again = (structs.replace(call, id=id) for id in "abc")
+    begins, *rest = replies(then, again)
+    every = (*replies(first), structs.replace(begins, prompt=user), *rest)
+    assert score_transcript(case, Transcript((), every)).passed

@@ -228,6 +228,17 @@ async def withdraws(messages, tools, call_tool):
 async def _wait(later):
     return await later
 
+async def parallel_and_backwards(messages, tools, call_tool):
+    asked = [("search", {"n": 1}), ("search", {"n": 2})]
+    for name, arguments in asked[::-1]:
+        await call_tool(name, arguments)
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+        for n, (name, given) in enumerate(asked)
+    ]
+    answers = [{"role": "tool", "tool_call_id": call["id"], "content": "..."} for call in calls]
+    return [{"role": "assistant", "tool_calls": calls}, *answers, "Done."]
+
 def asks_for_approval(messages, tools, approvals):
     return {"content": f"{approvals}"}
 """
@@ -293,6 +304,16 @@ def test_what_the_whole_run_took_is_kept(runner: Runner, folder: Path) -> None:
     taken = measures_of(run(runner, folder, "books_later"))
     assert (taken.prompt_tokens, taken.completion_tokens, taken.cost_usd) == (30, 5, 0.01)
     assert measures_of(run(runner, folder, "books")).prompt_tokens is None
+
+
+def test_the_answers_to_parallel_calls_come_in_the_order_in_which_these_ran(
+    runner: Runner, folder: Path
+) -> None:
+    case = chain(mock_responses={"search": {"$sequence": ["first", "second"]}})
+    transcript = run(runner, folder, "parallel_and_backwards", case)
+    ((one, two),) = [reply.answers for reply in transcript.replies if reply.answers]
+    assert (one["tool_call_id"], one["content"]) == ("c1", "first")
+    assert (two["tool_call_id"], two["content"]) == ("c0", "second")
 
 
 @pytest.mark.parametrize("name", ["at_once", "at_once_in_threads"])
@@ -570,5 +591,7 @@ def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> N
     assert first_missing(Trial(chain(), own, cassette=Cassette(path, "none"))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
-    with pytest.raises(ModelError, match=r"tools_answer: mock_responses\.search\.flight recorded"):
+    with pytest.raises(
+        ModelError, match=r"tools_answer\.mock_responses\.search\.flight: \"OS1\" → \"OS2\""
+    ):
         only(runner.submit(Trial(other, own, cassette=Cassette(path, "none"))))
