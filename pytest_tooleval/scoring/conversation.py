@@ -212,12 +212,13 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
 
 
 def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
-    match = _match(case, of)
+    match = match_of(case, of)
     results = case.case.results if of.results is None else of.results
     return Span(place, of, replies, end, match, bool(results))
 
 
-def _match(case: ResolvedCase, of: Expectations) -> str:
+def match_of(case: ResolvedCase, of: Expectations) -> str:
+    """Return the `match` of a turn or of the case."""
     return of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
 
 
@@ -551,7 +552,7 @@ def expected_calls(of: Expectations) -> list[ToolCall]:
 
 def plays(case: ResolvedCase, part: Expectations) -> bool:
     """Whether a turn's or the case's expected calls are played on a world."""
-    return part.calls is not None and _match(case, part) == "state"
+    return part.calls is not None and match_of(case, part) == "state"
 
 
 def _plays(span: Span) -> bool:

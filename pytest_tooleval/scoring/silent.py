@@ -25,6 +25,7 @@ from ..worlds.plain import STATE
 from ..worlds.play import bounded
 from ..worlds.world import World
 from ..worlds.world import WorldSpec
+from .conversation import match_of
 from .conversation import plays
 from .kinds import judge
 from .registry import Scorer
@@ -111,8 +112,17 @@ def _by_state(case: ResolvedCase, part: Expectations) -> bool:
     return bool(part.expected_state) or plays(case, part)
 
 
+def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
+    """Whether a check other than the state fails where nothing is called."""
+    results = case.case.results if part.results is None else part.results
+    allows_none = match_of(case, part) == "within" or (plays(case, part) and not results)
+    return bool(part.calls) and not allows_none
+
+
 def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> bool:
     """Whether an agent that makes no call passes the case, whatever the texts that it should say."""
+    if case.thresholds.get("overall", 0.0) >= 1.0 and any(map(partial(_needs_a_call, case), case.parts)):
+        return False  # without playing it
     asked = _without_texts(case)
     replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(asked.turns))]
     transcript = Transcript((), tuple(replies))
