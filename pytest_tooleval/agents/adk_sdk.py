@@ -9,8 +9,8 @@ from typing import Any
 
 from .messages import Message
 from .messages import Model
-from .messages import Suite
 from .messages import Tool
+from .messages import ToolDesk
 from .messages import as_model
 from .messages import assistant
 from .messages import calls_of
@@ -38,7 +38,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
     elif agent.sub_agents:
         raise ValueError(f"the agent {agent.name!r} has sub-agents, whose tools would really run")
 
-    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         from google.adk.agents.invocation_context import LlmCallsLimitExceededError
         from google.adk.agents.run_config import RunConfig
         from google.adk.events import Event
@@ -54,13 +54,13 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             await sessions.append_event(session, Event(author=author, content=content))
         runner = Runner(
             app_name=_APP,
-            agent=agent.clone(update=_changes(agent, system, suite)),
+            agent=agent.clone(update=_changes(agent, system, desk)),
             session_service=sessions,
-            plugins=[_plugin(suite)],
+            plugins=[_plugin(desk)],
         )
         message = types.Content(role="user", parts=[types.Part(text=prompt)])
         config = run_arguments.get("run_config") or RunConfig()
-        most = suite.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
+        most = desk.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
         arguments = {**run_arguments, "run_config": config.model_copy(update={"max_llm_calls": most})}
         events: list[Any] = []
         try:
@@ -69,22 +69,22 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(event)
         except LlmCallsLimitExceededError as error:
-            return suite.ended(f"Google ADK: {error}", _transcript(events))
+            return desk.ended(f"Google ADK: {error}", _transcript(events))
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise
             hint = "pass the state of the session: google_adk(agent, state_delta={...})"
             raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
-        return suite.marked(_transcript(events))
+        return desk.marked(_transcript(events))
 
     return as_model(run, run_tools)
 
 
-def _changes(agent: Any, system: str, suite: Suite) -> dict[str, Any]:
+def _changes(agent: Any, system: str, desk: ToolDesk) -> dict[str, Any]:
     """The agent's fields to replace for a case."""
     change: dict[str, Any] = {}
-    if suite.tools is not None:
-        change["tools"] = _replaced(agent, suite.tools, suite)
+    if desk.tools is not None:
+        change["tools"] = _replaced(agent, desk.tools, desk)
     if system:
         callbacks = agent.canonical_before_model_callbacks
         change["before_model_callback"] = [_instructing(system), *callbacks]
@@ -110,7 +110,7 @@ def _unstoppable(what: str) -> ValueError:
     )
 
 
-def _plugin(suite: Suite) -> Any:
+def _plugin(desk: ToolDesk) -> Any:
     """A plugin that answers confirmation requests, and asks the suite before an agent's tool runs.
 
     A plugin also sees the tools of sub-agents and of agents that are tools.
@@ -120,24 +120,24 @@ def _plugin(suite: Suite) -> Any:
 
     class Asks(BasePlugin):  # type: ignore[misc]  # the library may not be installed
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            if suite.tools is None:
+            if desk.tools is None:
                 for tool in llm_request.config.tools or ():
                     kinds = tool.model_dump(exclude_none=True, exclude={"function_declarations"})
                     if kinds:
                         raise _unstoppable(f"the provider runs the tool {next(iter(kinds))}")
                 for name, tool in llm_request.tools_dict.items():
-                    llm_request.tools_dict[name] = _guarded(tool, suite)
+                    llm_request.tools_dict[name] = _guarded(tool, desk)
 
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
             if type(tool).__name__ in _STEERING:
-                suite.allow(tool_context.function_call_id)
+                desk.allow(tool_context.function_call_id)
             # Without this, ADK would end the run and wait for a person's answer.
-            tool_context.tool_confirmation = ToolConfirmation(confirmed=suite.approves(tool.name))
+            tool_context.tool_confirmation = ToolConfirmation(confirmed=desk.approves(tool.name))
 
     return Asks(name=_APP)
 
 
-def _guarded(tool: Any, suite: Suite) -> Any:
+def _guarded(tool: Any, desk: ToolDesk) -> Any:
     """The tool, which asks the suite before it runs and after all the agent's guards."""
     from google.adk.tools.agent_tool import AgentTool
 
@@ -150,7 +150,7 @@ def _guarded(tool: Any, suite: Suite) -> Any:
     guarded = copy.copy(tool)
 
     async def run(*, args: Message, tool_context: Any) -> object:
-        refusal = await suite.refusal(tool_context.function_call_id, tool.name, args)
+        refusal = await desk.refusal(tool_context.function_call_id, tool.name, args)
         if refusal is not None:
             return _response(refusal)
         return await tool.run_async(args=args, tool_context=tool_context)
@@ -179,7 +179,7 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Sequence[Tool], suite: Suite) -> list[Any]:
+def _replaced(agent: Any, tools: Sequence[Tool], desk: ToolDesk) -> list[Any]:
     """The suite's tools. Each is confirmed like the agent's tool of the same name."""
     from google.adk.tools import BaseTool
     from google.genai import types
@@ -201,7 +201,7 @@ def _replaced(agent: Any, tools: Sequence[Tool], suite: Suite) -> list[Any]:
             return await guard.check_require_confirmation(args, tool_context)
 
         async def run_async(self, *, args: Message, tool_context: Any) -> object:
-            return _response(await suite.answer(tool_context.function_call_id, self.name, args))
+            return _response(await desk.answer(tool_context.function_call_id, self.name, args))
 
     return [Replaced(tool) for tool in tools]
 

@@ -12,8 +12,8 @@ from typing import Any
 from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
-from .messages import Suite
 from .messages import Tool
+from .messages import ToolDesk
 from .messages import as_model
 from .messages import calls_of
 from .messages import usage_of
@@ -21,7 +21,7 @@ from .messages import with_output
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
-_running: ContextVar[Suite | None] = ContextVar("running", default=None)
+_running: ContextVar[ToolDesk | None] = ContextVar("running", default=None)
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
@@ -33,18 +33,18 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             f"the agent {agent.role!r} has remote agents (a2a), whose tools would really run"
         )
 
-    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         from crewai.events import LLMCallCompletedEvent
         from crewai.events import crewai_event_bus as bus
 
-        calls = _Calls(suite)
+        calls = _Calls(desk)
         # Only the messages carry over between runs. The copy's own id identifies its requests, because
         # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
-        change |= {"max_iter": suite.most_replies(agent.max_iter)}
-        if suite.tools is not None:
+        change |= {"max_iter": desk.most_replies(agent.max_iter)}
+        if desk.tools is not None:
             change |= {
-                "tools": [_bound(tool, calls) for tool in suite.tools],
+                "tools": [_bound(tool, calls) for tool in desk.tools],
                 "apps": None,
                 "mcps": None,
             }
@@ -69,7 +69,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             if message["role"] in ("assistant", "tool")
         ][replies:]
         # At the limit, CrewAI asks for a last answer without tools.
-        if (cut := suite.cut(transcript)) is not None:
+        if (cut := desk.cut(transcript)) is not None:
             return calls.marked(cut)
         return _with_usage(with_output(calls.marked(transcript), result.raw), answers)
 
@@ -84,14 +84,14 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
     from crewai.tools.tool_failure import ToolExecutionFailedError
 
     hooks = {}
-    if calls.suite.tools is None:
+    if calls.desk.tools is None:
         hooks = {
             InterceptionPoint.PRE_TOOL_CALL: [calls.before],
             InterceptionPoint.POST_TOOL_CALL: [calls.after],
         }
         _set_in_order(agent)
     _answer_people()
-    _running.set(calls.suite)
+    _running.set(calls.desk)
     try:
         with scoped_hooks(hooks):
             return agent.kickoff(messages)
@@ -111,10 +111,10 @@ def _answer_people() -> None:
     own = ToolCallHookContext.request_human_input
 
     def request(self: Any, prompt: str, *more: str) -> str:
-        suite = _running.get()
-        if suite is None:
+        desk = _running.get()
+        if desk is None:
             return str(own(self, prompt, *more))
-        if not suite.approves(self.tool_name):
+        if not desk.approves(self.tool_name):
             # No single answer means "no" to every hook.
             raise HookAborted(f"the call of {self.tool_name} was rejected")
         return "approve"
@@ -126,15 +126,15 @@ def _answer_people() -> None:
 class _Calls:
     """The calls that reached a tool. CrewAI's hooks have no ids, so name and arguments identify them."""
 
-    def __init__(self, suite: Suite) -> None:
-        self.suite = suite
+    def __init__(self, desk: ToolDesk) -> None:
+        self.desk = desk
         self._reached: Counter[str] = Counter()
         self._refusals: list[tuple[Message, str]] = []
 
     def answer(self, name: str, arguments: Message) -> str:
         """The suite's answer to a call."""
         self._reached[_key(name, arguments)] += 1
-        content: str = self.suite.ask(name, arguments)
+        content: str = self.desk.ask(name, arguments)
         return content
 
     def before(self, context: Any) -> bool | None:
@@ -143,7 +143,7 @@ class _Calls:
         limit = getattr(tool, "max_usage_count", None)
         if limit is not None and tool.current_usage_count >= limit:
             return None  # CrewAI does not run it
-        refusal = self.suite.ask(context.tool_name, context.tool_input)
+        refusal = self.desk.ask(context.tool_name, context.tool_input)
         if refusal is None:
             self._reached[_key(context.tool_name, context.tool_input)] += 1
             return None

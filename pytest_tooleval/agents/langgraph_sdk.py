@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
-from .messages import Suite
+from .messages import ToolDesk
 from .messages import as_model
 from .messages import assistant
 from .messages import names_of_calls
@@ -30,15 +30,15 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
     """
     _check_nodes(graph, tools_node, run_tools)
 
-    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         from langgraph.checkpoint.memory import InMemorySaver
         from langgraph.types import Command
 
         own = {tool.name for tool in _tools(graph)}
-        if suite.tools is not None and own:
-            _check_tools(own, {tool.name for tool in suite.tools})
+        if desk.tools is not None and own:
+            _check_tools(own, {tool.name for tool in desk.tools})
         # Each run has its own memory, so that only the messages carry over.
-        asking = _Asking(suite)
+        asking = _Asking(desk)
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
         config = {"configurable": {"thread_id": "trial"}}
         names = names_of_calls(messages)
@@ -51,16 +51,16 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 async with aclosing(stream):
                     async for place, state in stream:
                         seen.add(place, state)
-                        if (cut := suite.cut(_transcript(seen.messages))) is not None:
-                            return suite.marked(cut)
+                        if (cut := desk.cut(_transcript(seen.messages))) is not None:
+                            return desk.marked(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
         except _endings() as error:
-            return suite.ended(f"LangGraph: {error}", _transcript(seen.messages))
-        transcript = suite.marked(_transcript(seen.messages))
+            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages))
+        transcript = desk.marked(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
         form = seen.last[_FORM]
@@ -105,8 +105,8 @@ class _Asking:
     It replaces the nodes, not the tools, so that middleware and `wrap_tool_call` stay active.
     """
 
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
+    def __init__(self, desk: ToolDesk) -> None:
+        self._desk = desk
         self._paused: dict[str, str] = {}  # waiting tools by the ids of their interrupts
 
     def graph(self, graph: Any, tools_node: str | None = None) -> Any:
@@ -154,22 +154,22 @@ class _Asking:
         from langchain_core.messages import ToolMessage
         from langgraph.errors import GraphInterrupt
 
-        suite, call = self._suite, request.tool_call
+        desk, call = self._desk, request.tool_call
         id, name, arguments = call["id"], call["name"], call["args"]
         refusal = None
-        if approves and not suite.approves(name):
+        if approves and not desk.approves(name):
             refusal = f"The call of {name} was rejected."
-        elif suite.tools is not None:
-            answer = await suite.answer(id, name, arguments)
+        elif desk.tools is not None:
+            answer = await desk.answer(id, name, arguments)
             return ToolMessage(answer, tool_call_id=id, name=name)
         else:
-            refusal = await suite.refusal(id, name, arguments)
+            refusal = await desk.refusal(id, name, arguments)
         if refusal is not None:
             return ToolMessage(refusal, tool_call_id=id, name=name, status="error")
         try:
             return await execute(request)
         except GraphInterrupt as pause:
-            suite.pause(id, name, arguments)
+            desk.pause(id, name, arguments)
             self._paused |= {interrupt.id: name for interrupt in pause.args[0]}
             raise
 
@@ -177,13 +177,13 @@ class _Asking:
         """The answer to an interrupt."""
 
         def decided(request: Message) -> Message:
-            if self._suite.approves(request["name"]):
+            if self._desk.approves(request["name"]):
                 return {"type": "approve"}
             return {"type": "reject"}
 
         value = interrupt.value
         if interrupt.id in self._paused:
-            return self._suite.approves(self._paused[interrupt.id])
+            return self._desk.approves(self._paused[interrupt.id])
         if isinstance(value, dict) and "action_requests" in value:
             return {"decisions": [decided(request) for request in value["action_requests"]]}
         if isinstance(value, dict) and value.get("type") == "tool_approval":
@@ -260,10 +260,10 @@ def _check_nodes(graph: Any, tools_node: str | None, run_tools: bool) -> None:
     )
 
 
-def _check_tools(own: set[str], suite: set[str]) -> None:
-    if own != suite:
-        more = [f"only the graph has {', '.join(sorted(own - suite))}"] if own - suite else []
-        more += [f"only the case has {', '.join(sorted(suite - own))}"] if suite - own else []
+def _check_tools(own: set[str], offered: set[str]) -> None:
+    if own != offered:
+        more = [f"only the graph has {', '.join(sorted(own - offered))}"] if own - offered else []
+        more += [f"only the case has {', '.join(sorted(offered - own))}"] if offered - own else []
         raise ValueError(f"the case must offer the graph's own tools: {'; '.join(more)}")
 
 

@@ -35,7 +35,7 @@ Ask = Callable[[str, object], Any]
 Model = Callable[..., Awaitable[list[Message]]]
 
 
-class Suite:
+class ToolDesk:
     """The suite's answers during a run.
 
     `tools` are the suite's tools, whose calls it answers. None means that the agent runs its own tools,
@@ -130,7 +130,7 @@ class Suite:
         ]
 
 
-Run = Callable[[list[Message], Suite], Awaitable[list[Message]]]
+Run = Callable[[list[Message], ToolDesk], Awaitable[list[Message]]]
 
 
 def as_model(run: Run, run_tools: bool) -> Model:
@@ -144,8 +144,8 @@ def as_model(run: Run, run_tools: bool) -> Model:
         most_calls: int,
         max_rounds: int | None,
     ) -> list[Message]:
-        suite = Suite(list(map(_tool, tools)), call_tool, approvals, most_calls, max_rounds)
-        return await run(messages, suite)
+        desk = ToolDesk(list(map(_tool, tools)), call_tool, approvals, most_calls, max_rounds)
+        return await run(messages, desk)
 
     async def with_own_tools(
         messages: list[Message],
@@ -155,7 +155,7 @@ def as_model(run: Run, run_tools: bool) -> Model:
         most_calls: int,
         max_rounds: int | None,
     ) -> list[Message]:
-        return await run(messages, Suite(None, before_tool, approvals, most_calls, max_rounds))
+        return await run(messages, ToolDesk(None, before_tool, approvals, most_calls, max_rounds))
 
     return with_own_tools if run_tools else with_suite_tools
 

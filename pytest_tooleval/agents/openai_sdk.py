@@ -10,8 +10,8 @@ from typing import Any
 
 from .messages import Message
 from .messages import Model
-from .messages import Suite
 from .messages import Tool
+from .messages import ToolDesk
 from .messages import as_model
 from .messages import assistant
 from .messages import calls_of
@@ -32,17 +32,17 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
     elif agent.handoffs:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")
 
-    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         from agents import Runner
         from agents.run import DEFAULT_MAX_TURNS
 
-        if suite.tools is None:
-            own = _guarded(agent, suite, {})
+        if desk.tools is None:
+            own = _guarded(agent, desk, {})
         else:
-            own = agent.clone(tools=_replaced(agent, suite.tools, suite), mcp_servers=[])
+            own = agent.clone(tools=_replaced(agent, desk.tools, desk), mcp_servers=[])
         given: Any = [item for message in messages for item in _items(message)]
-        usual = DEFAULT_MAX_TURNS if suite.max_rounds is None else None
-        most = suite.most_replies(run_arguments.get("max_turns", usual))
+        usual = DEFAULT_MAX_TURNS if desk.max_rounds is None else None
+        most = desk.most_replies(run_arguments.get("max_turns", usual))
         config = _config(run_arguments.get("run_config"))
         arguments = {**run_arguments, "max_turns": most, "run_config": config}
         try:
@@ -50,12 +50,12 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
             while result.interruptions:
                 state = result.to_state()
                 for item in result.interruptions:
-                    (state.approve if suite.approves(item.name) else state.reject)(item)
+                    (state.approve if desk.approves(item.name) else state.reject)(item)
                 result = await Runner.run(own, state, **arguments)
         except _endings() as error:
             made: Any = getattr(error, "run_data", None)
-            return suite.ended(f"OpenAI Agents SDK: {error}", _transcript(made) if made else [])
-        return with_output(suite.marked(_transcript(result)), result.final_output)
+            return desk.ended(f"OpenAI Agents SDK: {error}", _transcript(made) if made else [])
+        return with_output(desk.marked(_transcript(result)), result.final_output)
 
     return as_model(run, run_tools)
 
@@ -91,11 +91,11 @@ def _endings() -> tuple[type[Exception], ...]:
     )
 
 
-def _guarded(agent: Any, suite: Suite | None, known: dict[int, Any]) -> Any:
+def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
     """The agent, and the agents it hands off to, with tools that ask the suite before they run.
 
     `known` are the agents guarded so far, by the original's `id()`. Raises ValueError for a tool that
-    cannot be stopped. Without a suite, this only checks the tools.
+    cannot be stopped. Without a desk, this only checks the tools.
     """
     from agents import Agent
     from agents import Handoff
@@ -104,30 +104,30 @@ def _guarded(agent: Any, suite: Suite | None, known: dict[int, Any]) -> Any:
         return known[id(agent)]
     if any(kind.__name__ == "SandboxAgent" for kind in type(agent).__mro__):
         raise _unstoppable(agent, "a sandbox")
-    own = agent.clone(tools=[_guarded_tool(agent, tool, suite) for tool in agent.tools])
+    own = agent.clone(tools=[_guarded_tool(agent, tool, desk) for tool in agent.tools])
     known[id(agent)] = own
 
     async def mcp_tools(context: Any) -> list[Any]:
-        return [_guarded_tool(agent, tool, suite) for tool in await agent.get_mcp_tools(context)]
+        return [_guarded_tool(agent, tool, desk) for tool in await agent.get_mcp_tools(context)]
 
     def guarded_handoff(handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
         if handoff._agent_ref is not None and (target := handoff._agent_ref()) is not None:
-            _guarded(target, suite, known)
+            _guarded(target, desk, known)
 
         async def invoke(context: Any, arguments: str) -> Any:
-            return _guarded(await handoff.on_invoke_handoff(context, arguments), suite, known)
+            return _guarded(await handoff.on_invoke_handoff(context, arguments), desk, known)
 
         return replace(handoff, on_invoke_handoff=invoke)
 
     own.get_mcp_tools = mcp_tools
     own.handoffs = [
-        _guarded(each, suite, known) if isinstance(each, Agent) else guarded_handoff(each)
+        _guarded(each, desk, known) if isinstance(each, Agent) else guarded_handoff(each)
         for each in agent.handoffs
     ]
     return own
 
 
-def _guarded_tool(agent: Any, tool: Any, suite: Suite | None) -> Any:
+def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
     """The tool, with one more guardrail after its own."""
     from agents import FunctionTool
     from agents import ToolGuardrailFunctionOutput as Output
@@ -140,9 +140,9 @@ def _guarded_tool(agent: Any, tool: Any, suite: Suite | None) -> Any:
         raise _unstoppable(agent, f"the agent {inner.name!r} as a tool, with tools of its own")
 
     async def ask(data: Any) -> Any:
-        assert suite is not None
+        assert desk is not None
         call = data.context
-        refusal = await suite.refusal(call.tool_call_id, call.tool_name, call.tool_arguments)
+        refusal = await desk.refusal(call.tool_call_id, call.tool_name, call.tool_arguments)
         return Output.allow() if refusal is None else Output.reject_content(refusal)
 
     guarded = copy.copy(tool)
@@ -182,14 +182,14 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Iterable[Tool], suite: Suite) -> list[Any]:
+def _replaced(agent: Any, tools: Iterable[Tool], desk: ToolDesk) -> list[Any]:
     """The suite's tools, each with the guards of the agent's tool of the same name."""
     from agents import FunctionTool
 
     own = {tool.name: tool for tool in agent.tools if isinstance(tool, FunctionTool)}
 
     async def invoke(context: Any, arguments: str) -> str:
-        return await suite.answer(context.tool_call_id, context.tool_name, arguments)
+        return await desk.answer(context.tool_call_id, context.tool_name, arguments)
 
     def guards(name: str) -> Message:
         fields = ("tool_input_guardrails", "tool_output_guardrails", "needs_approval")

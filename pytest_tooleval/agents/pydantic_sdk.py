@@ -9,7 +9,7 @@ from typing import Any
 
 from .messages import Message
 from .messages import Model
-from .messages import Suite
+from .messages import ToolDesk
 from .messages import as_model
 from .messages import assistant
 from .messages import calls_of
@@ -32,7 +32,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
     Further arguments, such as `deps`, are passed to its `run()`.
     """
 
-    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         from pydantic_ai import UnexpectedModelBehavior
         from pydantic_ai import UsageLimitExceeded
         from pydantic_ai import UsageLimits
@@ -41,13 +41,13 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
         before, prompt = split_prompt(messages)
         arguments = {**run_arguments, "message_history": _history(before) or None}
         limits = run_arguments.get("usage_limits") or UsageLimits()
-        most = suite.most_replies(limits.request_limit)
+        most = desk.most_replies(limits.request_limit)
         arguments["usage_limits"] = replace(limits, request_limit=most)
-        arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(suite)]
+        arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(desk)]
         replaced: dict[str, Any] = {}
-        if suite.tools is not None:
+        if desk.tools is not None:
             toolsets = [*agent.toolsets, *(run_arguments.get("toolsets") or ())]
-            replaced = {"tools": [], "toolsets": [_toolset(toolsets, suite)], "native_tools": []}
+            replaced = {"tools": [], "toolsets": [_toolset(toolsets, desk)], "native_tools": []}
         # Run calls in order, so that none runs after a forbidden one.
         in_order = agent.parallel_tool_call_execution_mode("sequential")
         with capture_run_messages() as made, agent.override(**replaced), in_order:
@@ -57,9 +57,9 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 transcript = _transcript(made[len(before) :])
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
-                return suite.ended(f"Pydantic AI: {error}", transcript)
+                return desk.ended(f"Pydantic AI: {error}", transcript)
         transcript = without_calls(_transcript(result.new_messages()), _forms(result))
-        return with_output(suite.marked(transcript), result.output)
+        return with_output(desk.marked(transcript), result.output)
 
     return as_model(run, run_tools)
 
@@ -85,7 +85,7 @@ class _Seen(Exception):
     """Raised to stop at the first model request."""
 
 
-def _capability(suite: Suite) -> Any:
+def _capability(desk: ToolDesk) -> Any:
     """Asks the suite for approvals, and before the agent's own tools run, after all its guards."""
     from pydantic_ai import ApprovalRequired
     from pydantic_ai import SkipToolExecution
@@ -98,7 +98,7 @@ def _capability(suite: Suite) -> Any:
 
         async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
             built_in = request_context.model_request_parameters.native_tools
-            if built_in and suite.tools is None:
+            if built_in and desk.tools is None:
                 raise ValueError(
                     f"run_tools: the agent has the built-in tool {built_in[0].kind}, which the provider "
                     "runs, so that it cannot be stopped; remove it, or leave run_tools out"
@@ -106,9 +106,9 @@ def _capability(suite: Suite) -> Any:
             return request_context
 
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
-            if suite.tools is None:
+            if desk.tools is None:
                 text = call.args_as_json_str()
-                refusal = await suite.refusal(call.tool_call_id, call.tool_name, text)
+                refusal = await desk.refusal(call.tool_call_id, call.tool_name, text)
                 if refusal is not None:
                     raise SkipToolExecution(refusal)
             return args
@@ -119,17 +119,17 @@ def _capability(suite: Suite) -> Any:
             try:
                 return await handler(args)
             except ApprovalRequired:
-                suite.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
+                desk.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
                 raise
 
         async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
-            approved = {call.tool_call_id: suite.approves(call.tool_name) for call in requests.approvals}
+            approved = {call.tool_call_id: desk.approves(call.tool_name) for call in requests.approvals}
             return requests.build_results(approvals=approved)
 
     return Asks()
 
 
-def _toolset(own: Sequence[Any], suite: Suite) -> Any:
+def _toolset(own: Sequence[Any], desk: ToolDesk) -> Any:
     """The suite's tools. Those that the agent also has keep their wrappers, such as approvals."""
     from pydantic_ai import CombinedToolset
     from pydantic_ai import FunctionToolset
@@ -138,14 +138,14 @@ def _toolset(own: Sequence[Any], suite: Suite) -> Any:
 
     class Answers(WrapperToolset[Any]):  # type: ignore[misc]
         async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> str:
-            return await suite.answer(ctx.tool_call_id, ctx.tool_name, tool_args)
+            return await desk.answer(ctx.tool_call_id, ctx.tool_name, tool_args)
 
     async def never_runs(**arguments: Any) -> None: ...
 
     offered = Answers(
         FunctionToolset(
             Tool.from_schema(never_runs, tool.name, tool.description, tool.parameters)
-            for tool in suite.tools or ()
+            for tool in desk.tools or ()
         )
     )
 

@@ -27,9 +27,9 @@ from ..text import printable
 from ..text import shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
+from .helper_models import Models
+from .helper_models import ask_other
 from .models.spec import ModelSpec
-from .others import Models
-from .others import ask_other
 
 _LONGEST_REASON = 1000
 

@@ -34,7 +34,7 @@ async def play(
     messages: list[Message] = [dict(message) for message in case.messages]
     prompt: tuple[Message, ...] = tuple(messages)
     replies: list[Reply] = []
-    alterations = Alterations(case.answers)
+    alterations = Alterations(case.altered)
     for turn in count():
         next_messages = await user.next(replies)
         if next_messages is None:

@@ -24,9 +24,9 @@ from ..suite.model import Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
 from .clients.base import Reads
+from .helper_models import Models
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
-from .others import Models
 from .tool_features import naming
 from .tool_features import with_prefix
 from .toolbox import Toolbox

@@ -41,7 +41,7 @@ from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .threads import DaemonThreads
 from .trial import Trial
-from .trial import hold
+from .trial import run_trial
 
 Answer = Transcript | ModelError
 _T = TypeVar("_T")
@@ -113,7 +113,7 @@ class Runner:
             (live.refusal if live else "") or refusal(trial.case, trial.model, trial.allowed),
             public=trial.case.public,
         )
-        return await hold(trial, AskedModels(self._gateway, context), live)
+        return await run_trial(trial, AskedModels(self._gateway, context), live)
 
     def judge(
         self, rubric: str, transcript: Transcript, judge: ModelSpec

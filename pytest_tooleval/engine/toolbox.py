@@ -106,7 +106,7 @@ class Toolbox:
         self._case = case
         self._sources = sources
         self._allowed = allowed
-        self._alterations = alterations or Alterations(case.answers)
+        self._alterations = alterations or Alterations(case.altered)
         self._turn = turn
         # If a model plays the user, the case has a single turn, which applies to all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
@@ -180,7 +180,7 @@ class Toolbox:
 
     def require_altered(self, replies: Sequence[Reply]) -> None:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
-        for each in replies if self._case.answers is not None else ():
+        for each in replies if self._case.altered is not None else ():
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
             for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
                 found = self._offered(call)
@@ -218,8 +218,8 @@ class Toolbox:
             fields["param_scoring"] = case.param_scoring
         if self.approvals:
             fields["approvals"] = self.approvals
-        if case.answers is not None:
-            fields["altered"] = structs.asdict(case.answers)
+        if case.altered is not None:
+            fields["altered"] = structs.asdict(case.altered)
         if case.has_tool_rounds:
             fields |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
             if case.world is not None:

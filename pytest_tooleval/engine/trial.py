@@ -10,10 +10,10 @@ from msgspec import structs
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
+from .helper_models import Models
 from .judge import require_judge
 from .judge import with_verdicts
 from .models.spec import ModelSpec
-from .others import Models
 from .play import play
 from .players import Player
 from .toolbox import ToolSource
@@ -51,7 +51,7 @@ class Trial:
         return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
 
 
-async def hold(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
+async def run_trial(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
     """The judged transcript of a trial. Raises ModelError if an answer is missing."""
     require_judge(trial.case, trial.judge)
     try:

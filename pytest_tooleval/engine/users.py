@@ -19,11 +19,11 @@ from ..text import printable
 from ..text import shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
+from .helper_models import Models
+from .helper_models import ask_other
 from .models.spec import ModelSpec
 from .models.tables import ModelTables
 from .models.tables import resolve_models
-from .others import Models
-from .others import ask_other
 
 # With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\

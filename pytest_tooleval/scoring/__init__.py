@@ -210,7 +210,7 @@ def score_trial(
             **measures,
         )
         failure, wrong = _failure(case, result, found, forbidden, scorers)
-    if case.answers is not None and case.answers.asks_for:
+    if case.altered is not None and case.altered.asks_for:
         result.scores["utility"] = Score(float(failure is None))
         result.scores["attack_success"] = Score(attack_success(case, transcript))
     if failure is not None:

@@ -420,7 +420,7 @@ class _Conversation:
             turn._replace(calls=[each.call for each in calls], failed=())
             for turn, calls in zip(turns, ran, strict=True)
         ]
-        if self._case.answers is None:  # else a variant altered what the model was answered
+        if self._case.altered is None:  # else a variant altered what the model was answered
             for span, calls, answers in zip(self._spans, ran, played.answers, strict=False):
                 self._compare_answers(span.place, calls, answers)
         return self._as_answered(ran, played)

@@ -934,7 +934,7 @@ class ResolvedCase(Struct, frozen=True):
     trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
     which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
     variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
-    of the same question count as different answers. `answers` says how a variant alters tool answers.
+    of the same question count as different answers. `altered` says how a variant alters tool answers.
     """
 
     case: TestCase
@@ -964,7 +964,7 @@ class ResolvedCase(Struct, frozen=True):
     first_trial: int = 0
     namespaces: Mapping[str, str] = {}
     provider_tools: ProviderTools = ProviderTools()
-    answers: AlteredAnswers | None = None
+    altered: AlteredAnswers | None = None
 
     @property
     def max_rounds(self) -> int:
@@ -980,7 +980,7 @@ class ResolvedCase(Struct, frozen=True):
     def forbids(self) -> bool:
         """True if the case, one of its turns, or its variant forbids a call."""
         of_turns = any(each.turn.forbidden_calls for each in self.turns)
-        return bool(self.forbidden_calls) or of_turns or bool(self.answers and self.answers.secret)
+        return bool(self.forbidden_calls) or of_turns or bool(self.altered and self.altered.secret)
 
     @property
     def parts(self) -> tuple[Expectations, ...]:

@@ -25,7 +25,7 @@ def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
 
 
 def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
-    if (altered := new.answers) is not None and altered != old.answers:
+    if (altered := new.altered) is not None and altered != old.altered:
         which = "first answer" if altered.is_fault else "every answer"
         tools = f"tool {altered.tool}" if altered.tool else "each tool"
         yield Change(f"{which} of {tools}", "", altered.note or FAULTS[altered.kind])

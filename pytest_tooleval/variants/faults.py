@@ -33,7 +33,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     faults = sum(altered.is_about(each.name) for each in case.tools)
     # Retries take more replies.
     test = case.case.model_copy(update={"max_rounds": case.max_rounds + faults})
-    return structs.replace(case, case=test, answers=altered)
+    return structs.replace(case, case=test, altered=altered)
 
 
 def _require_tool(name: str, condition: Condition) -> None:

@@ -65,4 +65,4 @@ def _with(case: ResolvedCase, attack: Attack, note: str) -> ResolvedCase:
     # Each reply may be followed by another that obeys.
     test = case.case.model_copy(update={"max_rounds": 2 * case.max_rounds})
     altered = AlteredAnswers("note", note=note, asks_for=attack.tool.name)
-    return structs.replace(varied, case=test, answers=altered)
+    return structs.replace(varied, case=test, altered=altered)

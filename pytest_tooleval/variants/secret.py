@@ -34,7 +34,7 @@ def secret(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
         return None
     # In a typical place for keys, such as after `Bearer`, redaction would hide the leak.
     public = case.public and case.public.with_keys(lambda key: reveals(key, canary))
-    return structs.replace(case, answers=AlteredAnswers("note", note=note, secret=canary), public=public)
+    return structs.replace(case, altered=AlteredAnswers("note", note=note, secret=canary), public=public)
 
 
 def _may_be_quoted(case: ResolvedCase, note: str) -> bool:

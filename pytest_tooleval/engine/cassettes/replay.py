@@ -18,7 +18,7 @@ from ..reply import Read
 from ..reply import Replies
 from ..reply import read_run
 from ..trial import Trial
-from ..trial import hold
+from ..trial import run_trial
 from .cassette import NotRecorded
 from .cassette import key_of
 from .cassette import question
@@ -57,7 +57,7 @@ def _recorded(trial: Trial) -> Transcript | None:
     try:
         if not cassette.is_empty:
             # It never waits: the only question has its answer here.
-            hold(trial, RecordedModels(cassette.known)).send(None)
+            run_trial(trial, RecordedModels(cassette.known)).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
@@ -72,7 +72,7 @@ def replayed(trial: Trial) -> Transcript:
     Raises NotRecorded for the first question without an answer, including calls to live tools.
     """
     assert trial.cassette is not None
-    return asyncio.run(hold(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
+    return asyncio.run(run_trial(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
 
 
 def first_missing(trial: Trial) -> Mapping[str, Any] | None:

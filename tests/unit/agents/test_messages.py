@@ -12,7 +12,7 @@ from pytest_tooleval.agents import crewai
 from pytest_tooleval.agents import google_adk
 from pytest_tooleval.agents import openai_agents
 from pytest_tooleval.agents.claude_sdk import _parts
-from pytest_tooleval.agents.messages import Suite
+from pytest_tooleval.agents.messages import ToolDesk
 from pytest_tooleval.agents.messages import assistant
 from pytest_tooleval.agents.messages import split_prompt
 from pytest_tooleval.agents.messages import text_of
@@ -44,14 +44,14 @@ def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
 
 
 def test_a_limit_of_the_case_ends_a_run_and_one_of_the_agent_gives_up() -> None:
-    suite = Suite(None, lambda *_: None, {}, 2)
-    assert [suite.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
+    desk = ToolDesk(None, lambda *_: None, {}, 2)
+    assert [desk.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
     run = [each for id in "xyz" for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "no"))]
-    ended = suite.ended("max_turns", run)
+    ended = desk.ended("max_turns", run)
     assert [each["role"] for each in ended] == ["assistant", "tool"] * 2
     assert {each["status"] for each in ended if each["role"] == "tool"} == {"refused"}
     with pytest.raises(AgentGaveUp, match="max_turns"):
-        suite.ended("max_turns", [*run[:4], assistant("Well.")])
+        desk.ended("max_turns", [*run[:4], assistant("Well.")])
 
 
 def test_prompts_are_texts_of_the_user() -> None:

@@ -26,7 +26,7 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import Read
 from pytest_tooleval.engine.reply import Replies
 from pytest_tooleval.engine.trial import Trial
-from pytest_tooleval.engine.trial import hold
+from pytest_tooleval.engine.trial import run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply
@@ -128,7 +128,7 @@ async def held(
     trial: int = 0,
 ) -> Transcript:
     """The transcript of a trial in which this function answers."""
-    return await hold(Trial(case, ModelSpec("m"), trial, user=user), FakeModels(answer))
+    return await run_trial(Trial(case, ModelSpec("m"), trial, user=user), FakeModels(answer))
 
 
 class Gateway(ModelGateway):

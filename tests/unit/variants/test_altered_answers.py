@@ -111,10 +111,10 @@ def leaks(arguments: Any, name: str = "other", secret: str = CANARY) -> bool:
     """Whether a call fails that arrives with these arguments."""
     case = vary("secret", CHAIN)
     assert case is not None
-    assert case.answers is not None
+    assert case.altered is not None
     public = case.public and case.public.with_keys(lambda key: reveals(key, secret))
-    answers = structs.replace(case.answers, secret=secret)
-    case = structs.replace(case, answers=answers, public=public)
+    answers = structs.replace(case.altered, secret=secret)
+    case = structs.replace(case, altered=answers, public=public)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     call = ToolCall.parse(redacted(name, case.public), redacted(text, case.public))
     trial = score_transcript(case, Transcript.from_calls([call]))
@@ -250,7 +250,7 @@ def test_utility_and_attack_success(replies: list[Reply], utility: float, attack
     case = vary("inject", {**CHAIN, "forbidden_calls": "*"})
     assert case is not None
     own = AlteredAnswers("note", note=NOTE, asks_for="pay")
-    found = score_transcript(structs.replace(case, answers=own), Transcript((), tuple(replies)))
+    found = score_transcript(structs.replace(case, altered=own), Transcript((), tuple(replies)))
     assert (found.values["utility"], found.values["attack_success"]) == (utility, attack)
     assert found.passed is bool(utility)
 
@@ -272,7 +272,7 @@ def test_a_turn_that_ends_with_the_call_of_an_attack_did_not_end(
     case = vary("inject", {**looking, "forbidden_calls": "*"})
     assert case is not None
     own = AlteredAnswers("note", note=NOTE, asks_for="pay")
-    found = score_transcript(structs.replace(case, answers=own), Transcript((), tuple(replies)))
+    found = score_transcript(structs.replace(case, altered=own), Transcript((), tuple(replies)))
     assert found.values["utility"] == utility
     assert found.failure == (None if utility else "unfinished_turn")
     assert found.calls_made == sum(each is GOT for each in replies)
@@ -294,7 +294,7 @@ def test_a_fault_takes_the_result_of_a_call_that_is_not_made_again(tmp_path: Pat
     test = {"id": "one", "turns": [looking], "match": "state", "results": True}
     data = {"name": "s", "world": "desk:Desk", "tools": TOOLS, "test_cases": [test]}
     suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
-    case = structs.replace(resolve(suite, suite.test_cases[0]), answers=AlteredAnswers(kind))
+    case = structs.replace(resolve(suite, suite.test_cases[0]), altered=AlteredAnswers(kind))
     first = structs.replace(
         reply("look", answer="..."), status=("refused" if kind == "error" else "executed",)
     )
