@@ -186,13 +186,15 @@ def _judged(
     """The whole run with its verdict and exit status."""
     from ..verdicts.merge import join_cases
     from ..verdicts.merge import join_runs
-    from ..verdicts.run import judge
+    from ..verdicts.run import decide
     from ..verdicts.summary import kept_document
 
     run, cases = join_runs(shards, judging.options), join_cases(shards, judging.gates)
     rows = [case.row for case in cases]
     misnamed = shards[0].about.misnamed
-    verdict = judge(rows, run, judging.gates, judging.baseline, strict=judging.strict, misnamed=misnamed)
+    verdict = decide(
+        rows, run, judging.gates, judging.baseline, strict=judging.strict, misnamed=misnamed
+    )
     if verdict.failed or any(row.fails_run for row in rows):
         run = structs.replace(run, exitstatus=1)
     return cases, kept_document(run, cases, verdict.gates, verdict.comparison), verdict

@@ -19,8 +19,8 @@ from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..text import printable
 from ..verdicts.run import RunVerdict
+from ..verdicts.run import decide
 from ..verdicts.run import foresee
-from ..verdicts.run import judge
 from ..verdicts.sides import FindSuite
 from ..verdicts.sides import suites_in
 from .case_queue import CaseQueue
@@ -266,7 +266,7 @@ class EvalSession:
 
     def _verdict_on(self, rows: Sequence[CaseRow]) -> RunVerdict:
         settings = self._settings
-        return judge(
+        return decide(
             rows,
             self.state.about(),
             settings.gates,

@@ -42,14 +42,14 @@ from .altered import attack_success
 from .altered import uncounted
 from .altered import without_asked
 from .argument_scores import shown_arguments
+from .assessment import Assessment
+from .assessment import Draft
 from .choices import choices_of
 from .conversation import forbidden_in
 from .conversation import to_judge
 from .hosted import without_hosted
-from .judgement import Draft
-from .judgement import Judgement
+from .kinds import assess
 from .kinds import failure_category
-from .kinds import judge
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
@@ -187,7 +187,7 @@ def score_trial(
             error = TrialError("unread", printable(str(unread)))
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
         silent.require_evidence(case, scorers)
-        scored, found, forbidden = _judged(case, transcript)
+        scored, found, forbidden = _assessed(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
         if transcript.no_answer is not None:
             zero = Score(0.0, f"no usable answer ({transcript.no_answer.category.replace('_', ' ')})")
@@ -224,13 +224,13 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
         silent.require_evidence(case, scorers)
 
 
-def _judged(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Judgement, str | None]:
-    """Return the transcript with only the calls that are scored, its judgement, and a forbidden call.
+def _assessed(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Assessment, str | None]:
+    """Return the transcript with only the calls that are scored, its assessment, and a forbidden call.
 
     Any call may be forbidden, scored or not. It makes `overall` 0.
     """
     scored = without_asked(case, without_hosted(case, transcript))
-    found = judge(case, scored)
+    found = assess(case, scored)
     forbidden = forbidden_in(case, without_asked(case, transcript))
     if forbidden:
         found.drafts["overall"] = Draft(0.0, forbidden)
@@ -240,7 +240,7 @@ def _judged(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Jud
 def _failure(
     case: ResolvedCase,
     trial: TrialResult,
-    found: Judgement,
+    found: Assessment,
     forbidden: str | None,
     scorers: Sequence[Scorer],
 ) -> tuple[FailureCategory | None, str]:

@@ -33,8 +33,8 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from ..text import shown
-from .judgement import Line
-from .judgement import expected_got
+from .assessment import Line
+from .assessment import expected_got
 
 
 class Share(NamedTuple):

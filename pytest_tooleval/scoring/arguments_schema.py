@@ -27,9 +27,9 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .argument_scores import shown_arguments
-from .judgement import Draft
-from .judgement import Line
-from .judgement import with_reason
+from .assessment import Draft
+from .assessment import Line
+from .assessment import with_reason
 from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
 from .tool_selection import find_tool

@@ -21,16 +21,16 @@ from ..text import counted
 from . import argument_scores
 from . import tool_selection
 from .argument_scores import Share
+from .assessment import Assessment
+from .assessment import Draft
+from .assessment import Explained
+from .assessment import Line
+from .assessment import Pair
 from .assignment import MAX_ACTUAL
 from .assignment import MAX_EXPECTED
 from .assignment import Assignment
 from .assignment import Row
 from .assignment import pair
-from .judgement import Draft
-from .judgement import Explained
-from .judgement import Judgement
-from .judgement import Line
-from .judgement import Pair
 from .tool_selection import shown_call
 
 MORE_OFTEN = "more often than expected"
@@ -38,7 +38,7 @@ _PARTS = ("tool_selection", "parameter_accuracy")
 _SHOWN = 50  # surplus calls in an explanation
 
 
-def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     test, calls = case.case, transcript.calls
     made: OneCall | Calls
     if test.expected_calls is None and test.expected_tools:
@@ -47,7 +47,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
         made = Calls(case, test.expected_calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
     every = [(case, call) for call in calls]
-    return Judgement(drafts, every, made.failure, parts, made.pairs, made.malformed)
+    return Assessment(drafts, every, made.failure, parts, made.pairs, made.malformed)
 
 
 def parts(category: FailureCategory) -> Sequence[str]:

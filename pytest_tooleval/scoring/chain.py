@@ -37,6 +37,11 @@ from ..text import counted
 from ..text import json_text
 from . import argument_scores
 from . import tool_selection
+from .assessment import Assessment
+from .assessment import Draft
+from .assessment import Explained
+from .assessment import Line
+from .assessment import Pair
 from .calls import MORE_OFTEN
 from .calls import Choice
 from .calls import any_number_is_right
@@ -46,11 +51,6 @@ from .calls import no_extra_calls
 from .calls import overall
 from .calls import parts
 from .calls import shared_out
-from .judgement import Draft
-from .judgement import Explained
-from .judgement import Judgement
-from .judgement import Line
-from .judgement import Pair
 from .tool_selection import is_expected
 
 _REPEATED = "the same call as the one before it"
@@ -58,10 +58,10 @@ _DETOUR = "a detour: neither a prerequisite nor expected"
 _LATER = "not expected after the call that completes the chain"
 
 
-def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     made = _Chain(case, transcript)
     calls = [(case, call) for call in made.calls]
-    return Judgement(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
+    return Assessment(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
 
 
 class _Chain:

@@ -17,19 +17,19 @@ from ..record.confusion import Choice
 from ..record.transcript import Transcript
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from .judgement import Judgement
-from .judgement import Pair
-from .kinds import judge
+from .assessment import Assessment
+from .assessment import Pair
+from .kinds import assess
 from .tool_found import unfound
 from .tool_selection import accepts
 from .tool_selection import find_tool
 
 
-def choices_of(case: ResolvedCase, transcript: Transcript, found: Judgement) -> tuple[Choice, ...]:
+def choices_of(case: ResolvedCase, transcript: Transcript, found: Assessment) -> tuple[Choice, ...]:
     """Return the choices of a trial. Without a usable answer, only missed calls count."""
     if transcript.no_answer is None:
         return tuple(_named(case, found.pairs(), unfound(case, transcript)))
-    missed = judge(case, Transcript()).pairs()
+    missed = assess(case, Transcript()).pairs()
     return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
 
 

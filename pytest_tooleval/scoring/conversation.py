@@ -69,14 +69,14 @@ from ..worlds.play import play
 from ..worlds.world import clean
 from .altered import unanswered
 from .altered import uncounted
+from .assessment import Assessment
+from .assessment import Draft
+from .assessment import Explained
+from .assessment import Line
+from .assessment import expected_got
 from .calls import Calls
 from .forbidden import forbidden_by_case
 from .forbidden import forbidden_call
-from .judgement import Draft
-from .judgement import Explained
-from .judgement import Judgement
-from .judgement import Line
-from .judgement import expected_got
 from .texts import says
 from .tool_selection import shown_call
 
@@ -266,10 +266,10 @@ def _is_lost(transcript: Transcript, forbidden: Sequence[str | None]) -> bool:
     return transcript.no_answer is not None or any(forbidden)
 
 
-def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     made = _Conversation(case, transcript)
     # No pairs: most calls only gather information, which is no mistake.
-    return Judgement(
+    return Assessment(
         made.drafts(),
         list(_in_turns(_with_turns(case, transcript), transcript)),
         made.failure,

@@ -16,18 +16,18 @@ from . import chain
 from . import conversation
 from .arguments_schema import argument_flaw
 from .arguments_schema import score_arguments
-from .judgement import Judgement
+from .assessment import Assessment
 from .tool_found import has_deferred
 from .tool_found import score_found
 
-KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Judgement]] = {
-    "calls": calls.judge,
-    "chain": chain.judge,
-    "conversation": conversation.judge,
+KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
+    "calls": calls.assess,
+    "chain": chain.assess,
+    "conversation": conversation.assess,
 }
 
 
-def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
+def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """Judge a transcript, with all built-in scores.
 
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
@@ -39,7 +39,7 @@ def judge(case: ResolvedCase, transcript: Transcript) -> Judgement:
     return found
 
 
-def failure_category(case: ResolvedCase, found: Judgement, failing: Collection[str]) -> FailureCategory:
+def failure_category(case: ResolvedCase, found: Assessment, failing: Collection[str]) -> FailureCategory:
     """Return the category of a failed trial; `failing` are the metrics below their thresholds."""
     own = {metric for metric in failing if metric in BUILT_IN}
     if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):

@@ -27,7 +27,7 @@ from ..worlds.world import World
 from ..worlds.world import WorldSpec
 from .conversation import match_of
 from .conversation import plays
-from .kinds import judge
+from .kinds import assess
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
@@ -126,7 +126,7 @@ def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> b
     asked = _without_texts(case)
     replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(asked.turns))]
     transcript = Transcript((), tuple(replies))
-    values = {metric: draft.value for metric, draft in judge(asked, transcript).drafts.items()}
+    values = {metric: draft.value for metric, draft in assess(asked, transcript).drafts.items()}
     for scorer in scorers:
         values |= {name: score.value for name, score in run_scorer(scorer, asked, transcript).items()}
     known = {metric: least for metric, least in case.thresholds.items() if metric in values}

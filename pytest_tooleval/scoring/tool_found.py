@@ -19,10 +19,10 @@ from ..suite.model import known_tools
 from ..text import counted
 from ..text import printable
 from ..text import shorten
-from .judgement import Draft
-from .judgement import Explained
-from .judgement import Line
-from .judgement import expected_got
+from .assessment import Draft
+from .assessment import Explained
+from .assessment import Line
+from .assessment import expected_got
 from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_names

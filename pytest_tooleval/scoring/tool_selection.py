@@ -21,7 +21,7 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Tool
 from ..text import printable
 from ..text import shorten
-from .judgement import Line
+from .assessment import Line
 
 NOT_OFFERED = "a tool that was not offered"
 

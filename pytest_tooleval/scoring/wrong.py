@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..record.metrics import is_perfect
 from ..record.results import FailureCategory
 from ..text import shorten
-from .judgement import Judgement
+from .assessment import Assessment
 from .thresholds import below
 
 _LONGEST = 300
@@ -15,7 +15,7 @@ _LONGEST = 300
 
 def what_was_wrong(
     category: FailureCategory,
-    found: Judgement,
+    found: Assessment,
     failing: Mapping[str, tuple[float | None, float]],
 ) -> str:
     """Return the first reason for missed thresholds, such as `amount: expected 250, got "250 EUR"`.

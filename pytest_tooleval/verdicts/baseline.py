@@ -46,7 +46,7 @@ from .baseline_text import served_text
 from .baseline_text import setting_text
 from .baseline_text import verdict_text
 from .case import Standard
-from .case import judge_again
+from .case import decide_again
 from .options import strict_text
 from .paired import ALPHA
 from .paired import Limits
@@ -274,7 +274,7 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
     if standard == Standard(old.thresholds, old.limits, old.pass_rule, old.forbids):
         return pair
     try:
-        return judge_again(old, standard), new
+        return decide_again(old, standard), new
     except ScoringError as error:
         name = both[0].side.name
         raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None

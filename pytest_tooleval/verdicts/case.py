@@ -20,7 +20,7 @@ from ..scoring.thresholds import missed_thresholds
 from ..scoring.thresholds import over_limit
 from ..suite.model import needed_of
 
-Judgement = tuple[Outcome, dict[str, float | None], str]
+Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
 # Failures regardless of thresholds and limits.
 _FINAL = ("forbidden_call", *_NO_ANSWER)
@@ -48,7 +48,7 @@ def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
     return {metric: sum(v) / len(v) if v else None for metric, v in values.items()}
 
 
-def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
+def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
     A forbidden call in any trial fails the case, and where calls are forbidden, an unread part of any
@@ -89,13 +89,13 @@ def judge(trials: Sequence[TrialRow], by: Standard) -> Judgement:
     return ("failed", scores, over) if over else ("passed", scores, "")
 
 
-def judge_again(row: CaseRow, by: Standard) -> CaseRow:
+def decide_again(row: CaseRow, by: Standard) -> CaseRow:
     """A recorded case judged by this standard. Raises ScoringError if it cannot be.
 
     Forbidden calls and unusable answers remain failures.
     """
     trials = tuple(_trial_again(trial, by) for trial in row.trials)
-    outcome, scores, reason = judge(trials, by)
+    outcome, scores, reason = decide(trials, by)
     passes = sum(trial.passed for trial in trials)
     return structs.replace(
         row, outcome=outcome, scores=scores, reason=reason, passes=passes, trials=trials

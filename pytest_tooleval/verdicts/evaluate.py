@@ -23,7 +23,7 @@ from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from ..text import shorten
 from .case import Standard
-from .case import judge
+from .case import decide
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 
@@ -70,7 +70,7 @@ def evaluate(
         scored = score_trials(case, answers, scorers)
         trials = tuple(each.result for each in scored)
         standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
-        outcome, scores, reason = judge(trials, standard)
+        outcome, scores, reason = decide(trials, standard)
         if explain or outcome != "passed":
             trials = tuple(each.explained() for each in scored)
     except ScoringError as error:

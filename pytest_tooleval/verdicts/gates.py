@@ -33,7 +33,7 @@ from .statistics import pass_at_k
 from .statistics import pass_hat_k
 
 
-def judge_gates(
+def decide_gates(
     cases: Sequence[CaseRow],
     rules: Sequence[Rule],
     confidence: float | None = None,
@@ -64,7 +64,9 @@ def still_fail(gates: Sequence[Gate], cases: Sequence[CaseRow], *, strict: bool)
     rules = [rule for rule in map(rule_of, gates) if groups_of(rule, evaluated)]
     confidence = next((gate.confidence for gate in gates if gate.confidence is not None), None)
     empty = any(gate.of is None for gate in gates)  # no case was ever in it
-    return empty or any(gate.failed for gate in judge_gates(evaluated, rules, confidence, strict=strict))
+    return empty or any(
+        gate.failed for gate in decide_gates(evaluated, rules, confidence, strict=strict)
+    )
 
 
 def _allowed_errors(cases: Sequence[CaseRow], rules: Sequence[Rule]) -> set[str]:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..record.results import CaseRow
 from .case import Standard
-from .case import judge_again
+from .case import decide_again
 
 _Case = TypeVar("_Case", bound=CaseRow)
 
@@ -42,4 +42,4 @@ def _joined(cases: Sequence[_Case]) -> _Case:
     answered = sum(trial.error is None for trial in trials)
     joined = structs.replace(case, trials=numbered, scored=answered)
     standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
-    return judge_again(joined, standard) if answered else joined  # type: ignore[return-value]
+    return decide_again(joined, standard) if answered else joined  # type: ignore[return-value]

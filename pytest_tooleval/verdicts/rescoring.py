@@ -28,7 +28,7 @@ from ..suite.model import ResolvedCase
 from ..suite.model import known_tools
 from ..suite.model import resolve
 from .case import Standard
-from .case import judge_again
+from .case import decide_again
 from .sides import FindSuite
 from .sides import Rescored
 from .sides import Side
@@ -124,7 +124,7 @@ def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
     case = structs.replace(case, thresholds=result.thresholds, limits=result.limits)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
     standard = Standard(result.thresholds, result.limits, result.pass_rule, result.forbids)
-    return judge_again(structs.replace(result, trials=trials).row(), standard)
+    return decide_again(structs.replace(result, trials=trials).row(), standard)
 
 
 def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:

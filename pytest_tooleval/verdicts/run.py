@@ -51,7 +51,7 @@ class RunVerdict:
         return any(finding.failed for finding in self.findings)
 
 
-def judge(
+def decide(
     cases: Sequence[CaseRow],
     run: Run,
     gates: Gates,
@@ -74,7 +74,7 @@ def judge(
         uncompared = f"not compared with a baseline: {error}"
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    judged = judge_run(cases, gates, strict=strict, looks=looks, collected=run.collected)
+    judged = decide_run(cases, gates, strict=strict, looks=looks, collected=run.collected)
     return RunVerdict(
         judged, comparison, uncompared, list(_findings(judged, comparison, problem, misnamed))
     )
@@ -112,7 +112,7 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
     return any(tolerated(case, rule) for rule in gates.rules)
 
 
-def judge_run(
+def decide_run(
     cases: Sequence[CaseRow],
     gates: Gates,
     *,
@@ -123,10 +123,10 @@ def judge_run(
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
-    from .gates import judge_gates
+    from .gates import decide_gates
 
     confidence = _confidence(gates, looks)
-    return judge_gates(cases, gates.rules, confidence, strict=strict, collected=collected)
+    return decide_gates(cases, gates.rules, confidence, strict=strict, collected=collected)
 
 
 def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:

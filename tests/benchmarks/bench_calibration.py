@@ -39,7 +39,7 @@ from pytest_tooleval.record.run import SCORING_VERSION
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.gates import judge_gates
+from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
@@ -336,7 +336,7 @@ def gated_in_steps(pairs: int, seed: int) -> Iterable[list[str]]:
         gate = Rule("pass^1", mean + above)
 
         def judge(run: Side, gate: Rule = gate) -> Verdict:
-            return judge_gates(run.cases, [gate], confidence=1 - 0.05 / DEFAULT_MOST)[0].verdict
+            return decide_gates(run.cases, [gate], confidence=1 - 0.05 / DEFAULT_MOST)[0].verdict
 
         found: Counter[Verdict] = Counter()
         asked = 0

@@ -24,10 +24,10 @@ from pytest_tooleval.suite.model import Overrides
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import TestCase
 from pytest_tooleval.suite.model import resolve
-from pytest_tooleval.verdicts.case import Judgement
+from pytest_tooleval.verdicts.case import Decision
 from pytest_tooleval.verdicts.case import Standard
-from pytest_tooleval.verdicts.case import judge
-from pytest_tooleval.verdicts.case import judge_again
+from pytest_tooleval.verdicts.case import decide
+from pytest_tooleval.verdicts.case import decide_again
 from pytest_tooleval.verdicts.case import mean_scores
 
 
@@ -42,7 +42,7 @@ def trial(
 
 def judged(
     trials: list[TrialResult], overall: float = 1.0, rule: str = "mean", **thresholds: float
-) -> Judgement:
+) -> Decision:
     """The verdict on a case with this threshold, and limits among the others."""
     case = TestCase.model_validate(
         {"prompt": "p", "expected_tool": None, "thresholds": {"overall": overall, **thresholds}}
@@ -50,7 +50,7 @@ def judged(
     trials_or_rule = {"pass_rule": rule} if "/" in rule else {"pass_rule": rule, "trials": len(trials)}
     suite = Suite(name="s", test_cases=[case])
     found = resolve(suite, case, Overrides(**trials_or_rule))
-    return judge(trials, Standard(found.thresholds, found.limits, found.pass_rule))
+    return decide(trials, Standard(found.thresholds, found.limits, found.pass_rule))
 
 
 RULES = ("mean", "all", "any", "1/5", "4/5")
@@ -107,7 +107,7 @@ def test_the_narrowest_threshold_holds(
     whole = Suite(name="s", thresholds=suite, tools=[], test_cases=[one])
     found = resolve(whole, one, Overrides(thresholds=typed or None))
     trials = [trial("wrong", overall=0.6, tool_selection=1.0, parameter_accuracy=0.0)]
-    outcome = judge(trials, Standard(found.thresholds, found.limits))[0]
+    outcome = decide(trials, Standard(found.thresholds, found.limits))[0]
     assert (outcome == "passed") is passes
 
 
@@ -241,7 +241,7 @@ def recorded(*trials: TrialResult, **fields: Any) -> CaseRow:
 
 def test_a_recorded_case_is_judged_by_the_scores_of_its_trials() -> None:
     row = recorded(trial(overall=1.0), trial("wrong", overall=0.6), trial("wrong", overall=0.0))
-    found = [judge_again(row, Standard({"overall": least}, {})) for least in (0.5, 0.6, 1.0)]
+    found = [decide_again(row, Standard({"overall": least}, {})) for least in (0.5, 0.6, 1.0)]
     assert [(each.outcome, each.passes) for each in found] == [
         ("passed", 2),
         ("failed", 2),
@@ -253,7 +253,7 @@ def test_a_recorded_case_is_judged_by_the_scores_of_its_trials() -> None:
 
 def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
     row = recorded(trial(overall=1.0), FAILED)
-    outcomes = {rule: judge_again(row, Standard({"overall": 1.0}, {}, rule)).outcome for rule in RULES}
+    outcomes = {rule: decide_again(row, Standard({"overall": 1.0}, {}, rule)).outcome for rule in RULES}
     assert outcomes == {
         "mean": "error",
         "all": "error",
@@ -266,13 +266,13 @@ def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
 @pytest.mark.parametrize("failure", ["forbidden_call", "blocked"])
 def test_no_threshold_makes_it_pass(failure: FailureCategory) -> None:
     row = recorded(trial("told", failure, overall=1.0))
-    assert judge_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
+    assert decide_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
 
 
 def test_a_recorded_case_is_judged_by_other_limits() -> None:
     row = recorded(trial("told", "over_limit", overall=1.0), limits={"max_calls": 0})
-    assert judge_again(row, Standard({"overall": 1.0}, {})).outcome == "passed"
-    again = judge_again(row, Standard({"overall": 1.0}, {"max_calls": 0.5}))
+    assert decide_again(row, Standard({"overall": 1.0}, {})).outcome == "passed"
+    again = decide_again(row, Standard({"overall": 1.0}, {"max_calls": 0.5}))
     assert [(each.failure, each.wrong) for each in again.trials] == [
         ("over_limit", "max_calls: 1, at most 0.5 allowed")
     ]
@@ -280,7 +280,7 @@ def test_a_recorded_case_is_judged_by_other_limits() -> None:
 
 def test_a_limit_counts_that_a_missed_threshold_hid() -> None:
     row = recorded(trial("wrong", overall=0.6))
-    assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 1})).outcome == "passed"
-    assert judge_again(row, Standard({"overall": 0.6}, {"max_calls": 0})).outcome == "failed"
+    assert decide_again(row, Standard({"overall": 0.6}, {"max_calls": 1})).outcome == "passed"
+    assert decide_again(row, Standard({"overall": 0.6}, {"max_calls": 0})).outcome == "failed"
     with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
-        judge_again(row, Standard({"overall": 0.6}, {"max_cost_usd": 1}))
+        decide_again(row, Standard({"overall": 0.6}, {"max_cost_usd": 1}))

@@ -14,7 +14,7 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.verdicts.gates import judge_gates
+from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.rules import read_rule
 
 _number = count()
@@ -45,7 +45,7 @@ def judged(
 ) -> list[Gate]:
     """Rules that begin with `over` are of --tooleval-fail-over."""
     read = [read_rule(rule.removeprefix("over "), over=rule.startswith("over ")) for rule in rules]
-    return judge_gates(cases, read, confidence, strict=strict)
+    return decide_gates(cases, read, confidence, strict=strict)
 
 
 # Two right cases and one with 0.6: a mean of 0.87, two thirds passed.

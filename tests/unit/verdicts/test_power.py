@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.verdicts.given import Gates
 from pytest_tooleval.verdicts.rules import read_rule
+from pytest_tooleval.verdicts.run import decide_run
 from pytest_tooleval.verdicts.run import foresee
-from pytest_tooleval.verdicts.run import judge_run
 
 CASE = st.tuples(st.booleans(), st.sampled_from([1.0, 3.0]), st.sampled_from(["", "", "a", "b"]))
 ALIKE = st.tuples(st.booleans(), st.just(1.0), st.just(""))
@@ -49,7 +49,7 @@ def test_forecasts_and_verdicts_agree(
     ]
     gates = Gates((read_rule(f"{metric}={needed}", over=False),), confidence)
     line = foresee(rows, gates)[0]
-    gate = judge_run(rows, gates, strict=False)[0]
+    gate = decide_run(rows, gates, strict=False)[0]
     bounds = BOUNDS.match(line.partition("answered: ")[2])
     assert bounds is not None
     assert gate.value is not None

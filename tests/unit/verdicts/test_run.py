@@ -18,9 +18,9 @@ from pytest_tooleval.verdicts.rules import judged_by
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.run import Finding
 from pytest_tooleval.verdicts.run import RunVerdict
+from pytest_tooleval.verdicts.run import decide
+from pytest_tooleval.verdicts.run import decide_run
 from pytest_tooleval.verdicts.run import foresee
-from pytest_tooleval.verdicts.run import judge
-from pytest_tooleval.verdicts.run import judge_run
 from pytest_tooleval.verdicts.run import tolerates
 from pytest_tooleval.verdicts.sides import Side
 
@@ -76,16 +76,16 @@ UNSCORED = result_of(outcome="error")
 def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
     assert tolerates(gates(*rules), case) is tolerated
     cases = [case, structs.replace(case, model="another")]
-    judging = [gate for gate in judge_run(cases, gates(*rules), strict=False) if judged_by(case, gate)]
+    judging = [gate for gate in decide_run(cases, gates(*rules), strict=False) if judged_by(case, gate)]
     if case not in (FORBIDDEN, UNSCORED) and not {"pass^3=0.9", "parameter_accuracy=0.9"} & {*rules}:
         assert len(judging) == tolerated
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
     rules = "0.9", "over errors=0"
-    assert judge_run([], gates(*rules, asked=False), strict=False) == []
-    assert judge_run([result_of(model="")], gates(*rules, asked=False), strict=False) == []
-    assert [gate.verdict for gate in judge_run([], gates(*rules), strict=False)] == ["failed"] * 2
+    assert decide_run([], gates(*rules, asked=False), strict=False) == []
+    assert decide_run([result_of(model="")], gates(*rules, asked=False), strict=False) == []
+    assert [gate.verdict for gate in decide_run([], gates(*rules), strict=False)] == ["failed"] * 2
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
@@ -159,7 +159,7 @@ def test_what_fails_beside_the_cases() -> None:
 
     def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
         asked = gates(*rules, confidence=0.95)
-        return judge(cases, RUN, asked, None, strict=strict, misnamed=misnamed)
+        return decide(cases, RUN, asked, None, strict=strict, misnamed=misnamed)
 
     assert verdict("0.3").findings == []
     (unsure,) = verdict("0.9").findings
@@ -210,19 +210,19 @@ def against(
     ],
 )
 def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> None:
-    found = judge(new, RUN, Gates(), against(whole("abc")), strict=False).comparison
+    found = decide(new, RUN, Gates(), against(whole("abc")), strict=False).comparison
     assert found is not None
     assert [each.case for each in found.cases.removed] == removed
 
 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
-    preset = judge(new, RUN, Gates(), against([], "good", known=False), strict=False)
+    preset = decide(new, RUN, Gates(), against([], "good", known=False), strict=False)
     assert preset.uncompared == "not compared with a baseline: no complete run yet"
     assert (preset.comparison, preset.findings) == (None, [])
-    named = judge(new, RUN, Gates(), against([], "good"), strict=False)
+    named = decide(new, RUN, Gates(), against([], "good"), strict=False)
     assert named.findings == [Finding("baseline", "no complete run yet")]
-    assert judge([], RUN, Gates(), against([], "good", known=False), strict=False) == RunVerdict(
+    assert decide([], RUN, Gates(), against([], "good", known=False), strict=False) == RunVerdict(
         [], None, "", []
     )
 
@@ -231,7 +231,7 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
     """`good` and `latest` are whatever run there is."""
     new, old = whole("abc"), whole("abc", model="other")
     for name, fails in (("old.json", True), ("@release-1", True), ("good", False), ("latest", False)):
-        verdict = judge(new, RUN, Gates(), against(old, name), strict=True)
+        verdict = decide(new, RUN, Gates(), against(old, name), strict=True)
         assert verdict.comparison is not None
         assert "no model is in both runs" in verdict.comparison.message
         assert verdict.failed is fails
@@ -250,18 +250,18 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
         baseline = Baseline("auto", Side("auto", BASE, base), [], 0.0, load)
-        found = judge(answered(), RUN, Gates(), baseline, strict=False).comparison
+        found = decide(answered(), RUN, Gates(), baseline, strict=False).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
         assert asked.pop() == {("s.json", "m")}
     baseline = Baseline("auto", run, [], 0.0, load)
-    assert judge(answered(), RUN, Gates(), baseline, strict=False).comparison is not None
+    assert decide(answered(), RUN, Gates(), baseline, strict=False).comparison is not None
     assert not asked
 
 
 def test_each_look_has_a_share_of_the_error_probability() -> None:
     new = whole("abc")
-    found = judge(new, RUN, gates("0.5", confidence=0.9), against(new), strict=False, looks=10)
+    found = decide(new, RUN, gates("0.5", confidence=0.9), against(new), strict=False, looks=10)
     assert found.comparison is not None
     assert found.comparison.alpha == pytest.approx(0.005)
     assert found.gates[0].confidence == pytest.approx(0.99)

@@ -1,4 +1,4 @@
-"""The judgement of an answer, whatever its case's kind. Explanations are only built when read."""
+"""The assessment of an answer, whatever its case's kind. Explanations are only built when read."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Draft(NamedTuple):
         return Score(self.value, text, tuple(line.check for line in lines))
 
 
-class Judgement(NamedTuple):
-    """The judgement on an answer by the case's kind."""
+class Assessment(NamedTuple):
+    """The assessment of an answer by the case's kind."""
 
     # All metrics of the kind except `arguments_valid`, which uses `calls`, and `tool_found`.
     drafts: dict[str, Draft]
