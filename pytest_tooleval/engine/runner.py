@@ -43,7 +43,7 @@ from .threads import DaemonThreads
 from .trial import Trial
 from .trial import run_trial
 
-Answer = Transcript | ModelError
+TrialAnswer = Transcript | ModelError
 _T = TypeVar("_T")
 
 DEFAULT_CONCURRENCY = 32
@@ -78,7 +78,7 @@ class Runner:
         self._thread.start()
         self._ready.wait()
 
-    def submit(self, *trials: Trial) -> concurrent.futures.Future[list[Answer]]:
+    def submit(self, *trials: Trial) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
         return self._start(_answers(partial(self._hold, trial) for trial in trials))
@@ -122,12 +122,16 @@ class Runner:
         return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
 
     def submit_judging(
-        self, case: ResolvedCase, answers: Sequence[Answer], judge: ModelSpec, cassette: Cassette | None
-    ) -> concurrent.futures.Future[list[Answer]]:
+        self,
+        case: ResolvedCase,
+        answers: Sequence[TrialAnswer],
+        judge: ModelSpec,
+        cassette: Cassette | None,
+    ) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Judge conversations that ran elsewhere."""
         models = AskedModels(self._gateway, Context(cassette=cassette, public=case.public))
 
-        async def judged(answer: Answer) -> Transcript:
+        async def judged(answer: TrialAnswer) -> Transcript:
             if isinstance(answer, ModelError):
                 raise answer
             return await with_verdicts(case, answer, judge, models)
@@ -178,9 +182,9 @@ class Runner:
             self._loop.stop()
 
 
-async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> list[Answer]:
+async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> list[TrialAnswer]:
     # No coroutines: of one that is cancelled before it begins, Python warns.
-    async def answer(trial: Callable[[], Awaitable[Transcript]]) -> Answer:
+    async def answer(trial: Callable[[], Awaitable[Transcript]]) -> TrialAnswer:
         try:
             return await trial()
         except ModelError as error:

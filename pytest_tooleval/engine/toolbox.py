@@ -49,7 +49,7 @@ _MOST_IN_A_REPLY = 128
 _DONE = '{"status": "done"}'
 
 
-class Answer(NamedTuple):
+class ToolAnswer(NamedTuple):
     """The answer to a call, and the call's status."""
 
     content: str
@@ -140,7 +140,7 @@ class Toolbox:
 
     async def answers(
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
-    ) -> list[Answer] | None:
+    ) -> list[ToolAnswer] | None:
         """The answer to each call of a reply; None if one is forbidden, because then none runs."""
         if await self.forbids(calls):
             return None
@@ -148,7 +148,7 @@ class Toolbox:
         most = _refused(f"at most {_MOST_IN_A_REPLY} calls of a reply are run")
         return run + [most] * (len(calls) - len(run))
 
-    async def check_own(self, call: ToolCall) -> Answer | None:
+    async def check_own(self, call: ToolCall) -> ToolAnswer | None:
         """Check a call of an agent's own tool. Returns an empty `executed` answer, or a refusal.
 
         Returns None if the call is forbidden. Raises ModelError if the command line does not allow
@@ -157,7 +157,7 @@ class Toolbox:
         if await self.forbids([call]):
             return None
         found = self._offered(self._known(call))
-        if isinstance(found, Answer):
+        if isinstance(found, ToolAnswer):
             return found
         if self._alterations.is_about(found.name):
             raise self._cannot_alter(found.name)
@@ -169,7 +169,7 @@ class Toolbox:
                 "command line (for tooleval ui: --allow-tools)",
                 kind="tool_server",
             )
-        return Answer("", "executed")
+        return ToolAnswer("", "executed")
 
     def _cannot_alter(self, tool: str) -> ModelError:
         return ModelError(
@@ -184,7 +184,7 @@ class Toolbox:
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
             for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
                 found = self._offered(call)
-                if isinstance(found, Answer) or call.id not in answers:
+                if isinstance(found, ToolAnswer) or call.id not in answers:
                     continue
                 missing = self._alterations.is_missing(found.name, answers[call.id], became)
                 if missing and became not in NOT_RUN:
@@ -196,7 +196,7 @@ class Toolbox:
             for call, became in zip(each.calls, each.status, strict=False):
                 if became == "executed":
                     await self._answer(call, None, repeated=True)
-                elif not isinstance(found := self._offered(call), Answer):
+                elif not isinstance(found := self._offered(call), ToolAnswer):
                     self._alterations.skip(found.name)
 
     @property
@@ -230,29 +230,29 @@ class Toolbox:
 
     async def _answer(
         self, call: ToolCall, messages: Sequence[Message] | None, *, repeated: bool = False
-    ) -> Answer:
+    ) -> ToolAnswer:
         if call.hosted:
-            return Answer("", "executed")  # by the provider
+            return ToolAnswer("", "executed")  # by the provider
         names = [tool.name for tool in self.tools]
         call = self._known(call)
         found = self._offered(call)
-        if not isinstance(found, Answer):
+        if not isinstance(found, ToolAnswer):
             if self._alterations.answers_itself(found.name):
-                return Answer(_DONE, "executed")
+                return ToolAnswer(_DONE, "executed")
             if (text := self._alterations.instead(found.name)) is not None:
-                return Answer(text, "refused")
+                return ToolAnswer(text, "refused")
         for source in self._sources:
             asked = call if source.answers_all else found
-            if isinstance(asked, Answer) or (repeated and source.is_live):
+            if isinstance(asked, ToolAnswer) or (repeated and source.is_live):
                 continue
             content = await source.answer(asked, names, messages)
-            if content is not None and isinstance(found, Answer):
-                return Answer(content, "executed")
+            if content is not None and isinstance(found, ToolAnswer):
+                return ToolAnswer(content, "executed")
             if content is not None and isinstance(found, ToolCall):
-                return Answer(self._alterations.of(found.name, content), "executed")
-        return found if isinstance(found, Answer) else _refused(f"{call.name} is not available")
+                return ToolAnswer(self._alterations.of(found.name, content), "executed")
+        return found if isinstance(found, ToolAnswer) else _refused(f"{call.name} is not available")
 
-    def _offered(self, call: ToolCall) -> ToolCall | Answer:
+    def _offered(self, call: ToolCall) -> ToolCall | ToolAnswer:
         """The call with the offered tool's own name, or a refusal if there is no such tool."""
         if call.arguments is None:
             return _refused(call.why_malformed)
@@ -278,8 +278,8 @@ def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
     return case.kind != "conversation" and any(is_expected(call.name, case) for call in calls)
 
 
-def _refused(reason: str) -> Answer:
-    return Answer(json.dumps({"error": reason}, ensure_ascii=False), "refused")
+def _refused(reason: str) -> ToolAnswer:
+    return ToolAnswer(json.dumps({"error": reason}, ensure_ascii=False), "refused")
 
 
 def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:

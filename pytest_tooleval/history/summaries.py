@@ -52,11 +52,11 @@ class Sums(Struct, frozen=True):
     content: str
 
 
-Place = tuple[str, str]  # and the model; empty: all
+_SuiteOnModel = tuple[str, str]  # and the model; empty: all
 
 
-def sums_by_place(rows: Iterable[CaseRow]) -> dict[Place, Sums]:
-    groups: dict[Place, list[CaseRow]] = {}
+def sums_by_place(rows: Iterable[CaseRow]) -> dict[_SuiteOnModel, Sums]:
+    groups: dict[_SuiteOnModel, list[CaseRow]] = {}
     for row in unchanged(rows):
         for place in dict.fromkeys(("", row.suite, row.file)):
             for model in ("", row.model):

@@ -25,14 +25,14 @@ from ..text import shown
 from .cases import case_problem
 from .cases import expected_value
 from .cases import new_ids
-from .chats import Answer
 from .chats import Message
+from .chats import RecordedAnswer
 from .openai_tools import UnusableError
 from .openai_tools import canonical
 from .openai_tools import name_in_suite
 
 
-def new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
+def new_suite(name: str, answers: Sequence[RecordedAnswer]) -> dict[str, Any]:
     """A suite with the system prompt that all answers have, and the tools that most of them have."""
     suite: dict[str, Any] = {"name": name}
     systems = {_system(answer.messages) for answer in answers}
@@ -46,7 +46,7 @@ def new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
     return suite
 
 
-def _most_common_tools(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+def _most_common_tools(answers: Iterable[RecordedAnswer]) -> list[dict[str, Any]]:
     lists: dict[str, list[dict[str, Any]]] = {}
     counted: Counter[str] = Counter()
     namespaces: dict[str, str] = {}
@@ -83,7 +83,7 @@ class AnsweredCases:
         self.namespaces: dict[str, str] = dict(suite.get("namespaces") or {})
         self.hosted: list[dict[str, Any]] = []
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: RecordedAnswer) -> None:
         """Add an answer as a case. UnusableError if the suite cannot have it."""
         case = self._case(answer)
         if canonical(case["prompt"]) in self.prompts:
@@ -141,7 +141,7 @@ class AnsweredCases:
             return str(error)
         return None if trial.passed else f"{_UNFIT}: {trial.wrong}"
 
-    def _case(self, answer: Answer) -> dict[str, Any]:
+    def _case(self, answer: RecordedAnswer) -> dict[str, Any]:
         if answer.tools is None and (self.is_new or not self.tools):
             raise UnusableError(_UNKNOWN_TOOLS)
         case: dict[str, Any] = {"prompt": self._prompt(answer.messages)}
@@ -188,7 +188,7 @@ def _system(messages: Sequence[Message]) -> str | None:
     return None
 
 
-def _expectation(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _expectation(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if answer.draft is not None:
         return dict(answer.draft)
     calls = [(name, _expected_params(name, arguments, tools)) for name, arguments in answer.calls]
@@ -200,7 +200,7 @@ def _expectation(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> dict[str
     return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
 
 
-def _invalid(answer: Answer, tools: Sequence[Mapping[str, Any]]) -> str | None:
+def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str | None:
     """Why the arguments of a call break its tool's schema; None if none do."""
     for name, arguments in answer.calls:
         schema = _schema_of(name, tools)

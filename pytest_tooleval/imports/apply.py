@@ -18,7 +18,7 @@ from ..errors import SuiteError
 from ..text import counted
 from .answers import AnsweredCases
 from .answers import new_suite
-from .chats import Answer
+from .chats import RecordedAnswer
 from .chats import answers_in
 from .conversation import Conversation
 from .conversation import unread_text
@@ -39,7 +39,7 @@ class Recorded(NamedTuple):
     """A recorded answer and its place, a problem without a message."""
 
     place: Problem
-    answer: Answer
+    answer: RecordedAnswer
 
 
 class Found(NamedTuple):
@@ -88,7 +88,7 @@ def found_in(
 
 
 def recorded(
-    place: Problem, read: Callable[[_T], tuple[list[Answer], list[str]]], value: _T
+    place: Problem, read: Callable[[_T], tuple[list[RecordedAnswer], list[str]]], value: _T
 ) -> Iterator[Recorded | Problem]:
     """The answers that `read` finds in a value at this place, and the problems with others."""
     try:

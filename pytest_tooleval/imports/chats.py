@@ -141,7 +141,7 @@ _Said = list[_Item]  # the messages of an answer
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecordedAnswer:
     """A request and the calls in its answer.
 
     `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
@@ -162,7 +162,7 @@ class Answer:
     said: Sequence[Message] = field(default=(), compare=False)
 
 
-def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
+def recorded_answers(record: Any) -> tuple[list[RecordedAnswer], list[str]]:
     """The answers in a record, and why others in it are unusable. UnusableError if all are."""
     if not isinstance(record, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(record)}")
@@ -176,7 +176,7 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     return _answers(pairs, tools, choice)
 
 
-def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
+def answers_in(conversation: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
     """All answers of a conversation, as `recorded_answers`."""
     tools = None if conversation.tools is None else offered_tools(list(conversation.tools))
     messages = _chat(list(conversation.messages), "messages")
@@ -185,7 +185,7 @@ def answers_in(conversation: Conversation) -> tuple[list[Answer], list[str]]:
 
 def draft_in(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, choice: str | None, why: str
-) -> Answer:
+) -> RecordedAnswer:
     """The last turn of a conversation as a draft, whose skip reason begins with `why`."""
     items = _chat(list(messages), "messages")
     start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
@@ -204,7 +204,7 @@ def draft_in(
     }
     calls: list[Call] = [(call.name, {}) for call in made]
     prompt = _prompt(items[:start])
-    return Answer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
+    return RecordedAnswer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
 
 
 def _arguments_text(call: ToolCall) -> str:
@@ -225,12 +225,12 @@ def _answers(
     pairs: Sequence[tuple[Sequence[_Item], _Said]],
     offered: Offered | None,
     choice: str | None,
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[RecordedAnswer], list[str]]:
     if not pairs:
         raise UnusableError(_NO_ANSWER)
     tools, hosted, namespaces = offered or (None, (), ())
     known = _known(tools or (), choice)
-    answers: list[Answer] = []
+    answers: list[RecordedAnswer] = []
     reasons: list[str] = []
     for before, reply in pairs:
         if not any(message.role == "user" for message in before):
@@ -246,7 +246,7 @@ def _answers(
         else:
             kinds = tuple(map(kind_of, unread))
             answers.append(
-                Answer(prompt, tools, choice, made, kinds, None, hosted, namespaces, messages)
+                RecordedAnswer(prompt, tools, choice, made, kinds, None, hosted, namespaces, messages)
             )
     return answers, reasons
 

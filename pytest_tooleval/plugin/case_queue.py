@@ -27,8 +27,8 @@ from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.models.spec import ModelSpec
-from ..engine.runner import Answer
 from ..engine.runner import Runner
+from ..engine.runner import TrialAnswer
 from ..engine.runner import settled
 from ..engine.trial import Trial
 from ..errors import ModelError
@@ -66,8 +66,8 @@ class CaseRun:
     Recorded answers need no future: thousands of futures slow down garbage collection.
     """
 
-    answers: list[Answer]
-    coming: concurrent.futures.Future[list[Answer]] | None = None
+    answers: list[TrialAnswer]
+    coming: concurrent.futures.Future[list[TrialAnswer]] | None = None
 
     @property
     def is_done(self) -> bool:
@@ -204,7 +204,7 @@ class CaseQueue:
         fresh, item.runs = item.runs > 0, item.runs + 1
         return self.begin([self._trial(item, n, fresh=fresh) for n in range(item.case.trials)])
 
-    def _judge(self, item: CaseItem, answers: list[Answer]) -> CaseRun:
+    def _judge(self, item: CaseItem, answers: list[TrialAnswer]) -> CaseRun:
         """Given transcripts, sent to the judge if the case has rubrics."""
         judge, cassette = self.settings.judge, self.cassette_for(item.path)
         if judge is None or not item.case.rubrics:
@@ -216,7 +216,7 @@ class CaseQueue:
         found = recorded(trials)
         return CaseRun([], self.runner.submit(*trials)) if found is None else CaseRun(found)
 
-    def answers(self, run: CaseRun) -> list[Answer]:
+    def answers(self, run: CaseRun) -> list[TrialAnswer]:
         """Wait for the answer to each trial."""
         if run.coming is not None:
             came = self.wait(run.coming)
@@ -269,7 +269,7 @@ class CaseQueue:
         """The most trials a case may get. A K/N rule fixes the number."""
         return item.case.trials if needed_of(item.case.pass_rule) else self.settings.most_trials or 0
 
-    def take(self, item: CaseItem) -> list[Answer]:
+    def take(self, item: CaseItem) -> list[TrialAnswer]:
         """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
         if self._in_steps:
             self._ask_in_steps()
@@ -416,7 +416,7 @@ def _why_not(spec: ModelSpec) -> str | None:
     return missing_callable(spec)
 
 
-def _is_spent(item: CaseItem, answers: list[Answer]) -> bool:
+def _is_spent(item: CaseItem, answers: list[TrialAnswer]) -> bool:
     """True if --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
     last = answers[-1]
     spent = isinstance(last, ModelError) and last.kind == "max_cost"

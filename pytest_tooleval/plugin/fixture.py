@@ -10,7 +10,7 @@ import pytest
 
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
-from ..engine.runner import Answer
+from ..engine.runner import TrialAnswer
 from ..engine.trial import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
@@ -22,7 +22,7 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
-from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import CasePlace
 from ..verdicts.evaluate import evaluate
 from .case_queue import CaseRun
 from .no_model import missing_model
@@ -63,7 +63,7 @@ class Tooleval:
         __tracebackhide__ = True
         resolved, spec, scorers, run = self._ask(suite, case, model)
         if run.coming is not None:
-            came: list[Answer] = await asyncio.wrap_future(run.coming)
+            came: list[TrialAnswer] = await asyncio.wrap_future(run.coming)
             run.answers += came
         return self._judge(resolved, spec, scorers, run.answers)
 
@@ -141,7 +141,7 @@ class Tooleval:
         case: ResolvedCase,
         spec: ModelSpec,
         registry: ScorerRegistry,
-        answers: Sequence[Answer],
+        answers: Sequence[TrialAnswer],
     ) -> CaseResult:
         __tracebackhide__ = True
         transcripts = []
@@ -149,5 +149,5 @@ class Tooleval:
             if isinstance(answer, ModelError):
                 raise answer
             transcripts.append(answer)
-        place = Place(self._request.node.nodeid)
+        place = CasePlace(self._request.node.nodeid)
         return evaluate(case, spec.label, place, transcripts, registry.scorers)

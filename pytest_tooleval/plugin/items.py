@@ -16,7 +16,7 @@ import pytest
 from msgspec import structs
 
 from ..engine.models.spec import ModelSpec
-from ..engine.runner import Answer
+from ..engine.runner import TrialAnswer
 from ..engine.tools.live import Live
 from ..imports.conversation import Conversation
 from ..record.encoding import to_json
@@ -34,7 +34,7 @@ from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..text import printable
-from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import CasePlace
 from ..verdicts.evaluate import as_expected
 from ..verdicts.evaluate import evaluate
 from ..verdicts.evaluate import unscored
@@ -56,7 +56,7 @@ class AnswerSource(Protocol):
     @property
     def settings(self) -> Settings: ...
 
-    def take(self, item: CaseItem) -> Sequence[Answer]:
+    def take(self, item: CaseItem) -> Sequence[TrialAnswer]:
         """Wait for the answer to each trial of the case."""
 
 
@@ -149,9 +149,9 @@ class CaseItem(pytest.Item):
         return self.spec.label if self.spec else ""
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> CasePlace:
         suite = self.origin.suite
-        return Place(
+        return CasePlace(
             nodeid=self.nodeid,
             file=self.nodeid.partition("::")[0],
             position=self._position,
@@ -161,11 +161,11 @@ class CaseItem(pytest.Item):
             tools_content=self.origin.tools.of(self.case),
         )
 
-    def row(self, answers: Sequence[Answer]) -> CaseRow:
+    def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
         """Evaluate these answers."""
         return self._evaluated(answers, explain=False).row()
 
-    def _evaluated(self, answers: Sequence[Answer], *, explain: bool) -> CaseResult:
+    def _evaluated(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         scorers = self.origin.scorers
         return evaluate(self.case, self._model, self._place, answers, scorers, explain=explain)
 

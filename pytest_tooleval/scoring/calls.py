@@ -115,7 +115,7 @@ def _called_more_often(check: Check) -> str:
     return f"called {check.actual} {check.reason}"
 
 
-class Choice(NamedTuple):
+class BestCall(NamedTuple):
     """The best-scoring call; `share` is None if arguments are not scored."""
 
     call: ToolCall
@@ -126,15 +126,15 @@ class Choice(NamedTuple):
         return self.call if self.call.arguments is None else None
 
 
-def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
+def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
     """Return the call to an expected tool with the best arguments, or None."""
     test = case.case
-    best: Choice | None = None
+    best: BestCall | None = None
     for call in calls:
         if tool_selection.accepts(test.expected_tools, call.name, case):
             share = _share(case, call)
             if best is None or best.share is None or share is None or share.value > best.share.value:
-                best = Choice(call, share)
+                best = BestCall(call, share)
             if share is None or share.flaw is None:
                 break
     return best
@@ -158,7 +158,7 @@ class OneCall:
         self.malformed = None if choice is None else choice.malformed
         # Tool and argument scores are independent, so arguments are scored even for a wrong tool.
         if choice is None and calls:
-            choice = Choice(calls[0], _share(case, calls[0]))
+            choice = BestCall(calls[0], _share(case, calls[0]))
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:

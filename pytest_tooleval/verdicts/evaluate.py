@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec import structs
 
-from ..engine.runner import Answer
+from ..engine.runner import TrialAnswer
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..record.results import EXPECTED_FAILURE
@@ -28,7 +28,7 @@ from .case import decide
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 
 
-class Place(Struct, frozen=True):
+class CasePlace(Struct, frozen=True):
     """A case's place: node id, file, position (from 0), and fingerprints as in `suite.fingerprints`."""
 
     nodeid: str
@@ -41,7 +41,7 @@ class Place(Struct, frozen=True):
 
 
 def score_trials(
-    case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = ()
+    case: ResolvedCase, answers: Sequence[TrialAnswer], scorers: Sequence[Scorer] = ()
 ) -> list[Scored]:
     """Return each trial's result. Raises ScoringError."""
     return [
@@ -55,8 +55,8 @@ def score_trials(
 def evaluate(
     case: ResolvedCase,
     model: str,
-    place: Place,
-    answers: Sequence[Answer],
+    place: CasePlace,
+    answers: Sequence[TrialAnswer],
     scorers: Sequence[Scorer] = (),
     *,
     explain: bool = True,
@@ -78,7 +78,9 @@ def evaluate(
     return _result(case, model, place, outcome, reason, scores, trials)
 
 
-def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
+def unscored(
+    case: ResolvedCase, model: str, place: CasePlace, outcome: Outcome, reason: str
+) -> CaseResult:
     """The result of a case without trials: skipped, or never started."""
     return _result(case, model, place, outcome, reason, {}, ())
 
@@ -92,7 +94,7 @@ def as_expected(result: CaseResult, reason: str) -> CaseResult:
 def _result(
     case: ResolvedCase,
     model: str,
-    place: Place,
+    place: CasePlace,
     outcome: Outcome,
     reason: str,
     scores: dict[str, float | None],

@@ -15,15 +15,11 @@ from typing import Any
 from typing import get_args
 from uuid import UUID
 
-from pydantic import BaseModel
-from pydantic import TypeAdapter
-from pydantic import ValidationError
-
 from ..errors import WorldError
 from ..errors import error_text
 from ..text import near
 
-_AS_SUCH = (BaseModel, dt.date, dt.time, dt.timedelta, Decimal, Enum, UUID, PurePath)
+_AS_SUCH = (dt.date, dt.time, dt.timedelta, Decimal, Enum, UUID, PurePath)
 
 # Makes each argument what its parameter is annotated with; only those that are more than JSON.
 Parsers = Mapping[str, Callable[[Any], Any]]
@@ -75,6 +71,8 @@ def parsers_of(method: Callable[..., Any]) -> Parsers:
 
     Raises WorldError if pydantic cannot make them.
     """
+    from pydantic import TypeAdapter
+
     found = {}
     for name, parameter in signature_of(method).parameters.items():
         if _is_object(parameter.annotation):
@@ -90,7 +88,9 @@ def parsers_of(method: Callable[..., Any]) -> Parsers:
 def _is_object(annotation: Any) -> bool:
     """Whether an annotation is, or contains, a class that JSON does not have."""
     if isinstance(annotation, type) and (
-        issubclass(annotation, _AS_SUCH) or dataclasses.is_dataclass(annotation)
+        issubclass(annotation, _AS_SUCH)
+        or dataclasses.is_dataclass(annotation)
+        or hasattr(annotation, "model_validate")  # of pydantic
     ):
         return True
     return any(map(_is_object, get_args(annotation)))
@@ -98,6 +98,8 @@ def _is_object(annotation: Any) -> bool:
 
 def parsed(parsers: Parsers, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as objects. Raises ValueError, which names the argument."""
+    from pydantic import ValidationError
+
     found = dict(arguments)
     for name, parse in parsers.items():
         if name in found:

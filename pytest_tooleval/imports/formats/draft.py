@@ -17,7 +17,7 @@ from ...text import shown
 from ..apply import Found
 from ..apply import Recorded
 from ..apply import recorded
-from ..chats import Answer
+from ..chats import RecordedAnswer
 from ..chats import draft_in
 from ..conversation import Conversation
 from ..records import read_records
@@ -68,7 +68,7 @@ def _is_report(path: Path) -> bool:
 
 
 def _of_transcript(run: Conversation) -> Iterator[Recorded | Problem]:
-    def read(run: Conversation) -> tuple[list[Answer], list[str]]:
+    def read(run: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
         return [draft_in(run.messages, run.tools, "auto" if run.tools else None, _OPEN)], []
 
     yield from recorded(run.problem(""), read, run)
@@ -78,7 +78,7 @@ def _of_case(side: Side, row: CaseResult) -> Iterator[Recorded | Problem]:
     place = Problem(row.file or side.name, row.line, 1, row.case, "")
     wrong = next((trial for trial in row.trials if trial.failure and trial.transcript), None)
 
-    def read(row: CaseResult) -> tuple[list[Answer], list[str]]:
+    def read(row: CaseResult) -> tuple[list[RecordedAnswer], list[str]]:
         if wrong is None or wrong.transcript is None:
             return [], ["there is no transcript of a failed trial"]
         try:

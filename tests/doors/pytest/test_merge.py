@@ -302,7 +302,7 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
         refused(f"{written}: is {what}; name another file", "shards", written, *options)
     refused("run the shards with --tooleval-pass=all", "shards", "--preset=strict")
     refused("needs --fail-under=", "shards", "--confidence=0.9")
-    refused("--confidence=2: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
+    refused("--confidence=2: expected 0.5 to 0.9999", "shards", "--fail-under=1", "--confidence=2")
 
 
 def test_a_shard_that_was_cut_short(project: Project) -> None:

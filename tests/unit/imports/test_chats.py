@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.chats import Answer
+from pytest_tooleval.imports.chats import RecordedAnswer
 from pytest_tooleval.imports.chats import recorded_answers
 from pytest_tooleval.imports.openai_tools import UnusableError
 from pytest_tooleval.imports.openai_tools import looks_like_a_tool
@@ -86,7 +86,7 @@ SHAPES: dict[str, Any] = {
 }
 
 
-def one(record: object) -> Answer:
+def one(record: object) -> RecordedAnswer:
     (answer,), reasons = recorded_answers(record)
     assert reasons == []
     return answer
@@ -103,7 +103,7 @@ def reason(record: object) -> str:
 
 @pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
 def test_every_shape_says_the_same(record: object) -> None:
-    assert one(record) == Answer([USER], [TOOL], "auto", [("weather", {"city": "Paris"})])
+    assert one(record) == RecordedAnswer([USER], [TOOL], "auto", [("weather", {"city": "Paris"})])
 
 
 def test_only_what_the_chat_api_takes_is_kept() -> None:
@@ -345,7 +345,7 @@ JSON = st.recursive(
 )
 
 
-def read(record: object) -> list[Answer]:
+def read(record: object) -> list[RecordedAnswer]:
     try:
         return recorded_answers(record)[0]
     except UnusableError:
