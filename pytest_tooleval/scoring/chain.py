@@ -43,7 +43,7 @@ from .assessment import Explained
 from .assessment import Line
 from .assessment import Pair
 from .calls import MORE_OFTEN
-from .calls import Choice
+from .calls import BestCall
 from .calls import any_number_is_right
 from .calls import choose
 from .calls import explain_extra
@@ -242,7 +242,7 @@ class _Chain:
 
 def _walk(
     case: ResolvedCase, replies: Sequence[Reply]
-) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
+) -> tuple[tuple[ToolCall, ...], Sequence[object], BestCall | None, int]:
     """Return the calls, their answers (None if unknown), the completing call and the reply count."""
     made: tuple[ToolCall, ...] = ()
     contents: list[object] = []
