@@ -6,6 +6,7 @@ They need a Chromium; diagrams need nothing.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 import shutil
@@ -157,30 +158,70 @@ COMMENT = """
 body { margin: 0; padding: 16px; font: 14px/1.5 system-ui, sans-serif }
 div { border: 1px solid #8886; border-radius: 6px; padding: 4px 16px; max-width: 760px }
 code { background: #8882; border-radius: 6px; padding: 2px 5px; font-size: 85% }
+table { border-collapse: collapse; font: inherit }
+th, td { border: 1px solid #8886; padding: 4px 12px }
 </style>
 <div>TEXT</div>
 """
+TRACK, REFUND = "Find out where an order is and when it arrives.", "Pay back the money of an order."
+
+
+def _shop(folder: Path, track: str, refund: str) -> None:
+    """A suite for the built-in model, which compares words."""
+    cases: list[dict[str, object]] = [
+        {"id": "where-is-it", "prompt": "Find out where my order is", "forbidden_calls": ["refund"]},
+        {"id": "when", "prompt": "When is my order here, when it is late?"},
+        {"id": "money-back", "prompt": "Pay back my money", "expected_tool": "refund"},
+        {"id": "broken-cup", "prompt": "Pay back the cup, it is broken", "expected_tool": "refund"},
+    ]
+    schema = {"type": "object", "properties": {}}
+    tools = [
+        {"name": name, "description": text, "parameters": schema}
+        for name, text in (("track_order", track), ("refund", refund))
+    ]
+    suite = {
+        "name": "Shop",
+        "tools": [{"type": "function", "function": each} for each in tools],
+        "test_cases": [{"expected_tool": "track_order", **case} for case in cases],
+    }
+    (folder / "shop.tooleval.json").write_text(json.dumps(suite, indent=2), encoding="utf-8")
 
 
 def comment(folder: Path) -> None:
-    """The comment on a pull request that spoils a description."""
+    """The comments on four pull requests: the first one, two without a baseline, one with."""
     import markdown  # type: ignore[import-untyped]
 
-    cwd = project(folder)
-    pytest = "pytest routing.tooleval.json --tooleval-model=builtin/lexical"
-    run(f"{pytest} --tooleval-report=baseline.json", cwd)
-    suite = cwd / "routing.tooleval.json"
-    text = suite.read_text(encoding="utf-8")
-    suite.write_text(
-        re.sub(r"Builds and edits spreadsheets[^\"]*", "For numbers.", text), encoding="utf-8"
-    )
-    run(f"{pytest} --tooleval-baseline=baseline.json --tooleval-report=tooleval-results.json", cwd)
-    found = run("tooleval ci comment --link=https://example.org/report", cwd)
+    who = "git -c user.name=me -c user.email=me@example.org"
+    (folder / ".gitignore").write_text("*.json\n!shop.tooleval.json\n.tooleval\n*.html\n")
+    run(f"git init -q -b main && git add . && {who} commit -qm main", folder)
+    pytest = "pytest --tooleval-model=builtin/lexical --tooleval-report=tooleval-results.json"
+    texts = {}
+
+    def tell(name: str, track: str, refund: str, *options: str) -> None:
+        _shop(folder, track, refund)
+        run(f"git add . && {who} commit -qm {name}", folder)
+        run(" ".join([pytest, *options]), folder)
+        head, base = run("git rev-parse HEAD HEAD~1", folder).split()
+        sides = {"head": {"sha": head}, "base": {"sha": base}}
+        (folder / "event.json").write_text(json.dumps({"pull_request": sides}))
+        given = "GITHUB_EVENT_PATH=event.json GITHUB_REPOSITORY=me/shop"
+        texts[name] = run(f"{given} tooleval ci comment --link=https://example.org/report", folder)
+
+    tell("first", TRACK, "For the money.")
+    (folder / "tooleval-results.json").rename(folder / "baseline.json")
+    tell("green", TRACK, REFUND)
+    spoilt = "Find out where an order is, or pay back the money of it."
+    tell("red", "When it arrives.", spoilt)
+    _shop(folder, TRACK, REFUND)
+    run(f"git add . && {who} commit -qm again", folder)
+    tell("compared", "When it arrives.", spoilt, "--tooleval-baseline=baseline.json")
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
         page.set_viewport_size({"width": 800, "height": 400})
-        page.set_content(COMMENT.replace("TEXT", markdown.markdown(found, extensions=["sane_lists"])))
-        page.locator("div").screenshot(path=ASSETS / f"comment-{scheme}.png")
+        for name, text in texts.items():
+            html = markdown.markdown(text, extensions=["sane_lists", "tables"])
+            page.set_content(COMMENT.replace("TEXT", html))
+            page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
 
     screenshots(shoot)
 

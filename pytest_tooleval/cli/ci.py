@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
+from urllib.parse import quote
 
 import click
 
@@ -23,6 +25,7 @@ from .groups import Group
 if TYPE_CHECKING:
     from ..record.document import RowsDocument
     from ..record.results import CaseRow
+    from ..reports.pull_request import Changed
     from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
@@ -157,9 +160,13 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
         click.echo(f"{printable(str(results))} does not exist: pytest wrote no results to comment on")
         return
     document = _read(results)
-    changed = _changed_answers(cassette, event.base) if cassette is not None and event.base else 0
-    note = _left_out(document, event)
-    text = comment_text(document, changed_answers=changed, link=link, note=note)
+    text = comment_text(
+        document,
+        changed=_changed(document, cassette, event),
+        address=_addresses(event.commit),
+        link=link,
+        note=_left_out(document, event),
+    )
     if event.name and not event.number:
         click.echo("not commented: there is no pull request")
         return
@@ -254,16 +261,54 @@ def _warn(text: str) -> None:
     click.echo(f"::warning::{printable(text)}" if "GITHUB_ACTIONS" in os.environ else printable(text))
 
 
+def _addresses(commit: str) -> Callable[[str, int], str]:
+    """Where the forge shows a line of a file of this folder; nowhere outside of CI."""
+    from ..history.git import git_output
+
+    variables = os.environ
+    blobs = ""
+    if "CI_PROJECT_URL" in variables:
+        blobs = f"{variables['CI_PROJECT_URL']}/-/blob"
+    elif "GITHUB_REPOSITORY" in variables:
+        server = variables.get("GITHUB_SERVER_URL", "https://github.com")
+        blobs = f"{server}/{variables['GITHUB_REPOSITORY']}/blob"
+    within = git_output(Path(), "rev-parse", "--show-prefix")
+
+    def address(file: str, line: int) -> str:
+        if not blobs or not commit or within is None or not Path(file).is_file():
+            return ""
+        place = f"#L{line}" if line else ""
+        return f"{blobs}/{commit}/{quote(within + file)}{place}"
+
+    return address
+
+
+def _changed(document: RowsDocument, cassettes: Path | None, event: Event) -> Changed:
+    """What the pull request changed since its base."""
+    from ..history.git import git_output
+    from ..history.git import has_revision
+    from ..reports.pull_request import Changed
+    from ..variants.changed import changed_suites
+
+    base = event.base
+    if not base:
+        return Changed()
+    if not has_revision(Path(), base):  # in a shallow clone
+        fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
+        git_output(Path(), *fetch, timeout_s=_FETCH_S)
+    if not has_revision(Path(), base):
+        depth = "`GIT_DEPTH: 0`" if "GITLAB_CI" in os.environ else "`fetch-depth: 0` of actions/checkout"
+        return Changed(unknown=f"the clone lacks the base commit {base[:10]}; fetch it with {depth}")
+    # Without a merge commit, the base branch may be ahead.
+    base = git_output(Path(), "merge-base", "HEAD", base) or base
+    suites = changed_suites(base, Path(), {row.file for row in document.suites})
+    return Changed(suites, _changed_answers(cassettes, base) if cassettes is not None else 0)
+
+
 def _changed_answers(folder: Path, base: str) -> int:
     """How many recorded answers in a folder are new or different since the commit `base`."""
     from ..history.git import file_at
-    from ..history.git import git_output
-    from ..history.git import has_revision
 
-    # A shallow clone lacks it.
-    if not has_revision(Path(), base):
-        fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
-        git_output(Path(), *fetch, timeout_s=_FETCH_S)
     changed = 0
     for file in sorted(folder.rglob("*.jsonl")):
         old = dict(_answers((file_at(base, file) or "").splitlines()))

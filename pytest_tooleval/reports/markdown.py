@@ -47,6 +47,7 @@ from .model_lines import ModelLine
 from .model_lines import model_lines
 from .run_text import ModelVerdict
 from .run_text import fallbacks_text
+from .tables import short_table
 from .tables import told_apart
 from .variants import curves_of
 from .variants import variant_changes
@@ -238,11 +239,17 @@ def _title(outcome: str, tolerated: str) -> str:
 
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without values are left out."""
-    names = [
-        Column((name,), name, "name", ()) for name in (("model", "suite") if suites else ("model",))
-    ]
-    found = table_of("scores", rows)
-    return _table(head, Table([*names, *found.columns], found.records))
+    return _table(head, _named(table_of("scores", rows), "model", *(["suite"] if suites else [])))
+
+
+def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:
+    """A table of models, with the columns that decide."""
+    table = _named(short_table(document, rows), "model")
+    return _table("", table).cut(len(table.records))
+
+
+def _named(table: Table, *names: str) -> Table:
+    return Table([*(Column((name,), name, "name", ()) for name in names), *table.columns], table.records)
 
 
 def _table(head: str, table: Table) -> _Section:

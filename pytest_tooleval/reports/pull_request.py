@@ -1,9 +1,12 @@
-"""The comment on a pull request: the verdict first, then the cases that changed, and the cost."""
+"""The comment on a pull request: verdict, cases, models, what was changed, and the cost."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..record.comparison import ComparedModel
 from ..record.comparison import Moved
@@ -12,11 +15,15 @@ from ..record.results import CaseRow
 from ..record.run import Spent
 from ..record.summary import ModelSummary
 from ..text import counted
+from ..text import first_few
 from ..text import shown
+from ..verdicts.words import run_summary
+from ..verdicts.words import tolerated_word
 from .comparison import rows_of
 from .markdown import code
+from .markdown import models_table
 
-_MOST = 10  # cases of each list
+_MOST = 10  # entries of each list
 _LINE = 300
 
 
@@ -30,41 +37,107 @@ def headline(document: RowsDocument) -> str:
     return text if len(models) == 1 else f"{shown(worst.model, 60)}: {text}"
 
 
+class Changed(NamedTuple):
+    """What a pull request changed: in suites, by file; recorded answers; or why this is not known."""
+
+    suites: Mapping[str, Sequence[str]] = {}
+    answers: int = 0
+    unknown: str = ""
+
+
+_NOTHING = Changed()
+
+
 def comment_text(
-    document: RowsDocument, *, changed_answers: int = 0, link: str = "", note: str = ""
+    document: RowsDocument,
+    *,
+    changed: Changed = _NOTHING,
+    address: Callable[[str, int], str] = lambda file, line: "",
+    link: str = "",
+    note: str = "",
 ) -> str:
     """The comment as Markdown. Whatever models and suites say stands in code spans.
 
-    `changed_answers` are those of the cassettes that the pull request changes; `link` leads to the
-    report; `note` is a sentence on what was left out.
+    `address` is that of a file's line on the forge, or empty. `link` leads to the report; `note` is a
+    sentence on what was left out.
     """
-    return "\n".join(_lines(document, changed_answers, link, note)) + "\n"
+    lines = [*_verdict(document), *_lists(document, address), *_models(document)]
+    lines += [*_changes(changed), *([f"\n{note}"] if note else [])]
+    return "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
 
 
-def _lines(document: RowsDocument, changed: int, link: str, note: str) -> Iterator[str]:
-    if changed:
-        yield f"**{counted(changed, 'recorded answer')} changed in this pull request.**\n"
-    verdict = "**FAILED**" if document.run.exitstatus else "passed"
-    yield f"### Tool calling: {verdict}\n"
-    for row in _evaluated(document):
-        yield f"- {code(row.model)}: {_of_model(document, row)}"
-    for gate in document.gates:
-        if gate.failed:
-            yield f"- failed gate: {code(gate.message, _LINE)}"
-    if document.baseline is not None:
-        models = document.baseline.models
-        broken = [(each.new, case) for each in models for case in each.newly_broken]
-        right = [(each.new, case) for each in models for case in _mended(each)]
-        yield from _cases("Newly broken", rows_of(document, broken))
-        yield from _cases("Newly right", rows_of(document, right))
-    for each in document.variants[:_MOST]:
-        yield f"- variant {code(each.variant)} on {code(each.model)}: {code(each.message, _LINE)}"
-    errors = [case for case in document.unchanged if case.outcome == "error"]
-    if errors:
-        first = f"{code(errors[0].case)}: {code(errors[0].reason, _LINE)}"
-        yield f"\n{counted(len(errors), 'case')} without an answer, such as {first}"
-    yield from [f"\n{note}"] if note else []
-    yield f"\n{'; '.join(_facts(document, link))}"
+def _verdict(document: RowsDocument) -> Iterator[str]:
+    summary = run_summary(document)
+    word = summary.verdict.lower() if summary.outcome == "passed" else f"**{summary.verdict.upper()}**"
+    yield f"### Tool calling: {word}\n"
+    yield f"{'; '.join(summary.details)}."
+    failed = [gate for gate in document.gates if gate.failed]
+    yield from [""] if failed else []
+    yield from (f"- failed gate: {code(gate.message, _LINE)}" for gate in failed)
+
+
+def _lists(document: RowsDocument, address: Callable[[str, int], str]) -> Iterator[str]:
+    """The cases that decide, each once: what the baseline shows, forbidden calls, failures, errors."""
+    models = document.baseline.models if document.baseline else ()
+    broken = rows_of(document, ((each.new, case) for each in models for case in each.newly_broken))
+    right = rows_of(document, ((each.new, case) for each in models for case in _mended(each)))
+    listed = {row.identity for row in broken}
+    rest = [row for row in document.unchanged if row.identity not in listed and not row.was_expected]
+    forbidden = [row for row in rest if row.called_forbidden]
+    failed = [row for row in rest if row.outcome == "failed" and not row.called_forbidden]
+    several = len(_evaluated(document)) > 1
+
+    def entry(row: CaseRow) -> str:
+        model = f" on {code(row.model)}" if several else ""
+        tolerated = f", {tolerated_word(row, document)}" if row.tolerated else ""
+        reason = f": {code(row.reason, _LINE)}" if row.reason else ""
+        return f"- {code(row.case)}{model}{tolerated}{reason} ({_place(row, address)})"
+
+    for title, rows in {
+        "Newly broken": broken,
+        "Newly right": right,
+        "Forbidden calls": forbidden,
+        "Failed": failed,
+        "Without an answer": [row for row in rest if row.outcome == "error"],
+    }.items():
+        if rows:
+            yield f"\n**{title} ({len(rows)})**\n"
+        worst = sorted(rows, key=lambda row: (not row.called_forbidden, row.tolerated))
+        yield from map(entry, worst[:_MOST])
+        if len(rows) > _MOST:
+            yield f"- and {len(rows) - _MOST} more"
+
+
+def _place(row: CaseRow, address: Callable[[str, int], str]) -> str:
+    place = code(f"{row.file}:{row.line}" if row.line else row.file, _LINE)
+    found = address(row.file, row.line)
+    return f"[{place}]({found})" if found else place
+
+
+def _models(document: RowsDocument) -> Iterator[str]:
+    rows = _evaluated(document)
+    if rows:
+        yield f"\n{models_table(document, rows)}".removesuffix("\n")
+    compared = document.baseline.models if document.baseline else ()
+    yield from [""] if compared or document.variants else []
+    for each in compared:
+        if each.message:
+            yield f"- {code(each.new)}: {code(each.message, _LINE)}"
+    for found in document.variants[:_MOST]:
+        yield f"- variant {code(found.variant)} on {code(found.model)}: {code(found.message, _LINE)}"
+
+
+def _changes(changed: Changed) -> Iterator[str]:
+    if changed.suites or changed.answers or changed.unknown:
+        yield "\n**Changed by this pull request**\n"
+    for file, texts in list(changed.suites.items())[:_MOST]:
+        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], _MOST)}"
+    if len(changed.suites) > _MOST:
+        yield f"- and {len(changed.suites) - _MOST} more suites"
+    if changed.answers:
+        yield f"- {counted(changed.answers, 'recorded answer')}"
+    if changed.unknown:
+        yield f"- not known: {changed.unknown}"
 
 
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
@@ -123,13 +196,3 @@ def _mended(model: ComparedModel) -> list[Moved]:
         for case in model.better
         if case.old_passes.startswith("0/") and len(set(case.new_passes.split("/"))) == 1
     ]
-
-
-def _cases(title: str, rows: Sequence[CaseRow]) -> Iterator[str]:
-    if not rows:
-        return
-    yield f"\n**{title} ({len(rows)})**\n"
-    for row in rows[:_MOST]:
-        yield f"- {code(row.case)}" + (f": {code(row.reason, _LINE)}" if row.reason else "")
-    if len(rows) > _MOST:
-        yield f"- and {len(rows) - _MOST} more"

@@ -16,6 +16,7 @@ from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
 from .aligned import aligned
+from .columns import Table
 from .columns import cell
 from .columns import table_of
 
@@ -47,7 +48,7 @@ def score_tables(
         return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
-    table = table_of("scores", rows) if whole else table_of("short", rows, _deciding(document))
+    table = table_of("scores", rows) if whole else short_table(document, rows)
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
@@ -61,6 +62,11 @@ def score_tables(
     for part in _fitting(scores, width - max(map(len, first))):
         above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
         yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines
+
+
+def short_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> Table:
+    """The columns that decide: pass rate, outcomes, and the metrics of `_deciding`."""
+    return table_of("short", rows, _deciding(document))
 
 
 def _fitting(columns: Iterable[list[str]], width: int) -> Iterator[list[list[str]]]:

@@ -91,21 +91,26 @@ def suite_at(revision: str, file: Path) -> Suite | None:
 
     None if it did not exist, or if it took its tools from a server, which are not in git.
     """
-    return _suite_at(revision, file.resolve())
+    suite = read_at(revision, file)
+    return None if suite is None or suite.tools_from is not None else suite
+
+
+def read_at(revision: str, file: Path) -> Suite | None:
+    """Return a file's suite as of a revision, None if it did not exist. Raises ConfigError."""
+    return _read_at(revision, file.resolve())
 
 
 @lru_cache(maxsize=512)
-def _suite_at(revision: str, file: Path) -> Suite | None:
+def _read_at(revision: str, file: Path) -> Suite | None:
     if not has_revision(file.parent, revision):
         raise ConfigError(f"git knows no revision {revision!r} in {file.parent}")
     text = file_at(revision, file)
     if text is None:
         return None
     try:
-        suite = parse_suite(text, str(file), metrics=None)
+        return parse_suite(text, str(file), metrics=None)
     except SuiteError as error:
         raise ConfigError(f"{file.name} cannot be read as of {revision}: {error}") from None
-    return suite if suite.tools_from is None else None
 
 
 def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:

@@ -136,6 +136,7 @@ class Job:
         self.folder = folder
         self.github = github
         self.output = ""
+        self.base = ""  # of the pull request; default: that of origin/main
 
     def git(self, *arguments: str) -> str:
         return git(self.folder, *arguments)
@@ -149,6 +150,7 @@ class Job:
         repositories = ("you/project" if fork else "me/project", "me/project")
         shas = self.git("rev-parse", "HEAD", "origin/main").split()
         self.github.head = self.github.head or shas[0]
+        shas[1] = self.base or shas[1]
         head, base = (
             {"repo": {"full_name": name}, "sha": sha}
             for name, sha in zip(repositories, shas, strict=True)
@@ -244,7 +246,7 @@ def body(text: str) -> str:
 
 def test_a_first_run_has_no_baseline(job: Job) -> None:
     assert job.run() == 1
-    assert body(job.comment).startswith("### Tool calling: **FAILED**\n\n- `agent`: 50% of 2 cases\n")
+    assert body(job.comment).startswith("### Tool calling: **FAILED**\n\n1 of 2 results failed.\n")
     assert "not compared, as there is no baseline" in job.comment
     assert "[report](https://github.com/me/project/actions/runs/1/artifacts/2)" in job.comment
     (status,) = job.github.statuses
@@ -258,13 +260,13 @@ def test_a_first_run_has_no_baseline(job: Job) -> None:
         (
             {"Paris": "Paris", "Oslo": "Oslo"},
             0,
-            ["- `agent`: 100% of 2 cases, +50.0 points", "**Newly right (1)**\n\n- `Oslo`"],
+            ["+50 points", "**Newly right (1)**\n\n- `Oslo`"],
         ),
         (
             {"Paris": "Rome", "Oslo": "Rome"},
             1,
             [
-                "- `agent`: 0% of 2 cases, -50.0 points, 1 newly broken",
+                "-50 points",
                 "**Newly broken (1)**\n\n- `Paris`: ``city: expected \"Paris\", got \"Rome\"",
             ],
         ),
@@ -276,7 +278,7 @@ def test_better_and_worse(
     job.answers(**answers)
     (job.folder / "agent.py").write_text(AGENT + "# changed, so that it is asked again\n")
     assert job.run(BASELINE=f"{tmp_path}/baseline.json") == status
-    assert job.comment.splitlines()[1] == "**2 recorded answers changed in this pull request.**"
+    assert "\n- 2 recorded answers\n" in job.comment
     for line in lines:
         assert line.replace("``", "`") in job.comment.replace("``", "`")
     # A later run edits the comment, and leaves those of others alone.
@@ -363,7 +365,16 @@ def test_a_shallow_clone_finds_the_cassette_of_its_base(job: Job, tmp_path: Path
     subprocess.run([*command, shallow.folder], check=True)
     (shallow.folder / "agent.py").write_text(AGENT + "# changed\n")
     shallow.run()
-    assert "**2 recorded answers changed" in shallow.comment
+    assert "\n- 2 recorded answers\n" in shallow.comment
+
+
+def test_a_base_that_the_clone_lacks_is_named_with_the_remedy(job: Job) -> None:
+    job.base = "f" * 40
+    job.run()
+    missing = (
+        "- not known: the clone lacks the base commit ffffffffff; fetch it with `fetch-depth: 0` of "
+    )
+    assert f"**Changed by this pull request**\n\n{missing}actions/checkout\n" in job.comment
 
 
 def test_the_newer_of_two_runs_has_the_comment(job: Job) -> None:
@@ -389,7 +400,7 @@ def test_without_permission_the_job_has_a_summary(job: Job, tmp_path: Path) -> N
     job.github.refuses = True
     assert job.run() == 1
     assert "needs the permissions pull-requests: write and statuses: write" in job.output
-    assert "50% of 2 cases" in (tmp_path / "summary.md").read_text()
+    assert "1 of 2 results failed." in (tmp_path / "summary.md").read_text()
 
 
 @pytest.mark.parametrize("event", ["pull_request_target", "workflow_run"])
@@ -411,11 +422,14 @@ def test_a_merge_request_on_gitlab(job: Job) -> None:
         "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1",
         "CI_PIPELINE_IID": "12",
         "CI_PROJECT_ID": "1",
+        "CI_PROJECT_URL": "https://gitlab.example/me/project",
         "GITHUB_RUN_NUMBER": "",
     }
     for _ in range(2):
         assert job.run(**variables) == 1
-        assert "- `agent`: 50% of 2 cases" in job.comment, job.output
+        assert "1 of 2 results failed." in job.comment, job.output
+        place = f"https://gitlab.example/me/project/-/blob/{variables['CI_COMMIT_SHA']}/weather.tooleval.json#L"
+        assert f"]({place}" in job.comment
     assert {each["state"] for each in job.github.statuses} == {"failed"}
 
 
@@ -424,3 +438,80 @@ def test_inputs_are_no_code(job: Job) -> None:
     job.step("run", MODEL=mischief, PATHS=mischief, OPTIONS=mischief)
     job.step("comment", NAME=mischief, LINK=mischief)
     assert not (job.folder / "pwned").exists()
+
+
+SHOP_AGENT = """
+import json
+
+def answer(messages, tools):
+    words = set(messages[-1]["content"].lower().rstrip("?.").split())
+
+    def fit(tool):
+        return len(words & set(tool["function"]["description"].lower().rstrip(".").split()))
+
+    function = {"name": max(tools, key=fit)["function"]["name"], "arguments": "{}"}
+    return {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]}
+"""
+
+
+def shop(*more: object, **descriptions: str) -> str:
+    """A suite with these tools, and more cases."""
+    cases = [
+        {"id": "where", "prompt": "Where is my order?", "expected_tool": "track"},
+        {"id": "late", "prompt": "When does my order arrive?", "expected_tool": "track"},
+        {"id": "broken", "prompt": "Please pay back", "expected_tool": "refund"},
+    ]
+    cases[0]["forbidden_calls"] = ["refund"]  # type: ignore[assignment]
+    tools = [tool(name, {"type": "object"}, description=text) for name, text in descriptions.items()]
+    return json.dumps({"name": "Shop", "tools": tools, "test_cases": [*cases, *more]}, indent=2)
+
+
+def expected(name: str) -> str:
+    return (Path(__file__).parents[2] / "data" / "comments" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_comments_of_a_project_that_begins(github: GitHub, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", tmp_path / "origin"], check=True)
+    subprocess.run(["git", "clone", "-q", tmp_path / "origin", tmp_path / "clone"], check=True)
+    job = Job(tmp_path / "clone", github)
+    job.git("checkout", "-q", "-b", "main")
+    shared: dict[str, Any] = {"HISTORY": str(tmp_path / "shared"), "BASELINE": "auto"}
+
+    def commit(name: str, text: str) -> None:
+        (job.folder / name).write_text(text)
+        job.git("add", ".")
+        job.git("commit", "-q", "-m", name)
+        github.head = job.git("rev-parse", "HEAD")
+
+    def comment() -> str:
+        base = job.git("rev-parse", "origin/main")
+        text = body(job.comment).replace(github.head, "HEAD").replace(base[:10], "BASE")
+        return re.sub(r"in \d+ s;", "in 1 s;", re.sub(r"of \d{4}-\d\d-\d\d", "of DAY", text))
+
+    (job.folder / "agent.py").write_text(SHOP_AGENT)
+    (job.folder / ".gitignore").write_text(".tooleval\ntooleval-*\n__pycache__\n")
+    commit("tooleval.toml", '[models.agent]\ncallable = "agent:answer"\n')
+    job.git("push", "-q", "origin", "main")
+
+    job.git("checkout", "-q", "-b", "first")
+    commit("shop.tooleval.json", shop(track="Where it is.", refund="Pay back an order."))
+    assert job.run(**shared) == 1
+    assert comment() == expected("first")
+    commit("shop.tooleval.json", shop(track="Where and when an order will arrive.", refund="Pay back."))
+    assert job.run(**shared) == 0
+    # Merged, and run on main, for later pull requests to compare with.
+    commit("merged", "")
+    for command in ("checkout -q main", "merge -q first", "push -q origin main"):
+        job.git(*command.split())
+    assert job.step("run", event="push", **shared) == 0
+
+    job.git("checkout", "-q", "-b", "second")
+    github.comments.clear()
+    gift = {"id": "gift", "prompt": "Wrap it!", "expected_tool": None}
+    changed = shop(gift, track="When it will arrive.", refund="Where an order is, or pay back.")
+    commit("shop.tooleval.json", changed)
+    assert job.run(**shared) == 1
+    assert comment() == expected("red")
+    commit("shop.tooleval.json", shop(track="Where is it and when will it arrive.", refund="Pay back."))
+    assert job.run(**shared) == 0
+    assert comment() == expected("repaired")

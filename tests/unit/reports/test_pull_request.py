@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hypothesis import given
+from msgspec import structs
 
+from pytest_tooleval.reports.pull_request import Changed
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.pull_request import headline
 
@@ -31,25 +33,58 @@ def test_a_share_is_rounded_down() -> None:
     assert headline(document(*cases, FAILED)) == "99% of 300 cases"
 
 
-def test_what_a_reader_needs_is_there_in_this_order() -> None:
+def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
+    bad = structs.asdict(trial(0, 0.0)) | {"failure": "forbidden_call"}
+    called = "called delete_all, which is forbidden"
+    forbidden = row("failed", case="bonn", reason=called) | {"trials": [bad], "tolerated": True}
     error = row("error", case="oslo", reason="no connection")
-    found = document(FAILED, PASSED, error, gates=(gate(False),), baseline=comparison())
-    text = comment_text(found, changed_answers=31, link="https://ci.example/1", note="A note.")
+    failed = [row("failed", trial(0, 0.6), case=f"c{n}", line=n) for n in range(12)]
+    found = document(*failed, PASSED, forbidden, error, gates=(gate(False),))
+    suites = {"weather.tooleval.json": ["the new description of get_weather", "1 case removed: rome"]}
+    text = comment_text(
+        found,
+        changed=Changed(suites, answers=31),
+        address=lambda file, line: f"https://forge.example/{file}#L{line}",
+        link="https://ci.example/1",
+        note="A note.",
+    )
     places = [
         text.index(part)
         for part in (
-            "**31 recorded answers changed in this pull request.**",
             "### Tool calling: **FAILED**",
-            "- `gpt-4o`: 50% of 2 cases, -10.0 points, 1 newly broken, 1 case without an answer",
-            "- failed gate: `overall of gpt-4o: 0.80 < 0.90`",
-            "**Newly broken (1)**\n\n- `paris`: `overall 0.60 < 1.00 (wrong value)`",
-            "1 case without an answer, such as `oslo`: `no connection`",
-            "A note.",
-            "compared with `main.json`, commit `0123456789`, of 2026-11-21; $0.00 spent in 12 s; ",
-            "[report](https://ci.example/1)",
+            "\n- failed gate: `overall of gpt-4o: 0.80 < 0.90`\n",
+            f"\n**Forbidden calls (1)**\n\n- `bonn`, counted by a failed gate: `{called}` "
+            "([`weather.tooleval.json:21`](https://forge.example/weather.tooleval.json#L21))\n",
+            "\n**Failed (12)**\n\n- `c0`: `overall 0.60 < 1.00 (wrong value)` ([`weather",
+            "\n- and 2 more\n",
+            "\n**Without an answer (1)**\n\n- `oslo`: `no connection` (",
+            "\n| model | pass rate | passed |",
+            "\n| `gpt-4o` | ",
+            "\n**Changed by this pull request**\n\n- `weather.tooleval.json`: `the new description of "
+            "get_weather`, `1 case removed: rome`\n- 31 recorded answers\n",
+            "\nA note.\n",
+            "\nnot compared, as there is no baseline; $0.00 spent in 12 s; [report](https://ci.example/1)",
         )
     ]
     assert places == sorted(places)
+    assert "`c10`" not in text
+
+
+def test_what_the_baseline_shows_comes_first() -> None:
+    found = document(FAILED, PASSED, row("failed", trial(0, 0.0), case="oslo"), baseline=comparison())
+    text = comment_text(found, changed=Changed(unknown="fetch it"))
+    places = [
+        text.index(part)
+        for part in (
+            "**Newly broken (1)**\n\n- `paris`: `overall 0.60 < 1.00 (wrong value)`",
+            "**Failed (1)**\n\n- `oslo`",
+            "- `gpt-4o`: `worse than main.json: paris newly broken (p = 0.020)`",
+            "**Changed by this pull request**\n\n- not known: fetch it",
+            "compared with `main.json`, commit `0123456789`, of 2026-11-21; ",
+        )
+    ]
+    assert places == sorted(places)
+    assert text.count("`paris`") == 1
 
 
 @given(hostile)
@@ -57,6 +92,7 @@ def test_hostile_text_stands_in_code_spans(evil: str) -> None:
     case = row("failed", trial(0, 0.6), case=evil, reason=evil, model=evil, suite=evil)
     error = row("error", case=evil, reason=evil, model=evil, suite=evil)
     names = comparison(name=evil, model=evil, suite=evil, case=evil)
-    text = comment_text(document(case, error, gates=(gate(False, evil),), baseline=names))
+    found = document(case, error, gates=(gate(False, evil),), baseline=names)
+    text = comment_text(found, changed=Changed({evil: [evil]}))
     assert "EVIL" in text
     assert "EVIL" not in outside_code(text)
