@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from ..explain import listing
 from ..record.metrics import LIMITS
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
+from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
@@ -54,7 +56,7 @@ class Cases:
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = state.queue.cassette_for(file.path), state.settings.allowed_tools
+            cassette, allowed = state.queue.cassettes.of(file.path), state.settings.allowed_tools
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
@@ -74,7 +76,7 @@ class Cases:
             labels = {run.model for each in runs.values() for run in each}
             models = [spec for spec in state.settings.models if spec.label in labels]
         state.suites[file.nodeid] = suite
-        origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
+        origin = Origin(suite, content, ToolsContent(suite), registry.scorers)
         variants = self._variants()
         asks = state.transcripts is None and state.settings.models
         for position, case in enumerate(suite.test_cases):
@@ -85,13 +87,18 @@ class Cases:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             varied = list(self._varied(variants, origin, resolved)) if asks else []
             for spec in models:
-                item = self._item(origin, position, resolved, spec, user)
+                job = (
+                    None
+                    if spec is None
+                    else Job(resolved, spec, file.path, registry.scorers, live, user)
+                )
+                item = self._item(origin, position, resolved, job)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
                     item.transcripts = [run for run in of_case if spec and run.model == spec.label]
                 yield item
                 for each in varied:
-                    yield self._item(origin, position, each, spec, user, resolved)
+                    yield self._item(origin, position, each, _of(job, each), resolved)
 
     def _variants(self) -> list[Variant]:
         """The variants named on the command line, by the names that hooks gave them."""
@@ -133,13 +140,13 @@ class Cases:
         origin: Origin,
         position: int,
         resolved: ResolvedCase,
-        spec: ModelSpec | None,
-        user: ModelSpec | None,
+        job: Job | None,
         unchanged: ResolvedCase | None = None,
     ) -> CaseItem:
         case, config = resolved.case, self._file.config
         variant = f"{SEPARATOR}{resolved.arm.variant}" if unchanged else ""
-        name = f"{case.id}[{spec.label}{variant}]" if spec else str(case.id)
+        model = job.model.label if job else None
+        name = f"{case.id}[{model}{variant}]" if model else str(case.id)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
         item: CaseItem = CaseItem.from_parent(
@@ -147,14 +154,12 @@ class Cases:
             name=name,
             nodeid=f"{self._file.nodeid}::{name}",
             case=resolved,
-            spec=spec,
-            user=user,
+            job=job,
             origin=origin,
             position=position,
             answers=self._state.queue,
             unchanged=unchanged,
         )
-        model = spec.label if spec else None
         item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))
         for tag in case.tags:
             # Registered, so that --strict-markers accepts a suite's own tags.
@@ -165,7 +170,7 @@ class Cases:
         if config.getoption("run_eval", False) or config.getoption("run_eval_analysis", False):
             # pytest-evals then runs nothing else, and does not report what it leaves out.
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
-        if spec is None:
+        if job is None:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
         if case.skip:
             reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
@@ -173,6 +178,11 @@ class Cases:
         if case.xfail:
             item.add_marker(_xfail_mark(case.xfail, is_variant=unchanged is not None))
         return item
+
+
+def _of(job: Job | None, case: ResolvedCase) -> Job | None:
+    """The job with another case, which a variant made of it."""
+    return None if job is None else replace(job, case=case)
 
 
 def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
@@ -210,7 +220,7 @@ def _planned(item: CaseItem) -> CaseRow:
         nodeid=item.nodeid,
         suite=item.origin.suite.name,
         case=item.case.id,
-        model=item.spec.label if item.spec else "",
+        model=item.model,
         variant=item.case.arm.variant,
         outcome="skipped",
         tags=tuple(item.case.case.tags),

@@ -26,11 +26,12 @@ class EstimateOnly:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not will_run(session):
             return None
-        settings, queue = self._state.settings, self._state.queue
+        settings, cassettes = self._state.settings, self._state.queue.cassettes
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
         # A variant that leaves a case unchanged sends no request.
         chosen = [item for item in chosen if not item.case.arm.is_same]
-        cases = ((i.case, i.spec, queue.cassette_for(i.path), i.user) for i in chosen if i.spec)
+        jobs = (item.job for item in chosen if item.job is not None)
+        cases = ((job.case, job.model, cassettes.of(job.suite), job.user) for job in jobs)
         rows = estimate(cases, settings.judge)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:

@@ -11,20 +11,19 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
 from ..engine.runner import TrialAnswer
-from ..engine.trial import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ToolevalError
 from ..record.results import CaseResult
+from ..run.asker import Pending
+from ..run.job import Job
+from ..run.scored import CasePlace
+from ..run.scored import evaluate
 from ..scoring.registry import ScorerRegistry
 from ..suite.model import Overrides
-from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
-from ..verdicts.evaluate import CasePlace
-from ..verdicts.evaluate import evaluate
-from .case_queue import CaseRun
 from .no_model import missing_model
 from .no_model import no_model
 from .settings import config_tables
@@ -61,23 +60,23 @@ class Tooleval:
     ) -> CaseResult:
         """Query the model, score its answers and return the result. Works on any asyncio loop."""
         __tracebackhide__ = True
-        resolved, spec, scorers, run = self._ask(suite, case, model)
-        if run.coming is not None:
-            came: list[TrialAnswer] = await asyncio.wrap_future(run.coming)
-            run.answers += came
-        return self._judge(resolved, spec, scorers, run.answers)
+        job, pending = self._ask(suite, case, model)
+        if pending.coming is not None:
+            came: list[TrialAnswer] = await asyncio.wrap_future(pending.coming)
+            pending.answers += came
+        return self._scored(job, pending.answers)
 
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
         """Like `run`, for sync tests."""
         __tracebackhide__ = True
-        resolved, spec, scorers, run = self._ask(suite, case, model)
-        return self._judge(resolved, spec, scorers, self._state.queue.answers(run))
+        job, pending = self._ask(suite, case, model)
+        return self._scored(job, self._state.queue.asker.answers(pending))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
-    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, CaseRun]:
+    ) -> tuple[Job, Pending]:
         __tracebackhide__ = True
         try:
             return self._submit(suite, case, model)
@@ -87,18 +86,17 @@ class Tooleval:
 
     def _submit(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
-    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, CaseRun]:
+    ) -> tuple[Job, Pending]:
         __tracebackhide__ = True
         if self._state.settings.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        cassette = live = None
-        allowed = self._state.settings.allowed_tools
+        path = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._state.queue.cassette_for(path)
-            suite, live = load(path, registry.metrics, cassette, allowed)
+            cassette = self._state.queue.cassettes.of(path)
+            suite, live = load(path, registry.metrics, cassette, self._state.settings.allowed_tools)
         elif suite.tools_from is not None:
             raise ConfigError(
                 f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
@@ -106,15 +104,10 @@ class Tooleval:
             )
         if isinstance(case, str):
             case = suite.case(case)
-        spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._state.settings.overrides))
-        judge = self._state.queue.settings.judge
         user = worker_user(self._request.config, self._state.settings, case)
-        trials = [
-            Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user, allowed)
-            for n in range(resolved.trials)
-        ]
-        return resolved, spec, registry, self._state.queue.begin(trials)
+        job = Job(resolved, self._spec(model), path, registry.scorers, live, user)
+        return job, self._state.queue.asker.send(job, fresh=self._fresh, first=True)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
@@ -136,18 +129,10 @@ class Tooleval:
             raise ConfigError(f"this run has several models ({labels}); choose one with model=...")
         return models[0]
 
-    def _judge(
-        self,
-        case: ResolvedCase,
-        spec: ModelSpec,
-        registry: ScorerRegistry,
-        answers: Sequence[TrialAnswer],
-    ) -> CaseResult:
+    def _scored(self, job: Job, answers: Sequence[TrialAnswer]) -> CaseResult:
         __tracebackhide__ = True
-        transcripts = []
         for answer in answers:
             if isinstance(answer, ModelError):
                 raise answer
-            transcripts.append(answer)
         place = CasePlace(self._request.node.nodeid)
-        return evaluate(case, spec.label, place, transcripts, registry.scorers)
+        return evaluate(job.case, job.model.label, place, answers, job.scorers)

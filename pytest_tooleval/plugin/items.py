@@ -15,9 +15,7 @@ from typing import Protocol
 import pytest
 from msgspec import structs
 
-from ..engine.models.spec import ModelSpec
 from ..engine.runner import TrialAnswer
-from ..engine.tools.live import Live
 from ..imports.conversation import Conversation
 from ..record.encoding import to_json
 from ..record.results import CaseResult
@@ -28,16 +26,17 @@ from ..reports.junit import properties
 from ..reports.junit import seconds_of
 from ..reports.text import render_case
 from ..reports.text import render_transcript
+from ..run.job import Job
+from ..run.scored import CasePlace
+from ..run.scored import as_expected
+from ..run.scored import evaluate
+from ..run.scored import unscored
 from ..scoring.registry import Scorer
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..text import printable
-from ..verdicts.evaluate import CasePlace
-from ..verdicts.evaluate import as_expected
-from ..verdicts.evaluate import evaluate
-from ..verdicts.evaluate import unscored
 from .settings import Settings
 from .verdicts import tolerate
 
@@ -62,12 +61,11 @@ class AnswerSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a file's cases share, such as its fingerprint (`content`) and its tools' server (`live`)."""
+    """What a file's cases share, such as its fingerprint (`content`)."""
 
     suite: Suite
     content: str
     tools: ToolsContent
-    live: Live | None
     scorers: Sequence[Scorer]
 
 
@@ -82,8 +80,7 @@ class CaseItem(pytest.Item):
         self,
         *,
         case: ResolvedCase,
-        spec: ModelSpec | None,
-        user: ModelSpec | None,
+        job: Job | None,
         origin: Origin,
         position: int,
         answers: AnswerSource,
@@ -92,8 +89,8 @@ class CaseItem(pytest.Item):
     ) -> None:
         super().__init__(**kwargs)
         self.case = case
-        self.spec = spec
-        self.user = user
+        # None without a model.
+        self.job = job
         self.origin = origin
         self._position = position
         # For a variant, the case that it changes.
@@ -126,7 +123,7 @@ class CaseItem(pytest.Item):
         self.user_properties[:] = [
             each for each in self.user_properties if not each[0].startswith(PROPERTY)
         ]
-        if self.config.getoption("setuponly", False) or self.spec is None:
+        if self.config.getoption("setuponly", False) or self.job is None:
             return
         self._interrupted = True
         answers = self._answers.take(self)
@@ -145,8 +142,8 @@ class CaseItem(pytest.Item):
             raise CaseError(printable(result.reason))
 
     @property
-    def _model(self) -> str:
-        return self.spec.label if self.spec else ""
+    def model(self) -> str:
+        return self.job.model.label if self.job else ""
 
     @property
     def _place(self) -> CasePlace:
@@ -167,7 +164,7 @@ class CaseItem(pytest.Item):
 
     def _evaluated(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         scorers = self.origin.scorers
-        return evaluate(self.case, self._model, self._place, answers, scorers, explain=explain)
+        return evaluate(self.case, self.model, self._place, answers, scorers, explain=explain)
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.
@@ -246,7 +243,7 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error":
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return unscored(self.case, self._model, self._place, outcome, _reason(report))
+            return unscored(self.case, self.model, self._place, outcome, _reason(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):

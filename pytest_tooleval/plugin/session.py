@@ -88,7 +88,7 @@ class EvalSession:
         if 0 < len(cases) == len(items):
             self._refuse(items, unknown_scope(self._settings, cases))
         path = path_of_cases(config, items)
-        labels = (item.spec.label for item in cases if item.spec and not item.case.arm.variant)
+        labels = (item.model for item in cases if item.job and not item.case.arm.variant)
         self.state.case_counts = dict(Counter(labels))
         result = yield
         if will_run(session) and any(isinstance(item, CaseItem) for item in items):
@@ -167,11 +167,11 @@ class EvalSession:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if not isinstance(item, CaseItem):
             return
-        if item.spec is not None and self._config.pluginmanager.hasplugin("allure_listener"):
+        if item.job is not None and self._config.pluginmanager.hasplugin("allure_listener"):
             import allure
 
             # Without this, Allure shows other models as retries of one test.
-            allure.dynamic.parameter("model", item.spec.label)
+            allure.dynamic.parameter("model", item.model)
         # Only now, after the requests were sent.
         self._warnings.before(item.path, item.origin.suite, item.case.id)
 

@@ -171,12 +171,12 @@ class RunState:
     def problems(self) -> list[str]:
         """A line for each problem in any process that did not end the run."""
         elsewhere = (line for worker in self.workers for line in worker.problems)
-        return list(dict.fromkeys([*elsewhere, *self.queue.problems]))
+        return list(dict.fromkeys([*elsewhere, *self.queue.asker.problems]))
 
     @property
     def answers_recorded(self) -> int:
         """The number of answers that the run has added to its cassettes."""
-        return self.queue.recorded + sum(worker.recorded for worker in self.workers)
+        return self.queue.cassettes.recorded + sum(worker.recorded for worker in self.workers)
 
     @property
     def spent(self) -> dict[str, Spent]:

@@ -28,7 +28,7 @@ LAYERS = (
     ("scoring",),
     ("engine",),
     ("verdicts", "reports", "history", "imports", "mcp", "mutation", "variants"),
-    ("project",),
+    ("project", "run"),
     ("plugin", "web", "cli"),
 )
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}

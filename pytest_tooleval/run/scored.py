@@ -22,8 +22,8 @@ from ..scoring import score_trial
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from ..text import shorten
-from .case import Standard
-from .case import decide
+from ..verdicts.case import Standard
+from ..verdicts.case import decide
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 

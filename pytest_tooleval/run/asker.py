@@ -1,0 +1,187 @@
+"""Asks for jobs' answers in the background, and waits for them."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..engine.cassettes.replay import recorded
+from ..engine.clients.transport import missing_key
+from ..engine.models.spec import ModelSpec
+from ..engine.runner import Runner
+from ..engine.runner import TrialAnswer
+from ..engine.runner import settled
+from ..engine.trial import Trial
+from ..errors import ModelError
+from ..errors import ScoringError
+from ..scoring import require_evidence
+from .cassettes import Cassettes
+from .job import Job
+
+_TICK_S = 0.25
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Pending:
+    """The answers to a job's trials: those received, and those still to come.
+
+    Recorded answers need no future: thousands of futures slow down garbage collection.
+    """
+
+    answers: list[TrialAnswer]
+    coming: concurrent.futures.Future[list[TrialAnswer]] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.coming is None or self.coming.done()
+
+    def cancel(self) -> None:
+        if self.coming is not None:
+            self.coming.cancel()
+
+
+class Asker:
+    """One process's requests. `start` makes the runner, when the first request needs it.
+
+    `tick` is called while waiting for an answer, with the seconds so far.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], Runner],
+        cassettes: Cassettes,
+        judge: ModelSpec | None,
+        allowed_tools: Sequence[str],
+        tick: Callable[[float], None],
+    ) -> None:
+        self.cassettes = cassettes
+        self._start = start
+        self._judge = judge
+        self._allowed_tools = allowed_tools
+        self._tick = tick
+        self._asked = 0
+        self._runner: Runner | None = None
+        self._agents_problems: list[str] = []
+        # Why a model cannot be queried, by its label; None if it can.
+        self._problems: dict[str, str | None] = {}
+
+    def cannot_ask(self, job: Job, *, is_given: bool = False) -> str | None:
+        """Why a job cannot be asked; None if it can, or may be recorded.
+
+        A key or a callable may be missing. `is_given` means that its answers are given, so that only the
+        judge is asked.
+        """
+        cassette = self.cassettes.of(job.suite)
+        if cassette is not None and not (cassette.is_empty and cassette.may_ask):
+            return None
+        judge = self._judge if job.case.rubrics else None
+        asked = [] if is_given else [job.model, job.user]
+        problems = (self._problem_of(spec) for spec in (*asked, judge) if spec is not None)
+        return next(filter(None, problems), None)
+
+    def _problem_of(self, spec: ModelSpec) -> str | None:
+        """Cached per model: otherwise a failing import would run again for every case."""
+        if spec.label not in self._problems:
+            self._problems[spec.label] = _why_not(spec)
+        return self._problems[spec.label]
+
+    def send(self, job: Job, *, fresh: bool = False, first: bool = False) -> Pending:
+        """Ask for all trials of a job, if need be before all others (`first`).
+
+        `fresh` ignores recorded answers.
+        """
+        try:
+            require_evidence(job.case, job.scorers)
+        except ScoringError as error:  # told when it is scored; nothing is asked for it
+            return Pending([ModelError(str(error), kind="world")] * job.case.trials)
+        numbers = range(job.case.trials)
+        return self._ask([self._trial(job, number, fresh=fresh, first=first) for number in numbers])
+
+    def once_more(self, job: Job, number: int) -> Pending:
+        """Ask for one more trial of a job."""
+        return self._ask([self._trial(job, number)])
+
+    def given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
+        """Answers that were given, sent to the judge if the case has rubrics."""
+        if self._judge is None or not job.case.rubrics:
+            return Pending(answers)
+        cassette = self.cassettes.of(job.suite)
+        return Pending([], self.runner.submit_judging(job.case, answers, self._judge, cassette))
+
+    def _ask(self, trials: Sequence[Trial]) -> Pending:
+        """Replay a case's trials if all are recorded, else send them."""
+        found = recorded(trials)
+        return Pending([], self.runner.submit(*trials)) if found is None else Pending(found)
+
+    def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> Trial:
+        self._asked += not first
+        return Trial(
+            job.case,
+            job.model,
+            job.case.first_trial + number,
+            0 if first else self._asked,
+            self.cassettes.of(job.suite),
+            fresh,
+            job.live,
+            self._judge,
+            job.user,
+            self._allowed_tools,
+        )
+
+    def answers(self, pending: Pending) -> list[TrialAnswer]:
+        """Wait for the answer to each trial."""
+        if pending.coming is not None:
+            came = self._wait(pending.coming)
+            pending.answers += [came] if isinstance(came, ModelError) else came
+            pending.coming = None
+        return pending.answers
+
+    def take(self, pending: Pending) -> list[TrialAnswer]:
+        """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
+        try:
+            return self.answers(pending)
+        except BaseException:
+            # Ctrl-C or a timeout plugin: nobody will read these answers.
+            pending.cancel()
+            raise
+
+    def _wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
+        """Wait in short steps, so that Ctrl-C works on every platform."""
+        begin = time.monotonic()
+        while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
+            self._tick(time.monotonic() - begin)
+        return settled(future)
+
+    @property
+    def runner(self) -> Runner:
+        if self._runner is None:
+            self._runner = self._start()
+        return self._runner
+
+    @property
+    def problems(self) -> list[str]:
+        """Lines about agents that block the event loop, and about unusable cassettes."""
+        agents = self._runner.problems if self._runner is not None else self._agents_problems
+        return [*agents, *self.cassettes.problems]
+
+    def close(self) -> None:
+        """Cancel all pending requests."""
+        if self._runner is not None:
+            self._runner.close()
+            self._agents_problems += self._runner.problems
+            self._runner = None
+        self.cassettes.close()
+
+
+def _why_not(spec: ModelSpec) -> str | None:
+    if spec.callable is None:
+        return missing_key(spec)
+    from ..engine.clients.callable_client import missing_callable
+
+    return missing_callable(spec)

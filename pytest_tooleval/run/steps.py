@@ -1,0 +1,74 @@
+"""`--tooleval-trials=auto`: asks step by step, until each verdict is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..engine.runner import TrialAnswer
+from ..errors import ModelError
+from ..record.results import CaseRow
+from ..suite.model import needed_of
+from .asker import Asker
+from .asker import Pending
+from .job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A job whose trials are asked in steps, and `row`, which evaluates its answers."""
+
+    job: Job
+    pending: Pending
+    row: Callable[[Sequence[TrialAnswer]], CaseRow]
+
+
+def in_steps(
+    jobs: Sequence[Stepped],
+    asker: Asker,
+    undecided: Callable[[Sequence[CaseRow]], Collection[str]],
+    most_trials: int,
+) -> None:
+    """Ask all jobs again, step by step, until each is decided or had the most trials.
+
+    `undecided` returns the node ids of the cases to run again. Verdicts over many cases decide which
+    cases continue. Stopping a case because of its own answers would bias its mean. All variants of a
+    case get as many trials as the case itself, so that they stay comparable.
+    """
+    again = list(range(len(jobs)))
+    while again:
+        answers = [asker.answers(each.pending) for each in jobs]
+        spent = [_is_spent(jobs[index].job, answers[index]) for index in again]
+        if any(spent):
+            return
+        rows = [each.row(answer) for each, answer in zip(jobs, answers, strict=True)]
+        found = undecided(rows)
+        answered = [index for index in again if rows[index].outcome != "error"]
+        cases = {_case_of(rows[index]) for index in answered if rows[index].nodeid in found}
+        again = [index for index in answered if _case_of(rows[index]) in cases]
+        again = [i for i in again if len(answers[i]) < _most(jobs[i].job, most_trials)]
+        for index in again:
+            more = asker.once_more(jobs[index].job, len(answers[index]))
+            answers[index] += more.answers
+            jobs[index].pending.coming = more.coming
+
+
+def _most(job: Job, most_trials: int) -> int:
+    """The most trials a job may get. A K/N rule fixes the number."""
+    return job.case.trials if needed_of(job.case.pass_rule) else most_trials
+
+
+def _is_spent(job: Job, answers: list[TrialAnswer]) -> bool:
+    """True if --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
+    last = answers[-1]
+    spent = isinstance(last, ModelError) and last.kind == "max_cost"
+    if spent and len(answers) > job.case.trials:
+        answers.pop()
+    return spent
+
+
+def _case_of(row: CaseRow) -> tuple[str, str, str]:
+    """The key of a case on a model, shared by all its variants."""
+    return row.file, row.case, row.model
