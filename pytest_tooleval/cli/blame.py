@@ -19,8 +19,8 @@ from ..text import counted
 from ..text import printable
 
 if TYPE_CHECKING:
+    from ..record.identity import Identity
     from ..record.results import CaseRow
-    from ..variants.blame import Broken
 
 _SHOWN = 3000  # characters of pytest's output when it cannot go on
 _LEAST_USD = 1e-9  # the option takes no 0; for so little, nothing is asked
@@ -74,7 +74,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         other = " other" if uncompared else ""
         click.echo(f"no{other} case that passes as of {printable(revision)} fails today")
         return
-    parts: dict[Broken, list[str]] = {}
+    parts: dict[Identity, list[str]] = {}
     for file in dict.fromkeys(case.file for case in broken):
         suite, earlier = load_suite(root / file, metrics=None), suite_at(revision, root / file)
         if earlier is not None:
@@ -98,7 +98,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         click.echo(printable(line))
 
 
-def _tell(variants: dict[Broken, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
+def _tell(variants: dict[Identity, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
     """Print how many trials follow, and their cost, estimated from the trials so far."""
     count = trials * sum(map(len, variants.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
@@ -114,10 +114,12 @@ class _Run(NamedTuple):
     left_usd: float | None
 
 
-def _ask(before: _Run, variants_of: dict[Broken, list[str]], options: Sequence[str]) -> _Run:
+def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence[str]) -> _Run:
     labels = dict.fromkeys(label for each in variants_of.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
-    nodeids = [case.nodeid(label) for case, each in variants_of.items() for label in each]
+    from ..variants.blame import nodeid
+
+    nodeids = [nodeid(case, label) for case, each in variants_of.items() for label in each]
     items = [str(before.root / nodeid) for nodeid in nodeids]
     limit = [] if before.left_usd is None else [f"--tooleval-max-cost={before.left_usd:.9f}"]
     return _run([*items, *variants, *options, *limit])

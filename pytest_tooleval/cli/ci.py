@@ -162,7 +162,7 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     document = _read(results)
     text = comment_text(
         document,
-        changed=_changed(document, cassette, event),
+        changed=_changed(cassette, event),
         address=_addresses(event.commit),
         link=link,
         note=_left_out(document, event),
@@ -283,7 +283,7 @@ def _addresses(commit: str) -> Callable[[str, int], str]:
     return address
 
 
-def _changed(document: RowsDocument, cassettes: Path | None, event: Event) -> Changed:
+def _changed(cassettes: Path | None, event: Event) -> Changed:
     """What the pull request changed since its base."""
     from ..history.git import git_output
     from ..history.git import has_revision
@@ -301,8 +301,9 @@ def _changed(document: RowsDocument, cassettes: Path | None, event: Event) -> Ch
         return Changed(unknown=f"the clone lacks the base commit {base[:10]}; fetch it with {depth}")
     # Without a merge commit, the base branch may be ahead.
     base = git_output(Path(), "merge-base", "HEAD", base) or base
-    suites = changed_suites(base, Path(), {row.file for row in document.suites})
-    return Changed(suites, _changed_answers(cassettes, base) if cassettes is not None else 0)
+    return Changed(
+        changed_suites(base, Path()), _changed_answers(cassettes, base) if cassettes is not None else 0
+    )
 
 
 def _changed_answers(folder: Path, base: str) -> int:

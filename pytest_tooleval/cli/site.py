@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..history import History
 from ..record.run import RunSummary
+from ..record.run import whole_first
 from ..reports.html import html_text
 from ..reports.html import page_style
 from ..writing import write_whole
@@ -51,6 +52,7 @@ def write_site(history: History, folder: Path, runs: Sequence[RunSummary]) -> No
 
 
 def _index(runs: Sequence[RunSummary]) -> str:
+    runs = whole_first(runs)
     cells = history_cells(runs)
     names = [name for name in cells[0] if any(row[name] for row in cells)]
     style = page_style()

@@ -309,7 +309,8 @@ def _shorten_repeated(reports: Iterable[Any]) -> None:
         if hasattr(report, "tooleval") and hasattr(longrepr, "reprcrash"):
             earlier = first.setdefault(str(longrepr), report)
             if earlier is not report:
-                name = earlier.nodeid.partition("::")[2]
+                file, _, name = earlier.nodeid.partition("::")
+                name = name if report.nodeid.startswith(f"{file}::") else earlier.nodeid
                 report.longrepr = _Coloured(longrepr, printable(f"the same as for {name}"))
 
 

@@ -29,6 +29,10 @@ class Identity(Struct, frozen=True, gc=False):
         """The case on any model and under any variant."""
         return Identity(self.suite, self.case, self.file)
 
+    def under(self, variant: str) -> Identity:
+        """The same case on the same model, under this variant."""
+        return Identity(self.suite, self.case, self.file, self.model, variant)
+
     @property
     def of_suite(self) -> Identity:
         return Identity(self.suite, file=self.file)
@@ -36,6 +40,10 @@ class Identity(Struct, frozen=True, gc=False):
     def suite_name(self, shared: Container[str]) -> str:
         """The suite's name, with its file if several files share it."""
         return f"{self.suite} ({self.file})" if self.file and self.suite in shared else self.suite
+
+    def case_name(self, shared: Container[str]) -> str:
+        """The case's id, after its file if several files share the suite's name."""
+        return f"{self.file}::{self.case}" if self.file and self.suite in shared else self.case
 
     @property
     def without_file(self) -> Identity:

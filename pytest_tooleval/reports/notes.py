@@ -34,10 +34,12 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
 
     Without `whole`, nothing about columns that only the whole table has.
     """
+    shared = document.shared_names
     errors: dict[str, dict[str, list[str]]] = {}  # of each model, the cases by their reason
     for case in document.unchanged:
         if case.outcome == "error":
-            errors.setdefault(case.model, {}).setdefault(case.reason, []).append(case.case)
+            name = case.identity.case_name(shared)
+            errors.setdefault(case.model, {}).setdefault(case.reason, []).append(name)
     lines = [
         f"{printable(row.model)}: {note}"
         for row in document.models
@@ -132,7 +134,10 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
 
 
 def _not_played(document: RowsDocument) -> Iterator[str]:
-    trials = [(case.case, trial) for case in document.unchanged for trial in case.trials]
+    shared = document.shared_names
+    trials = [
+        (case.identity.case_name(shared), trial) for case in document.unchanged for trial in case.trials
+    ]
     found = [(case, line) for case, trial in trials for line in trial.not_played]
     if found:
         calls = counted(len(found), "call")

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..record.identity import Identity
 from ..record.variants import ComparedVariant
 from ..text import printable
 from ..text import score_text
@@ -108,7 +107,7 @@ def variant_changes(
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
             item = moved_item(case, each.model, each.model, shared)
-            yield f"{name}: {_case_name(case, shared)} {item.old} -> {item.new}"
+            yield f"{name}: {case.case_name(shared)} {item.old} -> {item.new}"
         if not whole and len(each.worse) > _FEW:
             yield f"{name}: {len(each.worse) - _FEW} more got worse (-v shows them)"
         if each.added_called:
@@ -116,7 +115,7 @@ def variant_changes(
             yield f"{name}: calls to added tools, in cases: {', '.join(counts)}"
         if each.left_out:
             shown = each.left_out if whole else each.left_out[:_FEW]
-            names = ", ".join(_case_name(case, shared) for case in shown)
+            names = ", ".join(case.case_name(shared) for case in shown)
             more = "" if whole or len(each.left_out) <= _FEW else ", ..."
             match = _NUMBER.fullmatch(each.variant)
             about = name.replace(each.variant, _about(match), 1) if match else name
@@ -129,7 +128,3 @@ def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedV
     several = len({each.model for each in variants}) > 1
     for each in variants:
         yield f"{each.variant} on {each.model}" if several else each.variant, each
-
-
-def _case_name(case: Identity, shared: Container[str]) -> str:
-    return f"{case.file} :: {case.case}" if case.suite in shared and case.file else case.case

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
+from ..record.identity import Identity
+from ..record.identity import shared_names
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
 from ..text import first_few
@@ -60,21 +63,6 @@ class Rate(NamedTuple):
         return f"{self.trials - self.passes} of {self.trials}"
 
 
-class Broken(NamedTuple):
-    """A case that passed as of the revision and fails today."""
-
-    file: str
-    case: str
-    model: str
-
-    @classmethod
-    def of(cls, row: CaseRow) -> Broken:
-        return cls(row.file, row.case, row.model)
-
-    def nodeid(self, variant: str = "") -> str:
-        return f"{self.file}::{self.case}[{self.model}{variant and SEPARATOR + variant}]"
-
-
 class CaseRates(NamedTuple):
     """A case's pass rates: today, as of the revision, and with changes reverted."""
 
@@ -114,7 +102,11 @@ class CaseRates(NamedTuple):
         return [part for part in self.undone if self.explains(part)]
 
 
-def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
+def nodeid(case: Identity, variant: str) -> str:
+    return f"{case.file}::{case.case}[{case.model}{variant and SEPARATOR + variant}]"
+
+
+def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Identity]:
     """Return the cases that fail unchanged and pass under the variant `against`."""
     outcomes = _outcomes(rows).items()
     return [case for case, each in outcomes if (each.get(""), each.get(against)) == ("failed", "passed")]
@@ -123,23 +115,23 @@ def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Broken]:
 def uncompared_lines(rows: Iterable[CaseRow], against: str, revision: str) -> Iterator[str]:
     """Yield a line for the cases that may be newly broken, but have no answer in one of the runs."""
     outcomes = _outcomes(rows)
-    several = len({case.model for case in outcomes}) > 1
+    names = _names(outcomes)
     found: dict[str, list[str]] = {}
     for case, each in outcomes.items():
         today, before = each.get(""), each.get(against)
         if today not in _ANSWERED and today != "skipped":
-            found.setdefault("today", []).append(_name(case, several))
+            found.setdefault("today", []).append(names[case])
         elif today == "failed" and before not in _ANSWERED:
-            found.setdefault(f"as of {revision}", []).append(_name(case, several))
-    for when, names in found.items():
-        yield f"{first_few(names, _SHOWN)}: no answer {when}, so not compared"
+            found.setdefault(f"as of {revision}", []).append(names[case])
+    for when, cases in found.items():
+        yield f"{first_few(cases, _SHOWN)}: no answer {when}, so not compared"
 
 
-def _outcomes(rows: Iterable[CaseRow]) -> dict[Broken, dict[str, str]]:
+def _outcomes(rows: Iterable[CaseRow]) -> dict[Identity, dict[str, str]]:
     """Return each case's outcomes by variant."""
-    found: dict[Broken, dict[str, str]] = {}
+    found: dict[Identity, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(Broken.of(row), {})[row.variant] = row.outcome
+        found.setdefault(row.identity.under(""), {})[row.variant] = row.outcome
     return found
 
 
@@ -151,11 +143,11 @@ def conditions(parts: Iterable[str], undo: str) -> list[str]:
     return [AGAIN, undo + EVERYTHING, *(undo + part for part in parts)]
 
 
-def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Broken, CaseRates]:
+def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Identity, CaseRates]:
     """Return the pass rates of each case. The variant that reverts PART is named `undo` + PART."""
-    rates: dict[Broken, dict[str, Rate]] = {}
+    rates: dict[Identity, dict[str, Rate]] = {}
     for row in rows:
-        rates.setdefault(Broken.of(row), {})[row.variant] = Rate(row.passes, row.scored)
+        rates.setdefault(row.identity.under(""), {})[row.variant] = Rate(row.passes, row.scored)
     return {
         case: CaseRates(
             found.pop(AGAIN, Rate(0, 0)),
@@ -171,24 +163,24 @@ def pairs_of(parts: Sequence[str]) -> list[str]:
     return ["+".join(pair) for pair in combinations(parts, 2)]
 
 
-def blame_lines(asked: Mapping[Broken, CaseRates]) -> Iterator[str]:
+def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
     """Yield a line for each change that broke cases, then for each unexplained case."""
-    found: dict[str, list[Broken]] = {}
+    found: dict[str, list[Identity]] = {}
     for case, each in asked.items():
         for part in each.causes if each.is_reproduced else ():
             found.setdefault(part, []).append(case)
-    several = len({case.model for case in asked}) > 1
+    names = _names(asked)
     for part, cases in sorted(found.items(), key=lambda item: -len(item[1])):
         verb, pronoun = ("together break", "them") if "+" in part else ("breaks", "it")
         by_rates: dict[str, list[str]] = {}
         for case in cases:
             undone, today = asked[case].undone[part], asked[case].today
             rates = f"fails {today.failed} trials, without {pronoun} {undone.failed}"
-            by_rates.setdefault(rates, []).append(_name(case, several))
-        told = (f"{', '.join(names)} ({rates})" for rates, names in by_rates.items())
+            by_rates.setdefault(rates, []).append(names[case])
+        told = (f"{', '.join(those)} ({rates})" for rates, those in by_rates.items())
         yield f"{part_text(part)} {verb} {'; '.join(told)}"
     for case, each in asked.items():
-        name = _name(case, several)
+        name = names[case]
         rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"
         if not each.is_answered:
             when = "before" if each.today.trials else "today"
@@ -218,5 +210,6 @@ def _one(part: str) -> str:
     return f"adding, removing or replacing {part}"
 
 
-def _name(case: Broken, several: bool) -> str:
-    return f"{case.case} on {case.model}" if several else case.case
+def _names(cases: Collection[Identity]) -> dict[Identity, str]:
+    shared, several = shared_names(cases), len({case.model for case in cases}) > 1
+    return {case: case.case_name(shared) + (f" on {case.model}" if several else "") for case in cases}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,21 +21,14 @@ from .revisions import read_at
 _APART = {"tools", "namespaces", "system_prompt", "test_cases"}
 
 
-def changed_suites(revision: str, root: Path, files: Iterable[str]) -> dict[str, list[str]]:
-    """The changes of these files, and of suites that are gone, each by its file relative to `root`.
-
-    `git diff` finds the files, so that unchanged ones are not read.
-    """
-    given = ("diff", "--name-only", "--no-renames", "--relative", revision, "--", f"*{SUITE_ENDING}")
-    differing = (git_output(root, *given) or "").splitlines()
-    known = set(files)
-    found = {}
-    for file in differing:
-        if not (root / file).is_file():
-            found[file] = ["the suite is gone"]
-        elif file in known:
-            found[file] = list(_changes(revision, root / file))
-    return found
+def changed_suites(revision: str, root: Path) -> dict[str, list[str]]:
+    """The changes of the suites in a folder that `git diff` finds, by file."""
+    given = ("--name-only", "--no-renames", "--relative", "-z", revision, "--", f"*{SUITE_ENDING}")
+    files = (git_output(root, "diff", *given) or "").split("\0")
+    return {
+        file: [*_changes(revision, root / file)] if (root / file).is_file() else ["the suite is gone"]
+        for file in filter(None, files)
+    }
 
 
 def _changes(revision: str, file: Path) -> Iterator[str]:
@@ -49,8 +41,8 @@ def _changes(revision: str, file: Path) -> Iterator[str]:
         yield f"a new suite with {counted(len(suite.test_cases), 'case')}"
         return
     yield from map(part_text, _parts(suite, earlier))
-    for name in Suite.model_fields.keys() - _APART:
-        if getattr(suite, name) != getattr(earlier, name):
+    for name in Suite.model_fields:
+        if name not in _APART and getattr(suite, name) != getattr(earlier, name):
             yield f"the new {name} of the suite"
     before, now = ({case.id or "": case for case in each.test_cases} for each in (earlier, suite))
     kinds = {

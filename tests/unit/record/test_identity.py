@@ -23,6 +23,7 @@ from pytest_tooleval.record.identity import suite_names
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.reports.html import page_document
 from pytest_tooleval.reports.markdown import markdown_text
+from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import verdict_lines
 from pytest_tooleval.verdicts.baseline import compare
@@ -181,3 +182,12 @@ def test_trends_are_of_one_file(old: Passes, new: Passes) -> None:
                 rate = sum(outcomes) / len(outcomes) if outcomes else None
                 assert rate in shown
                 assert outcomes or shown == [None, None]
+
+
+def test_notes_name_the_files_of_cases_that_share_a_name() -> None:
+    errors = [
+        CaseRow(**{**fields_of(case, 0), "outcome": "error", "reason": "no recorded answer"})
+        for case in (Identity("weather", "c", file, "m") for file in FILES)
+    ]
+    note = "m: 2 errors, not counted in any score; a.tooleval.json::c, b.tooleval.json::c: no recorded"
+    assert any(line.startswith(note) for line in notes(rows_document(NEW, errors)))

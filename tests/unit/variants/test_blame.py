@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_tooleval.variants.blame import Broken
+from pytest_tooleval.record.identity import Identity
 from pytest_tooleval.variants.blame import CaseRates
 from pytest_tooleval.variants.blame import Rate
 from pytest_tooleval.variants.blame import blame_lines
@@ -88,7 +88,7 @@ def test_what_is_blamed(
     lines: list[str],
 ) -> None:
     asked = CaseRates(Rate(*today), Rate(*earlier), {FIND: Rate(*find), SORT: Rate(*sort)})
-    assert list(blame_lines({Broken("s", "paris", "m"): asked})) == lines
+    assert list(blame_lines({Identity("s", "paris", "s.json", "m"): asked})) == lines
 
 
 @pytest.mark.parametrize(
