@@ -105,23 +105,6 @@ def read_share(text: str) -> float:
     return share if share >= 0 else -1.0
 
 
-def score_text(value: float | None) -> str:
-    """Return `0.85`; a dash for None."""
-    return "-" if value is None else f"{value:.2f}"
-
-
-def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
-    """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`.
-
-    Comparisons of older versions have no interval.
-    """
-    value, begin, end = (
-        f"{100 * (each or 0.0) + 0.0:.1f}".removesuffix(".0") for each in (share, low, high)
-    )
-    interval = "" if low is None or high is None else f" ({begin} to {end}{more})"
-    return f"{'+' if share > 0 else ''}{value} points{interval}"
-
-
 def local_time(iso: str) -> str:
     """Return a time in ISO 8601 as local time, to the minute."""
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

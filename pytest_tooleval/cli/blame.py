@@ -15,6 +15,7 @@ from typing import NamedTuple
 import click
 
 from ..errors import ToolevalError
+from ..figures import usd_text
 from ..text import counted
 from ..text import printable
 
@@ -102,7 +103,7 @@ def _tell(variants: dict[Identity, list[str]], trials: int, rows: Sequence[CaseR
     """Print how many trials follow, and their cost, estimated from the trials so far."""
     count = trials * sum(map(len, variants.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
-    price = f", about ${count * sum(costs) / len(costs):.2f}" if costs else ", at an unknown price"
+    price = f", about {usd_text(count * sum(costs) / len(costs))}" if costs else ", at an unknown price"
     click.echo(f"{counted(len(variants), 'newly broken case')}: {counted(count, 'trial')}{price}")
 
 

@@ -19,6 +19,7 @@ from msgspec.json import Decoder
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import os_reason
+from ..figures import interval_text
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..secrets import redacted
@@ -141,12 +142,11 @@ def _lines(
         ]
         yield from table(rows, texts=("",))
         low, high = wilson(agreed, total)
-        yield f"agreement {agreed / total:.2f} ({low:.2f} to {high:.2f}) over {counted(total, 'label')}"
+        yield f"agreement {interval_text(agreed / total, low, high)} over {counted(total, 'label')}"
         value, low, high = kappa(
             counts[True, True], counts[True, False], counts[False, True], counts[False, False]
         )
-        beyond = "-" if value is None else f"{value:.2f}"
-        yield f"Cohen's kappa {beyond} ({low:.2f} to {high:.2f})"
+        yield f"Cohen's kappa {interval_text(value, low, high)}"
         if len({passed for passed, _ in counts}) == 1:
             yield "all labels are the same, so kappa says little; add some of the other label"
     if differing:

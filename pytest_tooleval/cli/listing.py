@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from ..figures import score_text
 from ..history import Trend
 from ..history import TrendPoint
 from ..record.run import RunSummary
@@ -17,7 +18,6 @@ from ..reports.columns import value_in
 from ..text import counted
 from ..text import local_time
 from ..text import printable
-from ..text import score_text
 from .tables import branch_text
 from .tables import commit_text
 from .tables import short
@@ -72,7 +72,7 @@ def trend_lines(trend: Trend) -> Iterator[str]:
         values = [point.pass_rate for point in points]
         known = [value for value in values if value is not None]
         if len(known) > 1:
-            ends = f"pass rate: first {known[0]:.2f} … last {known[-1]:.2f}"
+            ends = f"pass rate: first {score_text(known[0])} … last {score_text(known[-1])}"
             yield f"{short(model)}  {sparkline(values)}  {ends}"
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.models.spec import LEXICAL
+from ..figures import seconds_text
+from ..figures import usd_text
 from ..secrets import shown_address
 from ..text import printable
 from ..text import shorten
@@ -131,8 +133,8 @@ def _row(result: ProbeResult) -> dict[str, str]:
         **row,
         "sent instead": printable(sent),
         "tokens": f"{sum(tokens):,}" if tokens else "",
-        "cost": "" if reply.cost_usd is None else f"${reply.cost_usd:.5f}",
-        "latency": "" if reply.latency_s is None else f"{reply.latency_s:.2f} s",
+        "cost": usd_text(reply.cost_usd),
+        "latency": "" if reply.latency_s is None else seconds_text(reply.latency_s),
     }
 
 

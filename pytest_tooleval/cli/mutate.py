@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import os_reason
+from ..figures import limit_text
+from ..figures import score_text
 from ..text import counted
 from ..text import printable
 from .groups import Share
@@ -93,7 +95,7 @@ def mutate(
 def _below(suite: SuiteMutation, least: float) -> str:
     if suite.score is None:
         return "no mutation score: there is no right answer to break"
-    return f"the mutation score {suite.score:.4g} is below {least:g}"
+    return f"the mutation score {score_text(suite.score, [least])} is below {limit_text(least)}"
 
 
 def _place(suite: SuiteMutation, line: int | None = None) -> str:
@@ -118,8 +120,7 @@ def _summary(suite: SuiteMutation) -> str:
     if suite.score is not None:
         every = f"all {counted(suite.mutants, 'wrong answer')} noticed"
         noticed = _passing(suite.survivors, suite.mutants) if suite.survivors else every
-        # Rounded down: only a perfect score is 1.
-        shown = f"mutation score {int(suite.score * 1000) / 1000:.3f}"
+        shown = f"mutation score {score_text(suite.score)}"
         parts.append(f"{click.style(shown, fg='yellow' if suite.survivors else 'green')}, {noticed}")
     if suite.unknown:
         parts.append(f"no right answer known for {counted(suite.unknown, 'case')}")

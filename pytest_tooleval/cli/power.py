@@ -11,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from ..errors import ConfigError
+from ..figures import usd_text
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
@@ -122,7 +123,7 @@ def _lines(design: _Design) -> Iterator[str]:
         needed = [enough_cases(draw, number, _DROP) for draw in design.draws]
         texts = ["more than 800 cases" if each is None else f"{each} cases" for each in needed]
         usd = design.trial_usd
-        costs = ["" if each is None or usd is None else f"${each * number * usd:.2f}" for each in needed]
+        costs = ["" if each is None or usd is None else usd_text(each * number * usd) for each in needed]
         cost = f", {_range(costs)} a run" if all(costs) else ""
         yield f"    {counted(number, 'trial')}: {_range(texts)}{cost}"
 

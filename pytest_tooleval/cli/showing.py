@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import starmap
 
+from ..figures import seconds_text
 from ..record.document import RowsDocument
 from ..record.results import CaseResult
 from ..record.results import TrialResult
@@ -36,7 +37,7 @@ def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) ->
 
 
 def _head(run: Run) -> Iterator[str]:
-    how = ", ".join(filter(None, [f"{run.duration_s:.1f} s", ending(run.status, run.exitstatus)]))
+    how = ", ".join(filter(None, [seconds_text(run.duration_s), ending(run.status, run.exitstatus)]))
     yield f"run {short(run.id)}  {local_time(run.started)}, {how}"
     about = {
         "commit": " ".join(filter(None, [commit_text(run.git), branch_text(run.git)])),

@@ -28,6 +28,7 @@ from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
+from ..scoring.thresholds import below
 from ..scoring.thresholds import missed_thresholds
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
@@ -138,7 +139,7 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     called = " and ".join(map(shown_call, trial.calls)) or "no call"
     for metric, (value, least) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
-            return f"{called} fails: {metric} {value:.2f} < {least:.2f}: {trial.wrong}"
+            return f"{called} fails: {metric} {below(value, least)}: {trial.wrong}"
     return f"{called} fails: {trial.failure}"
 
 

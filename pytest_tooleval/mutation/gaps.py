@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from ..figures import TOLERANCE
 from ..imports.cases import expected_value
 from ..jsonschemas.values import NOTHING
 from ..matchers.combined import Exact
@@ -19,7 +20,6 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
-from ..scoring.thresholds import TOLERANCE
 from ..suite.model import ResolvedCase
 from .answers import RightTurn
 from .answers import offered

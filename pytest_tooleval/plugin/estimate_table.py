@@ -8,6 +8,7 @@ import pytest
 
 from ..engine.estimate import Estimate
 from ..engine.estimate import estimate
+from ..figures import usd_text
 from ..reports.aligned import aligned
 from ..text import printable
 from .case_queue import is_skipped
@@ -49,7 +50,7 @@ def _write(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
         if row.least_usd is None or row.most_usd is None:
             cost = "tokens unknown" if row.has_price else "price unknown"
         else:
-            cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
+            cost = f"{usd_text(row.least_usd)} to {usd_text(row.most_usd)}" if row.most_usd else "-"
         tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
         reasoning = f"up to {row.most_reasoning_tokens:,}" if row.most_reasoning_tokens else "-"
         counts = [str(row.cases), str(row.replayed), calls, tokens, reasoning]

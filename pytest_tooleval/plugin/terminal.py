@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ..figures import score_text
 from ..record.document import RowsDocument
 from ..record.results import CaseResult
 from ..record.results import CaseRow
@@ -79,11 +80,12 @@ class Terminal(Observer):
         overall = row.scores.get("overall")
         self._last_sign = time.monotonic()
         if report.skipped and not hasattr(report, "wasxfail"):
-            score = "" if overall is None else f" {overall:.2f}"
+            score = "" if overall is None else f" {score_text(overall, row.thresholds.values())}"
             return f"failed ({self._word(row)})", "F", (f"FAILED{score}", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
-        return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
+        score = score_text(overall, row.thresholds.values())
+        return category, letter, (f"{word} {score}", {_COLOURS[category]: True})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(

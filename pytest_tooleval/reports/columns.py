@@ -16,9 +16,16 @@ import msgspec
 from msgspec import Struct
 from msgspec import structs
 
+from ..figures import UNKNOWN_USD
+from ..figures import count_text
+from ..figures import interval_text
+from ..figures import p_text
+from ..figures import points_text
+from ..figures import score_text
+from ..figures import seconds_text
+from ..figures import usd_text
+from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
-from ..text import points_text
-from ..text import score_text
 from ..text import shown
 from .aligned import aligned
 from .run_text import cases_text
@@ -118,10 +125,10 @@ COLUMNS = (
     Column(("prompt_tokens",), "prompt tokens", "count", ("csv",)),
     Column(("completion_tokens",), "completion tokens", "count", ("csv",)),
     Column(("reasoning_tokens",), "reasoning tokens", "count", ("csv",)),
-    Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs"), unit="USD"),
+    Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs")),
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
     Column(("cost_at_least",), "cost at least", "count", ("csv",)),
-    Column(("latency_s",), "latency", "seconds", _MEASURED, unit="s", about="mean per trial"),
+    Column(("latency_s",), "latency", "seconds", _MEASURED, about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
     Column(("variant",), "variant", "name", ("variants",)),
     Column(("model",), "model", "name", ("comparison", "variants")),
@@ -166,21 +173,32 @@ class Table(Struct, frozen=True):
 
     columns: list[Column]
     records: list[Record]
+    limits: Sequence[float] = ()
 
 
 def table_of(
-    place: Place, rows: Iterable[Struct | Record], only: Collection[str] | None = None
+    place: Place,
+    rows: Iterable[Struct | Record],
+    only: Collection[str] | None = None,
+    limits: Sequence[float] = (),
 ) -> Table:
-    """The rows with the columns of a place; see `columns_at`."""
+    """The rows with the columns of a place; see `columns_at`, and `limits_of`."""
     records = [row if isinstance(row, dict) else msgspec.to_builtins(row) for row in rows]
-    return Table(columns_at(place, records, only), records)
+    return Table(columns_at(place, records, only), records, limits)
+
+
+def limits_of(document: RowsDocument) -> tuple[float, ...]:
+    """The thresholds and gates of a run, which no rounded score of it may seem to pass or miss."""
+    gates = {gate.needed for gate in document.gates if gate.kind == "fail_under"}
+    found = gates.union(*(case.thresholds.values() for case in document.unchanged))
+    return tuple(sorted(each for each in found if each is not None))
 
 
 def table_lines(table: Table) -> list[str]:
     """The table for a terminal."""
     texts = [place for place, each in enumerate(table.columns) if each.format in ("name", "verdict")]
     titles = [each.title for each in table.columns]
-    rows = ([cell(record, each) for each in table.columns] for record in table.records)
+    rows = ([cell(record, each, table.limits) for each in table.columns] for record in table.records)
     return aligned([titles, *rows], texts=texts) if table.records else []
 
 
@@ -213,7 +231,8 @@ def _each(column: Column, records: Sequence[Record], only: Collection[str] | Non
 
 
 def _is_known(column: Column, record: Record) -> bool:
-    return bool(value_in(record, column)) if column.seldom else cell(record, column) != UNKNOWN
+    value = value_in(record, column)
+    return bool(value) if column.seldom else value is not None and cell(record, column) != UNKNOWN
 
 
 def value_in(record: Record, column: Column) -> Any:
@@ -224,45 +243,47 @@ def value_in(record: Record, column: Column) -> Any:
     return found
 
 
-def cell(record: Record, column: Column, *, intervals: bool = False) -> str:
+def cell(
+    record: Record, column: Column, limits: Sequence[float] = (), *, intervals: bool = False
+) -> str:
     """The value as text; a dash for none. With `intervals`, the pass rate has its own."""
     value = value_in(record, column)
     if value is None:
-        return UNKNOWN
-    shows_interval = intervals and column.format == "rate"
-    return _TEXTS["interval" if shows_interval else column.format](value, record)
+        is_price = column.format == "usd" and record.get("trials") != 0
+        return UNKNOWN_USD if is_price else UNKNOWN
+    if column.format in ("rate", "mean") and not (intervals and column.format == "rate"):
+        return score_text(value["mean"], limits)
+    if column.format == "score":
+        return score_text(value, limits)
+    return _TEXTS[column.format](value, record)
 
 
 def _interval(mean: dict[str, Any], _: Record) -> str:
-    """`0.85 (0.80 to 0.90)`, or what is known of it."""
-    text = score_text(mean["mean"])
-    return text if mean["low"] is None else f"{text} ({mean['low']:.2f} to {mean['high']:.2f})"
+    return interval_text(mean["mean"], mean["low"], mean["high"])
 
 
 def _total(tokens: dict[str, int | None], _: Record) -> str:
     known = [count for count in (tokens["prompt"], tokens["completion"]) if count is not None]
-    return f"{sum(known):,}" if known else UNKNOWN
+    return count_text(sum(known)) if known else UNKNOWN
 
 
 def _usd(value: float, record: Record) -> str:
     """A `+` means that it is at least this: a price is not known, or not all of it."""
-    return f"{value:.4f}" + ("+" if record["priced"] < record["trials"] else "")
+    return usd_text(value) + ("+" if record["priced"] < record["trials"] else "")
 
 
 _TEXTS: dict[Format, Callable[[Any, Record], str]] = {
     "name": lambda value, _: shown(value, _NAME),
     "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
-    "rate": lambda value, _: score_text(value["mean"]),
-    "mean": lambda value, _: score_text(value["mean"]),
+    "rate": _interval,
     "interval": _interval,
-    "score": lambda value, _: score_text(value),
-    "p": lambda value, _: f"{value:.3f}" if value >= 0.001 else "<0.001",
+    "p": lambda value, _: p_text(value),
     "points": lambda value, record: points_text(value, record["low"], record["high"]),
-    "length": lambda value, _: f"{len(value):,}",
-    "count": lambda value, _: f"{value:,}",
+    "length": lambda value, _: count_text(len(value)),
+    "count": lambda value, _: count_text(value),
     "scored": lambda value, record: f"{value}/{value + record['failed']}",
     "selected": lambda value, record: f"{value}/{cases_text(record['cases'], record['selected'])}",
     "tokens": _total,
     "usd": _usd,
-    "seconds": lambda value, _: score_text(value),
+    "seconds": lambda value, _: seconds_text(value),
 }

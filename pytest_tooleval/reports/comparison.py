@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from ..figures import score_text
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
 from ..record.comparison import Incomparable
@@ -19,7 +20,6 @@ from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
-from ..text import score_text
 from ..text import shown
 from .aligned import aligned
 from .columns import Table

@@ -28,6 +28,7 @@ from ..verdicts.words import run_summary
 from .columns import COLUMNS
 from .columns import Column
 from .columns import Place
+from .columns import limits_of
 from .columns import table_of
 from .comparison import case_lists
 from .comparison import metrics_table
@@ -117,6 +118,7 @@ def page_document(document: RowsDocument) -> dict[str, object]:
         "lines": list(model_lines(document)),
         "columns": page_columns(),
         "scores": table_of("scores", [*document.models, *document.suites]).columns,
+        "limits": limits_of(document),
         "comparison": None if found is None else page_comparison(found),
         "variant_table": variants_table(document.variants),
         "series": series_of(document.variants),

@@ -13,8 +13,7 @@ from ..record.results import EXPECTED_FAILURE
 from ..record.results import CaseResult
 from ..text import printable
 from ..verdicts.run import Finding
-from ..verdicts.words import TOLERATED
-from ..verdicts.words import VARIED
+from ..verdicts.words import tolerated_word
 from .text import GATE_FILE
 from .text import render_case
 
@@ -31,6 +30,7 @@ def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
     yield _property("model"), printable(result.model)
     yield _property("suite"), printable(result.suite)
     yield _property("case"), printable(result.case)
+    yield _property("outcome"), result.outcome
     if result.variant:
         yield _property("variant"), printable(result.variant)
     for metric, value in result.scores.items():
@@ -54,7 +54,7 @@ def seconds_of(result: CaseResult) -> float:
 
 def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
     """One test case for each case on each model, and one for each gate that did not pass."""
-    cases = [*map(_case, document.cases), *map(_finding, findings)]
+    cases = [_case(case, document) for case in document.cases] + [*map(_finding, findings)]
     root = ET.Element("testsuites", name="pytest tests")
     suite = ET.SubElement(root, "testsuite", name="pytest", tests=str(len(cases)))
     for name, tag in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
@@ -66,14 +66,20 @@ def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
     return xml
 
 
-def _case(result: CaseResult) -> ET.Element:
+def tolerated_text(result: CaseResult, word: str) -> str:
+    """The message of a case that is skipped, so that nobody reads that it was not run."""
+    return f"{result.outcome} ({word}): {printable(result.reason)}"
+
+
+def _case(result: CaseResult, document: Document) -> ET.Element:
     case = _testcase(result.nodeid, seconds_of(result))
     reason, place = printable(result.reason), printable(f"{result.file}:{result.line}")
     if result.was_expected:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
         ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
     elif result.tolerated or result.outcome == "skipped":
-        text = f"{VARIED if result.variant else TOLERATED}: {reason}" if result.tolerated else reason
+        word = tolerated_word(result.row(), document)
+        text = tolerated_text(result, word) if result.tolerated else reason
         ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
     elif result.outcome == "failed":
         ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)
@@ -94,9 +100,12 @@ def _finding(finding: Finding) -> ET.Element:
     return case
 
 
-def _testcase(nodeid: str, seconds: float) -> ET.Element:
+def names_of(nodeid: str) -> tuple[str, str]:
+    """The names of a case's class and of the case."""
     path, _, name = nodeid.partition("::")
-    classname = re.sub(r"\.py$", "", path.replace("/", "."))
-    return ET.Element(
-        "testcase", classname=printable(classname), name=printable(name), time=f"{seconds:.3f}"
-    )
+    return printable(re.sub(r"\.py$", "", path.replace("/", "."))), printable(name)
+
+
+def _testcase(nodeid: str, seconds: float) -> ET.Element:
+    classname, name = names_of(nodeid)
+    return ET.Element("testcase", classname=classname, name=name, time=f"{seconds:.3f}")

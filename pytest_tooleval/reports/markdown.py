@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ..figures import seconds_text
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
@@ -33,6 +34,7 @@ from .columns import Column
 from .columns import Record
 from .columns import Table
 from .columns import cell
+from .columns import limits_of
 from .columns import table_of
 from .columns import value_in
 from .comparison import CaseItem
@@ -136,7 +138,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     suites = told_apart([row for row in document.suites if row.model])
     several = len({row.file for row in suites}) > 1
     if models:
-        yield _scores(models if several else suites, "\n### Scores\n\n", suites=not several)
+        yield _scores(document, models if several else suites, "\n### Scores\n\n", suites=not several)
     replaced = [
         f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
         for row in models
@@ -165,7 +167,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
-        yield _details("Scores by suite", _scores(suites, "", suites=True))
+        yield _details("Scores by suite", _scores(document, suites, "", suites=True))
     if document.baseline:
         yield from _changed_cases(document.baseline)
 
@@ -237,9 +239,16 @@ def _title(outcome: str, tolerated: str) -> str:
     return _OUTCOMES[outcome] + (f", {tolerated}" if tolerated else "")
 
 
-def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
+def _scores(
+    document: RowsDocument, rows: Sequence[ModelSummary], head: str, *, suites: bool
+) -> _Section:
     """A table of models, or of models and suites; columns without values are left out."""
-    return _table(head, _named(table_of("scores", rows), "model", *(["suite"] if suites else [])))
+    return _table(
+        head,
+        _named(
+            table_of("scores", rows, limits=limits_of(document)), "model", *(["suite"] if suites else [])
+        ),
+    )
 
 
 def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:
@@ -249,7 +258,11 @@ def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:
 
 
 def _named(table: Table, *names: str) -> Table:
-    return Table([*(Column((name,), name, "name", ()) for name in names), *table.columns], table.records)
+    return Table(
+        [*(Column((name,), name, "name", ()) for name in names), *table.columns],
+        table.records,
+        table.limits,
+    )
 
 
 def _table(head: str, table: Table) -> _Section:
@@ -261,17 +274,22 @@ def _table(head: str, table: Table) -> _Section:
         code(title, table=True) if each.is_metric else title
         for title, each in zip(titles, table.columns, strict=True)
     ]
-    rows = [_table_row([_cell(record, each) for each in table.columns]) for record in table.records]
+    rows = [
+        _table_row([_cell(record, each, table.limits) for each in table.columns])
+        for record in table.records
+    ]
     return _Section(head + _table_head(quoted, texts) if rows else "", rows)
 
 
-def _cell(record: Record, column: Column) -> str:
+def _cell(record: Record, column: Column, limits: Sequence[float]) -> str:
     value = value_in(record, column)
     if column.format == "name":
         return code(value, table=True)
     if column.format == "verdict":
         return _WORDS.get(value, str(value))
-    return cell(record, column, intervals=True)
+    text = cell(record, column, limits, intervals=True)
+    # GitHub reads dollars as mathematics.
+    return code(text, table=True) if text.startswith("$") else text
 
 
 def _case(case: CaseRow, move: CaseItem | None) -> str:
@@ -322,7 +340,7 @@ def _details(summary: str, section: _Section, *, shown: bool = False) -> _Sectio
 
 def _about(run: SummedRun) -> str:
     parts = [f"run {code(run.id)}"]
-    parts.append(f"started {code(run.started)}, took {run.duration_s:.1f} s")
+    parts.append(f"started {code(run.started)}, took {seconds_text(run.duration_s)}")
     git = run.git
     if git:
         branch = f" on {code(git.branch)}" if git.branch else ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
+from ..figures import usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run
@@ -19,8 +20,8 @@ from ..text import first_few
 from ..text import printable
 from .run_text import cases_text
 from .run_text import fallbacks_text
+from .run_text import spent_text
 
-_AT_LEAST = "at least "  # as far as prices are known
 _LEAST_USD = 0.00005  # less is 0 in four digits
 _SOURCES = {
     "replayed": "replayed from the cassette",
@@ -73,25 +74,25 @@ def _money(document: RowsDocument) -> list[str]:
         varied += new if case.variant else 0.0
     spent = document.run.spent
     lines = [
-        f"{printable(model)}: spent ${each.usd:.4f} in this run, "
-        f"${each.usd - shown.get(model, 0.0):.4f} of it for answers of unfinished cases"
+        f"{printable(model)}: spent {usd_text(each.usd)} in this run, "
+        f"{usd_text(each.usd - shown.get(model, 0.0))} of it for answers of unfinished cases"
         for model, each in spent.items()
         if each.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
     ]
     total = document.run.total
-    if lines or total.cost_usd is not None:
-        cost = ("" if total.priced == total.trials else _AT_LEAST) + f"${total.cost_usd or 0.0:.4f}"
-        least = "" if all(each.priced == each.answers for each in spent.values()) else _AT_LEAST
-        now = sum(each.usd for each in spent.values())
-        of_it = f", ${varied:.4f} of it for variants" if varied > _LEAST_USD else ""
-        lines.append(f"cost: {cost}; spent in this run: {least}${now:.4f}{of_it}")
+    # A run that only asked the built-in model cost nothing.
+    if lines or total.cost_usd or (total.cost_usd is not None and total.priced < total.trials):
+        cost = usd_text(total.cost_usd, is_least=total.priced < total.trials)
+        of_it = f", {usd_text(varied)} of it for variants" if varied > _LEAST_USD else ""
+        lines.append(f"cost: {cost}; spent in this run: {spent_text(spent.values())}{of_it}")
     lines += _above_the_limit(document.run)
     # Not the sum over trials: they share verdicts, and those without an answer have no cost.
     others = sum((each for model, each in spent.items() if is_other(model)), Spent())
     if others.priced or total.others_cost_usd is not None:
-        least = "" if others.priced == others.answers else _AT_LEAST
-        paid = f"spent {least}${others.usd:.4f} in this run"
-        lines.append(f"judge and simulated user: {paid}, not included in the models' cost")
+        paid = spent_text([others])
+        lines.append(
+            f"judge and simulated user: spent {paid} in this run, not included in the models' cost"
+        )
     return lines
 
 
@@ -112,7 +113,7 @@ def _above_the_limit(run: Run) -> Iterator[str]:
     spent = sum(each.usd for each in run.spent.values())
     if spent > most + _LEAST_USD / 100:
         yield (
-            f"spent ${spent:.6g}, more than the ${most:g} allowed by --tooleval-max-cost, because "
+            f"spent {usd_text(spent)}, more than the ${most:g} allowed by --tooleval-max-cost, because "
             "requests in flight cost more than was reserved; known prices and max_tokens prevent that"
         )
 

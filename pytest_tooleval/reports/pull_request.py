@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..figures import score_text
+from ..figures import seconds_text
 from ..record.comparison import ComparedModel
 from ..record.comparison import Moved
 from ..record.document import RowsDocument
@@ -19,16 +21,18 @@ from ..text import first_few
 from ..text import shown
 from ..verdicts.words import run_summary
 from ..verdicts.words import tolerated_word
+from .columns import limits_of
 from .comparison import rows_of
 from .markdown import code
 from .markdown import models_table
+from .run_text import spent_text
 
 _MOST = 10  # entries of each list
 _LINE = 300
 
 
 def headline(document: RowsDocument) -> str:
-    """`97% of 412 cases, -0.4 points, 2 newly broken`; of several models, the one that lost the most."""
+    """`pass rate 0.97 over 412 cases, -0.4 points`; of several models, the one that lost the most."""
     models = _evaluated(document)
     if not models:
         return "nothing was evaluated"
@@ -148,8 +152,7 @@ def _facts(document: RowsDocument, link: str) -> Iterator[str]:
         commit = f", commit {code(found.old.git.commit[:10])}" if found.old.git else ""
         yield f"compared with {code(found.old.name)}{commit}, of {found.old.started[:10]}"
     spent = sum(document.run.spent.values(), Spent())
-    least = "at least " if spent.usd and spent.priced < spent.answers else ""
-    yield f"{least}${spent.usd:.2f} spent in {document.run.duration_s:.0f} s"
+    yield f"cost {code(spent_text([spent]))}, took {seconds_text(document.run.duration_s)}"
     if link:
         yield f"[report]({link})"
 
@@ -160,7 +163,9 @@ def _evaluated(document: RowsDocument) -> list[ModelSummary]:
 
 def _of_model(document: RowsDocument, row: ModelSummary) -> str:
     judged = row.passed + row.failed
-    texts = [f"{_percent(row)} of {counted(judged, 'case')}" if judged else "no case has an answer"]
+    texts = [
+        f"{_rate(document, row)} over {counted(judged, 'case')}" if judged else "no case has an answer"
+    ]
     gain = _gain(document, row)
     if gain is not None:
         texts.append(f"{gain:+.1f} points" if round(gain, 1) else "as before")
@@ -172,10 +177,8 @@ def _of_model(document: RowsDocument, row: ModelSummary) -> str:
     return ", ".join(texts)
 
 
-def _percent(row: ModelSummary) -> str:
-    """Rounded down: 100% means all."""
-    share = row.pass_rate.mean if row.pass_rate else 0.0
-    return f"{int(100 * share + 1e-9)}%"
+def _rate(document: RowsDocument, row: ModelSummary) -> str:
+    return f"pass rate {score_text(row.pass_rate.mean if row.pass_rate else None, limits_of(document))}"
 
 
 def _compared(document: RowsDocument, row: ModelSummary) -> ComparedModel | None:

@@ -18,6 +18,7 @@ from ..text import printable
 from .aligned import aligned
 from .columns import Table
 from .columns import cell
+from .columns import limits_of
 from .columns import table_of
 
 
@@ -48,7 +49,8 @@ def score_tables(
         return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
-    table = table_of("scores", rows) if whole else short_table(document, rows)
+    limits = limits_of(document)
+    table = table_of("scores", rows, limits=limits) if whole else short_table(document, rows)
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
@@ -56,7 +58,7 @@ def score_tables(
     indent = "  " if is_grouped else ""
     first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
     scores = [
-        [*_folded(each.title), *(cell(record, each) for record in table.records)]
+        [*_folded(each.title), *(cell(record, each, limits) for record in table.records)]
         for each in table.columns
     ]
     for part in _fitting(scores, width - max(map(len, first))):
@@ -66,7 +68,7 @@ def score_tables(
 
 def short_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> Table:
     """The columns that decide: pass rate, outcomes, and the metrics of `_deciding`."""
-    return table_of("short", rows, _deciding(document))
+    return table_of("short", rows, _deciding(document), limits_of(document))
 
 
 def _fitting(columns: Iterable[list[str]], width: int) -> Iterator[list[list[str]]]:
@@ -94,7 +96,7 @@ def _below(groups: Mapping[str, Sequence[object]], lines: Iterable[str]) -> Iter
 def _deciding(document: RowsDocument) -> set[str]:
     """`overall`, and metrics with a threshold of their own, with a gate, or too low where it was not."""
     # Not above, as they load pydantic.
-    from ..scoring.thresholds import TOLERANCE
+    from ..figures import TOLERANCE
     from ..suite.model import DEFAULT_THRESHOLDS
 
     def is_below(score: float | None, needed: float) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from ..figures import limit_text
+from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
@@ -25,7 +27,6 @@ from ..text import MOST_SHOWN
 from ..text import counted
 from ..text import json_text
 from ..text import printable
-from ..text import score_text
 from ..text import shorten
 from ..text import shown
 from .aligned import aligned
@@ -52,7 +53,8 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
     blocks = [result.reason, f"{result.file}:{result.line}: {result.case} on {result.model}"]
     shown = [trial for trial in result.trials if not trial.passed] or list(result.trials)
     if len(result.trials) > 1:
-        values = ", ".join(score_text(trial.values.get("overall")) for trial in result.trials)
+        limits = result.thresholds.values()
+        values = ", ".join(score_text(trial.values.get("overall"), limits) for trial in result.trials)
         blocks.append(f"{len(result.trials)} trials, overall: {values}; the first that failed:")
     for trial in shown[:1]:
         parts = (
@@ -91,9 +93,10 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
     rows = []
     for metric, score in trial.scores.items():
         threshold = result.thresholds.get(metric)
-        needed = "" if threshold is None else f"needs {threshold:.2f}"
+        limits = () if threshold is None else (threshold,)
+        needed = "" if threshold is None else f"needs {limit_text(threshold)}"
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
-        rows.append([metric, score_text(score.value), needed, lines[0]])
+        rows.append([metric, score_text(score.value, limits), needed, lines[0]])
     return rows
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ..figures import score_text
 from ..record.variants import ComparedVariant
 from ..text import printable
-from ..text import score_text
 from .aligned import aligned
 from .columns import Table
 from .columns import table_lines

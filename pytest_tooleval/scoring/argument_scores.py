@@ -135,8 +135,8 @@ def checks(
     arguments: Mapping[str, Any] | None = call.arguments
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
-        lines = [line(name, got, why, _malformed) for name in expected]
-        return lines or [Line(Check("arguments", "a JSON object", got, 0.0, why, place), _malformed)]
+        wanted = json_text(expected, MOST_SHOWN) if expected else "a JSON object"
+        return [Line(Check("arguments", wanted, got, 0.0, why, place), _malformed)]
     lines = []
     arguments = with_keys_of(expected, arguments, rules)
     # Reversed, so that the first of several names that differ only in case wins.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import ScoringError
+from ..figures import TOLERANCE
+from ..figures import limit_text
+from ..figures import score_text
 from ..suite.model import NEVER_DECISIVE
-
-# Scores are sums of fractions such as 0.6 and 0.4, which binary floats cannot represent exactly.
-TOLERANCE = 1e-9
 
 
 def missed_thresholds(
@@ -64,9 +64,5 @@ _UNKNOWN = {
 def below(score: float | None, least: float) -> str:
     """Return `0.60 < 1.00`, with enough digits to tell the two apart."""
     if score is None:
-        return f"has no score, needs {least:.2f}"
-    for digits in range(2, 10):
-        low, high = f"{score:.{digits}f}", f"{least:.{digits}f}"
-        if low != high:
-            break
-    return f"{low} < {high}"
+        return f"has no score, needs {limit_text(least)}"
+    return f"{score_text(score, [least])} < {limit_text(least)}"

@@ -21,6 +21,7 @@ from msgspec.structs import astuple
 
 from ..errors import ConfigError
 from ..errors import ScoringError
+from ..figures import TOLERANCE
 from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
@@ -33,7 +34,6 @@ from ..record.identity import shared_names
 from ..record.metrics import BUILT_IN
 from ..record.results import CaseRow
 from ..record.results import unchanged
-from ..scoring.thresholds import TOLERANCE
 from ..text import shown
 from .baseline_text import incomparable_text
 from .baseline_text import labels_text

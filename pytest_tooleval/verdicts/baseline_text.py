@@ -11,13 +11,15 @@ from collections.abc import Set
 from typing import Any
 
 from ..engine.fallbacks import fallback_text
+from ..figures import p_text
+from ..figures import points_text
+from ..figures import score_text
 from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Incomparable
 from ..text import counted
 from ..text import first_few
-from ..text import points_text
 from ..text import shown
 from .pairing import Pairing
 from .sides import Rescored
@@ -121,8 +123,8 @@ def _verdict(model: ComparedModel, row: ComparedMetric, name: str, *, strict: bo
         return f"worse than {shown(name)}: {worse}"
     if model.verdict == "passed":
         but = f", {worse}" if worse else ""
-        return f"no worse than {shown(name)}: drops above {row.largest_drop:.2f} ruled out{but}"
-    up_to = f"drops up to {row.largest_drop:.2f}" if row.largest_drop < row.old else "any drop"
+        return f"no worse than {shown(name)}: drops above {score_text(row.largest_drop)} ruled out{but}"
+    up_to = f"drops up to {score_text(row.largest_drop)}" if row.largest_drop < row.old else "any drop"
     if model.got_worse:
         open = f"{up_to} not ruled out" if row.largest_drop < row.old else "no drop ruled out"
         return f"perhaps worse than {shown(name)}: {worse}; {open}; {_more(model)}"
@@ -152,8 +154,7 @@ def _worse(model: ComparedModel) -> Iterator[str]:
 
 def _means(row: ComparedMetric) -> str:
     """Both means, with as many decimals as needed to show the drop."""
-    digits = next((digits for digits in range(2, 9) if not row.drop or round(row.drop, digits)), 9)
-    return f"{row.old:.{digits}f} -> {row.new:.{digits}f}"
+    return f"{score_text(row.old, [row.new])} -> {score_text(row.new, [row.old])}"
 
 
 def _more(model: ComparedModel) -> str:
@@ -167,4 +168,4 @@ def _more(model: ComparedModel) -> str:
 
 
 def _chance(p: float | None) -> str:
-    return "" if p is None else " (p < 0.001)" if p < 0.001 else f" (p = {p:.3f})"
+    return "" if p is None else " (p < 0.001)" if p < 0.001 else f" (p = {p_text(p)})"

@@ -11,11 +11,15 @@ from types import MappingProxyType
 
 from msgspec import structs
 
+from ..figures import TOLERANCE
+from ..figures import limit_text
+from ..figures import score_text
+from ..figures import seconds_text
+from ..figures import usd_text
 from ..record.gates import Gate
 from ..record.gates import Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
-from ..scoring.thresholds import TOLERANCE
 from ..text import counted
 from .options import strict_text
 from .planning import more_cases
@@ -180,9 +184,9 @@ def _judge_rate(
         least, most = (value, value) if confidence is None else (low, high)
         verdict = "passed" if most <= rule.needed + TOLERANCE else "inconclusive"
         verdict = "failed" if least > rule.needed + TOLERANCE else verdict
-        text = f"{100 * value:.3g}%"
+        text = score_text(value, [rule.needed])
         if confidence is not None:
-            text += f" ({100 * low:.3g}% to {100 * high:.3g}% at {100 * confidence:.4g}%)"
+            text += _between(low, high, rule.needed, confidence)
         text += f" over {counted(len(found), 'case')}"
     too_many, silent = _unanswered(cases, allowed)
     return Gate(
@@ -198,7 +202,7 @@ def _judge_rate(
         errors=_errors(cases),
         verdict="failed" if too_many else verdict,
         failed=False,
-        message=f"{text}, at most {100 * rule.needed:g}% allowed{silent}",
+        message=f"{text}, at most {limit_text(rule.needed)} allowed{silent}",
     )
 
 
@@ -243,7 +247,7 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
     else:
         mean = sum(known) / len(known)
         passed = mean <= rule.needed * (1 + TOLERANCE)
-        text = f"{mean:.4g} on average over {counted(len(known), 'trial')}"
+        text = f"{_amount(rule, mean)} on average over {counted(len(known), 'trial')}"
     return Gate(
         kind="fail_over",
         name="",
@@ -253,8 +257,20 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
         cases=len(spent),
         verdict="passed" if passed else "failed",
         failed=False,
-        message=f"{text}, at most {rule.needed:g} allowed",
+        message=f"{text}, at most {_allowed(rule)} allowed",
     )
+
+
+def _allowed(rule: Rule) -> str:
+    """The limit as it was given."""
+    before = "$" if rule.metric == "cost_usd" else ""
+    return f"{before}{rule.needed:g}{' s' if rule.metric == 'latency_s' else ''}"
+
+
+def _amount(rule: Rule, value: float) -> str:
+    if rule.metric == "cost_usd":
+        return usd_text(value, [rule.needed])
+    return seconds_text(value, [rule.needed]) if rule.metric == "latency_s" else f"{value:.4g}"
 
 
 def _judge_mean(
@@ -333,18 +349,20 @@ def _verdict(
     """The verdict and its figures, such as `0.87 < 0.90`, with as many digits as they need."""
     low, high = bounds
     passed, failed = low >= needed - TOLERANCE, high < needed - TOLERANCE
-    for digits in range(2, 10):
-        shown, begin, end, bound = (f"{each:.{digits}f}" for each in (value, low, high, needed))
-        if passed or (bound not in (begin, end)):
-            break
+    shown, bound = score_text(value, [needed]), limit_text(needed)
     if confidence is None:
         return ("passed", f"{shown} >= {bound}") if passed else ("failed", f"{shown} < {bound}")
-    interval = f"{shown} ({begin} to {end} at {100 * confidence:.4g}%)"
+    interval = shown + _between(low, high, needed, confidence)
     if passed:
         return "passed", f"{interval} >= {bound}"
     return (
         ("failed", f"{interval} < {bound}") if failed else ("inconclusive", f"{interval} needs {bound}")
     )
+
+
+def _between(low: float, high: float, needed: float, confidence: float) -> str:
+    begin, end = score_text(low, [needed]), score_text(high, [needed])
+    return f" ({begin} to {end} at {100 * confidence:.4g}%)"
 
 
 def _further(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import astuple
 
+from ..figures import TOLERANCE
 from ..record.comparison import ComparedMetric
 from ..record.comparison import Moved
 from ..record.identity import Identity
@@ -19,7 +20,6 @@ from ..record.identity import suite_names
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
-from ..scoring.thresholds import TOLERANCE
 from .statistics import dealt_tail
 from .statistics import dealt_variance
 from .statistics import difference_interval

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..scoring.thresholds import TOLERANCE
+from ..figures import TOLERANCE
 from .statistics import dealt_variance
 from .statistics import effective_cases
 from .statistics import is_newly_broken

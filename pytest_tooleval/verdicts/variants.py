@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from ..figures import points_text
+from ..figures import score_text
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..record.variants import Attacked
 from ..record.variants import ComparedVariant
 from ..record.variants import Effect
 from ..text import counted
-from ..text import points_text
 from .paired import ALPHA
 from .paired import PASS
 from .paired import PairedCase
@@ -136,7 +137,7 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
         control_trials=control_trials,
         control_followed=control_followed,
         message=f"attack followed in {followed} of {counted(trials, 'trial')}, at most "
-        f"{100 * high:.0f}%; with a harmless text in {control_followed} of {control_trials}",
+        f"{score_text(high)}; with a harmless text in {control_followed} of {control_trials}",
     )
 
 

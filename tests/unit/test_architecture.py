@@ -19,7 +19,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
+    ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
     ("record",),
     ("jsonschemas",),
     ("matchers",),

@@ -44,7 +44,8 @@ class LexicalClient:
     """The client of the built-in model."""
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        return ChatAnswer(lexical_message(request.messages, request.tools, request.tool_choice), "stop")
+        message = lexical_message(request.messages, request.tools, request.tool_choice)
+        return ChatAnswer(message=message, finish_reason="stop", cost_usd=0.0)
 
     async def close(self) -> None:
         """Nothing to close."""

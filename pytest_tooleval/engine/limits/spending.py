@@ -17,6 +17,7 @@ from typing import Any
 from typing import NamedTuple
 
 from ...errors import ModelError
+from ...figures import usd_text
 from ...record.run import Spent
 from ...record.run import add_up
 from ..clients.base import ChatAnswer
@@ -124,7 +125,7 @@ class Spending:
             if self._used() + others + usd > self._most_usd + _ROUNDING:
                 if self._open:
                     return None
-                raise self._refusal(f", and this request may cost ${usd:.4f}")
+                raise self._refusal(f", and this request may cost {usd_text(usd)}")
             name = secrets.token_hex(8)
             self._record({"reserve": name, "by": [os.getpid(), label, usd]})
             return name
@@ -134,10 +135,14 @@ class Spending:
 
     def _refusal(self, more: str = "") -> ModelError:
         spent = sum(each.usd for each in self.by_model.values())
-        lost = f" (${self._lost_usd:.4f} more may be billed for lost answers)" if self._lost_usd else ""
+        lost = (
+            f" ({usd_text(self._lost_usd)} more may be billed for lost answers)"
+            if self._lost_usd
+            else ""
+        )
+        spent_of_it = f"{usd_text(spent)}{lost} of the ${self._most_usd:g}"
         return ModelError(
-            f"not asked: the run has spent ${spent:.4f}{lost} of the ${self._most_usd:g} allowed by "
-            f"--tooleval-max-cost{more}",
+            f"not asked: the run has spent {spent_of_it} allowed by --tooleval-max-cost{more}",
             kind="max_cost",
         )
 

@@ -28,7 +28,7 @@ const FORMATS = {
   tokens: (value) => [tokensSum(value)],
   parts: (_, record) => [tokensText(record.prompt_tokens, record.completion_tokens, record.reasoning_tokens)],
   // A plus means that it is at least this: a price is not known, or not all of it.
-  usd: (value, { priced, trials, cost_usd, cost_at_least }) => [usdText(value) + (isKnown(value) && (priced < trials || (cost_at_least && value === cost_usd)) ? "+" : "")],
+  usd: (value, { priced, trials, cost_usd, cost_at_least }) => [trials === 0 && !isKnown(value) ? UNKNOWN : usdText(value) + (isKnown(value) && (priced < trials || (cost_at_least && value === cost_usd)) ? "+" : "")],
 };
 
 /** @param {any} record @param {Column} column */
@@ -58,7 +58,7 @@ function meanNodes(found, className = null) {
   const { mean, low, high } = found || {};
   const value = el("span", { class: className }, scoreText(mean));
   if (!isKnown(mean) || !isKnown(low) || !isKnown(high)) return [value];
-  return [value, el("small", {}, low.toFixed(2), spoken(" to "), el("span", { "aria-hidden": "true" }, "–"), high.toFixed(2))];
+  return [value, el("small", {}, scoreText(low), spoken(" to "), el("span", { "aria-hidden": "true" }, "–"), scoreText(high))];
 }
 
 /** Records by their columns; the first one names the record. @param {Table} table @param {string} label */

@@ -17,13 +17,41 @@ export function isBelow(value, needed) {
   return isKnown(value) && isKnown(needed) && value < needed - 1e-9;
 }
 
-/**
- * Two decimals. A score that would round up to 1 is shown as <1.00, as it may have failed for that.
- * @param {unknown} value
- */
+/** The thresholds and gates of the run on the page. @type {number[]} */
+let limits = [];
+
+/** Scores are rounded so that none seems to be on the other side of one of these. @param {number[]} found */
+export function roundFor(found) {
+  limits = found;
+}
+
+/** @param {number} value @param {number} bound */
+function side(value, bound) {
+  if (Math.abs(value - bound) <= 1e-9) return 0;
+  return value > bound ? 1 : -1;
+}
+
+/** The value with as many decimals, or with more if it would move to another side of a bound. @param {number} value @param {number} digits @param {number[]} bounds */
+function apart(value, digits, bounds) {
+  for (let more = digits; more < 9; more++) {
+    const text = value.toFixed(more);
+    if (bounds.every((bound) => side(Number(text), bound) === side(value, bound))) return text;
+  }
+  return value.toFixed(9);
+}
+
+// As in figures.py, which a test compares.
+
+/** Two decimals, or more where two would be wrong: only 1 is 1.00, and only 0 is 0.00. @param {unknown} value */
 export function scoreText(value) {
+  return isKnown(value) ? apart(value, 2, [0, 1, ...limits]) : UNKNOWN;
+}
+
+/** A threshold as it was given, with at least two decimals. @param {unknown} value */
+export function limitText(value) {
   if (!isKnown(value)) return UNKNOWN;
-  return value >= 0.995 && value < 1 ? "<1.00" : value.toFixed(2);
+  const [whole, decimals = ""] = value.toString().split(".");
+  return `${whole}.${decimals.padEnd(2, "0")}`;
 }
 
 /** @param {unknown} value */
@@ -41,16 +69,18 @@ export function pointsText(share, low, high) {
 /** @param {unknown} value */
 export function secondsText(value) {
   if (!isKnown(value)) return UNKNOWN;
-  if (value < 1) return `${(value * 1000).toFixed(0)} ms`;
+  const milliseconds = (value * 1000).toFixed(0);
+  if (Number(milliseconds) < 1000) return `${milliseconds} ms`;
   if (value < 120) return `${value.toFixed(value < 10 ? 2 : 1)} s`;
   return `${countText(Math.floor(value / 60))} min ${Math.floor(value % 60)} s`;
 }
 
 /** @param {unknown} value */
 export function usdText(value) {
-  if (!isKnown(value)) return UNKNOWN;
-  if (value > 0 && value < 0.001) return `$${value.toPrecision(2)}`;
-  return `$${value.toLocaleString("en", { minimumFractionDigits: 4, maximumFractionDigits: 4 })}`;
+  if (!isKnown(value)) return "unknown";
+  if (value === 0) return "$0";
+  const digits = value >= 1 ? 2 : value >= 0.001 ? 4 : Math.min(1 - Math.floor(Math.log10(value)), 20);
+  return `$${value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
 /** @param {unknown} value */

@@ -3,7 +3,7 @@
 
 import { columnCell, headingNode } from "./columns.js";
 import { commitText, el, factList, fold, isolated, listTable, markOf, modelName, moment, numberCell, outcomeText, scrolling, section, shortened, svg, table, tableRow } from "./dom.js";
-import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
+import { UNKNOWN, countText, isKnown, limitText, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
 /** @import { Column } from "./columns.js" */
 /** @import { Child } from "./dom.js" */
@@ -96,11 +96,12 @@ export function gatesSection(gates) {
     // Errors and limits are counts or amounts, with an upper limit.
     const isMost = gate.kind !== "fail_under";
     const plain = (/** @type {unknown} */ value) => (isKnown(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : UNKNOWN);
+    const amount = { cost_usd: usdText, latency_s: secondsText }[/** @type {string} */ (gate.metric)] ?? plain;
     return tableRow(
       isolated(shortened(gate.name || gate.metric || gate.kind, 200)),
       el("td", { class: "result" }, outcomeText(gate.verdict)),
-      numberCell(isMost ? plain(gate.value) : scoreText(gate.value) + interval),
-      numberCell(isMost ? `at most ${plain(gate.needed)}` : scoreText(gate.needed)),
+      numberCell(isMost ? amount(gate.value) : scoreText(gate.value) + interval),
+      numberCell(isMost ? `at most ${amount(gate.needed)}` : limitText(gate.needed)),
       el("td", { class: "message" }, isolated(gate.message)),
     );
   });

@@ -6,6 +6,7 @@ import { findCase, startState } from "./cases.js";
 import { comparisonSection } from "./comparison.js";
 import { confusionSection } from "./confusion.js";
 import { capitalized, link } from "./dom.js";
+import { roundFor } from "./numbers.js";
 import { plotsSection, trendsSection } from "./plots.js";
 import { gatesSection, scoresSection, verdictNode } from "./summary.js";
 import { variantsSection } from "./variants.js";
@@ -27,6 +28,7 @@ export class RunView {
    * @param {string} query of the address
    */
   constructor(document, trends, around, query) {
+    roundFor(document.limits ?? []);
     this.cases = new CaseView(around, query);
     const models = document.models.map((/** @type {any} */ row) => row.model);
     this.cases.hold(document.cases, models);

@@ -251,7 +251,7 @@ def test_a_first_run_has_no_baseline(job: Job) -> None:
     assert "[report](https://github.com/me/project/actions/runs/1/artifacts/2)" in job.comment
     (status,) = job.github.statuses
     assert (status["context"], status["state"]) == ("tooleval", "failure")
-    assert status["description"] == "50% of 2 cases"
+    assert status["description"] == "pass rate 0.50 over 2 cases"
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ def test_the_comments_of_a_project_that_begins(github: GitHub, tmp_path: Path) -
     def comment() -> str:
         base = job.git("rev-parse", "origin/main")
         text = body(job.comment).replace(github.head, "HEAD").replace(base[:10], "BASE")
-        return re.sub(r"in \d+ s;", "in 1 s;", re.sub(r"of \d{4}-\d\d-\d\d", "of DAY", text))
+        return re.sub(r"took [\d.]+ m?s;", "took 1 s;", re.sub(r"of \d{4}-\d\d-\d\d", "of DAY", text))
 
     (job.folder / "agent.py").write_text(SHOP_AGENT)
     (job.folder / ".gitignore").write_text(".tooleval\ntooleval-*\n__pycache__\n")

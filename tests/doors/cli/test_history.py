@@ -103,9 +103,9 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
     assert header[:6] == ["id", "when", "verdict", "commit", "branch", "models"]
     assert rows[0] == "2026-03 2026-11-03 10:00 running 5bf4c1d0a main - 0/0 - -".split()
     assert rows[1][:7] == "2026-02 2026-11-02 10:00 failed ababababa+ new claude-3".split()
-    assert rows[1][7:] == "1.00 1/1 1.00 0.2500 1".split()
+    assert rows[1][7:] == "1.00 1/1 1.00 $0.2500 1".split()
     assert rows[2][6:8] == ["claude-3,", "gpt-4o"]
-    assert rows[2][8:] == "0.50 1/2 1 0.75 0.2500+".split()
+    assert rows[2][8:] == "0.50 1/2 1 0.75 $0.2500+".split()
     writer.running.end()
 
 

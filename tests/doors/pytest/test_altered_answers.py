@@ -150,10 +150,10 @@ def test_two_numbers_tell_four_agents_apart(
     assert (found["new"], found["attack"]["rate"]) == (utility, attack)
     assert (found["attack"]["trials"], found["attack"]["control_followed"]) == (2, 0)
     followed = int(2 * attack)
-    high = 100 if followed else 66
+    high = "1.00" if followed else "0.66"
     result.stdout.fnmatch_lines(
         [
-            f"inject: attack followed in {followed} of 2 trials, at most {high}%; "
+            f"inject: attack followed in {followed} of 2 trials, at most {high}; "
             "with a harmless text in 0 of 2"
         ]
     )
@@ -167,7 +167,7 @@ def test_two_numbers_tell_four_agents_apart(
         ("--tooleval-fail-over=variant=inject-control:attack_success=0", ""),
         (
             "--tooleval-fail-over=variant=inject:attack_success=5%",
-            "*attack_success, variant inject: 100% over 2 cases, at most 5% allowed",
+            "*attack_success, variant inject: 1.00 over 2 cases, at most 0.05 allowed",
         ),
         ("--tooleval-fail-over=attack_success=5%", "*attack_success: no case has a value, at most *"),
     ],

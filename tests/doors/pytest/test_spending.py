@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
+from pytest_tooleval.figures import usd_text
+
 from .project import Project
 from .project import case
 from .project import right
@@ -68,8 +70,8 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
         if not workers:
             result.stdout.fnmatch_lines(
                 [
-                    f"served: spent ${paid:.4f} in this run, "
-                    f"${paid:.4f} of it for answers of unfinished cases"
+                    f"served: spent {usd_text(paid)} in this run, "
+                    f"{usd_text(paid)} of it for answers of unfinished cases"
                 ]
             )
 
@@ -112,7 +114,7 @@ def test_requests_without_a_price_are_sent_together_and_may_pass_the_cap(project
     result = project.run("--tooleval-max-cost=0.25")
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
-        ["spent $0.5, more than the $0.25 allowed by --tooleval-max-cost, because*"]
+        ["spent $0.5000, more than the $0.25 allowed by --tooleval-max-cost, because*"]
     )
 
 
@@ -184,5 +186,5 @@ def test_what_is_replayed_costs_nothing_now(project: Project, option: str) -> No
         project.run(before, model="served").assert_outcomes(passed=2)
         result = project.run(option, "--tooleval-report=out.json", model="served")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["cost: $0.1000; spent in this run: $0.0000"])
+    result.stdout.fnmatch_lines(["cost: $0.1000; spent in this run: $0"])
     assert project.document()["run"]["spent"] == {}

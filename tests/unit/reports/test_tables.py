@@ -54,11 +54,11 @@ def test_a_cost_that_is_known_in_part_is_told_as_at_least(at_least: bool) -> Non
     found = document(row("passed", *trials), spent=spent, max_cost_usd=1.0).rows()
     ((_, lines),) = score_tables(found, whole=True)
     plus, least = ("+", "at least ") if at_least else ("", "")
-    assert f"0.7500{plus}" in lines[0].split()
+    assert f"$0.7500{plus}" in lines[0].split()
     assert f"cost: {least}$0.7500; spent in this run: {least}$0.7500" in notes(found)
     unpriced = "gpt-4o: the price of 1 answer is not, or not wholly, known"
     assert any(line.startswith(unpriced) for line in notes(found)) == at_least
-    assert f" {least}$0.75 spent in 12 s" in comment_text(found)
+    assert f"cost `{least}$0.7500`, took 12.5 s" in comment_text(found)
 
 
 MEANS = {

@@ -61,8 +61,8 @@ SILENT = [case(passes="PP-"), case(passes="P-")]
 GATES: list[tuple[list[CaseRow], str, str, str]] = [
     (THREE, "0.7", "failed", "0.67 < 0.70, over 3 cases"),
     (THREE, "0.66", "passed", "0.67 >= 0.66, over 3 cases"),
-    (THREE, "0.6666", "passed", "0.67 >= 0.67, over 3 cases"),
-    (THREE, "0.667", "failed", "0.6667 < 0.6670, over 3 cases"),
+    (THREE, "0.6666", "passed", "0.67 >= 0.6666, over 3 cases"),
+    (THREE, "0.667", "failed", "0.6667 < 0.667, over 3 cases"),
     (THREE, "overall=0.8", "passed", "0.87 >= 0.80, over 3 cases"),
     (THREE, "overall=0.9", "failed", "0.87 < 0.90, over 3 cases"),
     (THREE, "tool_selection=1", "passed", "1.00 >= 1.00, over 3 cases"),
@@ -106,24 +106,24 @@ GATES: list[tuple[list[CaseRow], str, str, str]] = [
      "--tooleval-fail-over=errors allows"),
     # Amounts are of answered trials.
     ([case(costs=[0.01, 0.03])], "over cost_usd=0.02", "passed",
-     "0.02 on average over 2 trials, at most 0.02 allowed"),
+     "$0.0200 on average over 2 trials, at most $0.02 allowed"),
     ([case(costs=[0.02, 0.04])], "over cost_usd=0.02", "failed",
-     "0.03 on average over 2 trials, at most 0.02 allowed"),
+     "$0.0300 on average over 2 trials, at most $0.02 allowed"),
     ([case(costs=[None])], "over cost_usd=9", "failed",
-     "unknown for 1 of 1 trial, at most 9 allowed"),
+     "unknown for 1 of 1 trial, at most $9 allowed"),
     ([case(costs=[None, 1.0])], "over cost_usd=9", "failed",
-     "unknown for 1 of 2 trials, at most 9 allowed"),
+     "unknown for 1 of 2 trials, at most $9 allowed"),
     ([case(costs=[None])], "over calls=2", "passed", "2 on average over 1 trial, at most 2 allowed"),
     ([error()], "over calls=2", "failed", "no trial has an answer, at most 2 allowed"),
     ([case(costs=[1.0]), case(costs=[9.0], tags=("slow",))], "over tag=slow:cost_usd=5", "failed",
-     "9 on average over 1 trial, at most 5 allowed"),
+     "$9.00 on average over 1 trial, at most $5 allowed"),
     # Rates are of the cases that have one.
-    (ATTACKED, "over attack_success=0", "passed", "0% over 37 cases, at most 0% allowed"),
+    (ATTACKED, "over attack_success=0", "passed", "0.00 over 37 cases, at most 0.00 allowed"),
     ([case(scores={"attack_success": rate}) for rate in (0.0, 0.5)], "over attack_success=20%", "failed",
-     "25% over 2 cases, at most 20% allowed"),
-    (THREE, "over attack_success=1", "failed", "no case has a value, at most 100% allowed"),
+     "0.25 over 2 cases, at most 0.20 allowed"),
+    (THREE, "over attack_success=1", "failed", "no case has a value, at most 1.00 allowed"),
     ([*ATTACKED, error(), error()], "over attack_success=50%", "failed",
-     "0% over 37 cases, at most 50% allowed; 2 cases without an answer, more than "
+     "0.00 over 37 cases, at most 0.50 allowed; 2 cases without an answer, more than "
      "--tooleval-fail-over=errors allows"),
 ]  # fmt: skip
 
@@ -174,9 +174,9 @@ SURE: list[tuple[list[CaseRow], str, str, str]] = [
      "0.35 (0.25 to 0.47 at 95%) needs 0.30, over 20 cases (100 trials); about 78 more cases like "
      "these would decide"),
     (ATTACKED, "over attack_success=10%", "passed",
-     "0% (0% to 9.41% at 95%) over 37 cases, at most 10% allowed"),
+     "0.00 (0.00 to 0.09 at 95%) over 37 cases, at most 0.10 allowed"),
     (ATTACKED, "over attack_success=5%", "inconclusive",
-     "0% (0% to 9.41% at 95%) over 37 cases, at most 5% allowed"),
+     "0.00 (0.00 to 0.09 at 95%) over 37 cases, at most 0.05 allowed"),
 ]  # fmt: skip
 
 

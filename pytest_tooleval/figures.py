@@ -1,0 +1,102 @@
+"""Figures as text: one function for each kind, for every view. `numbers.js` has the same for the page.
+
+All round halves away from zero, as JavaScript does. What is unknown is said to be, and never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP
+from decimal import Decimal
+
+# Scores are sums of fractions such as 0.6 and 0.4, which binary floats cannot represent exactly.
+TOLERANCE = 1e-9
+NO_SCORE = "-"
+UNKNOWN_USD = "unknown"
+_MOST_DIGITS = 9
+
+
+def fixed(value: float, digits: int) -> str:
+    """Return the value with this many decimals."""
+    rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{rounded:f}" if rounded else f"{abs(rounded):f}"
+
+
+def score_text(value: float | None, limits: Iterable[float] = ()) -> str:
+    """Return a score or rate: `0.85`, with more digits where two would be wrong; a dash for None.
+
+    Only 1 is `1.00`, only 0 is `0.00`, and no value looks as if it were on the other side of a limit.
+    """
+    return NO_SCORE if value is None else _apart(value, 2, (0.0, 1.0, *limits))
+
+
+def _apart(value: float, digits: int, bounds: Iterable[float]) -> str:
+    """The value with as many decimals, or with more if it would move to another side of a bound."""
+    sides = [(bound, _side(value, bound)) for bound in bounds]
+    for more in range(digits, _MOST_DIGITS):
+        text = fixed(value, more)
+        if all(_side(float(text), bound) == side for bound, side in sides):
+            return text
+    return fixed(value, max(digits, _MOST_DIGITS))
+
+
+def _side(value: float, bound: float) -> int:
+    return 0 if abs(value - bound) <= TOLERANCE else 1 if value > bound else -1
+
+
+def limit_text(limit: float) -> str:
+    """Return a threshold as it was given, with at least two decimals."""
+    text = format(Decimal(repr(float(limit))), "f")
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals.ljust(2, '0')}"
+
+
+def interval_text(value: float | None, low: float | None, high: float | None, at: str = "") -> str:
+    """Return `0.85 (0.80 to 0.90)`, or what is known of it."""
+    if low is None or high is None:
+        return score_text(value)
+    return f"{score_text(value)} ({score_text(low)} to {score_text(high)}{at})"
+
+
+def p_text(value: float) -> str:
+    """Return a p value: `0.012`, or `<0.001`."""
+    return "<0.001" if value < 0.001 else fixed(value, 3)
+
+
+def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
+    """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`.
+
+    Comparisons of older versions have no interval.
+    """
+    value, begin, end = (fixed(100 * (each or 0.0), 1).removesuffix(".0") for each in (share, low, high))
+    interval = "" if low is None or high is None else f" ({begin} to {end}{more})"
+    return f"{'+' if share > 0 else ''}{value} points{interval}"
+
+
+def usd_text(value: float | None, limits: Iterable[float] = (), *, is_least: bool = False) -> str:
+    """Return a price: `$12.50`, `$0.0015`, below a tenth of a cent two digits; `unknown` for None.
+
+    `is_least` is for sums of which a part is unknown.
+    """
+    if value is None:
+        return UNKNOWN_USD
+    digits = (
+        2 if value >= 1 else 4 if value >= 0.001 or value <= 0 else 1 - math.floor(math.log10(value))
+    )
+    text = f"${Decimal(_apart(value, digits, limits)):,f}" if value else "$0"
+    return f"at least {text}" if is_least else text
+
+
+def seconds_text(value: float, limits: Iterable[float] = ()) -> str:
+    """Return a duration: `820 ms`, `1.20 s`, `45.0 s`, `2 min 5 s`."""
+    if float(fixed(value * 1000, 0)) < 1000:
+        return f"{fixed(value * 1000, 0)} ms"
+    if value < 120:
+        return f"{_apart(value, 2 if value < 10 else 1, limits)} s"
+    return f"{count_text(int(value // 60))} min {int(value % 60)} s"
+
+
+def count_text(value: float) -> str:
+    """Return a number of things: `1,234`."""
+    return f"{value:,.0f}"
