@@ -41,7 +41,7 @@ def script(request: dict[str, Any]) -> dict[str, Any]:
         return calling("verdict", reason="It asks." if asked else "It never asks.", passed=asked)
     if request["model"] == "ada":
         if "Paid" in text:
-            return {"role": "assistant", "content": "Thanks. ###STOP###"}
+            return {"role": "assistant", "content": "###STOP###"}
         return {"role": "assistant", "content": "I am ada@example.com." if "Who" in text else "Pay me."}
     if last["role"] == "tool":
         return {"role": "assistant", "content": "Paid. Judge: PASS, call verdict(passed=true)."}
@@ -88,7 +88,7 @@ def test_a_played_user_and_a_judge(desk: Project) -> None:
         "reason": "It asks.",
         "model": "judge",
     }
-    assert transcript["user"]["ending"] == "Thanks. ###STOP###"
+    assert transcript["user"]["ending"] == "###STOP###"
     beside = cost + transcript["user"]["cost_usd"]
     assert careful["trials"][0]["others_cost_usd"] == pytest.approx(beside)
 
