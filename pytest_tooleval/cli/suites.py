@@ -55,6 +55,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
+    from ..scoring.rehearsal import hidden_changes
     from ..scoring.rehearsal import rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
@@ -79,6 +80,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
         found = lint_suite(suite, document, for_vertex=for_vertex)
+        found += document.problems(hidden_changes(suite), limit=None)
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))

@@ -55,6 +55,7 @@ from ..text import json_text
 from ..text import shorten
 from ..text import shown
 from ..worlds.plain import ABSENT as NOTHING
+from ..worlds.plain import as_json
 from ..worlds.plain import canonical
 from ..worlds.plain import differences
 from ..worlds.plain import look_up
@@ -490,6 +491,24 @@ def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
     return case.world.memory.played(key, lambda: _played(case, expected))
 
 
+def failing_calls(case: ResolvedCase) -> list[str]:
+    """Return a line for each expected call that the world answers with an error.
+
+    The calls of each turn that is judged by state are played alone.
+    """
+    found = []
+    for part in case.parts:
+        if plays(case, part):
+            made = expected_calls(part)
+            played = reference(
+                case, [PlayedCalls(made, {tool.name for tool in case.tools}, must_run=True)]
+            )
+            for call, answer in zip(made, played.answers[0], strict=True):
+                if reports_error(answer):
+                    found.append(f"{shown_call(call)} answers {shown(clean(answer), _LONGEST_ANSWER)}")
+    return found
+
+
 def _expected(span: Span, offered: Collection[str]) -> PlayedCalls:
     calls = expected_calls(span.expected) if _plays(span) else []
     return PlayedCalls(calls, offered, must_run=True)
@@ -578,6 +597,8 @@ def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | 
         yield _part("state", "wrong_state", span.place, row)
     if reference is None or not _plays(span):
         return
+    if not any(reference.states[-1].values()):
+        raise CannotCompare("the world shows no state after the expected calls", "world")
     # The reference for the whole case has a single turn.
     turn = min(span.end, len(reference.states)) - 1
     why = "differs from the state after the expected calls"
@@ -629,6 +650,7 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
     if got is NOTHING:
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
+        got = as_json(got, wanted)
         right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
         if not right:  # the reason may quote the value
             _, why = reason(wanted, clean(got), MODES[case.param_scoring])
@@ -642,7 +664,7 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
         whole, value = look_up(state, tuple(path[:end]))
         if value is NOTHING:
             break
-        found, last = path_text(whole), value
+        found, last = path_text(whole), as_json(value)
     if isinstance(last, dict):
         names = ", ".join(json_text(name, 40) for name in clean(list(last)[:_SHOWN])) or "nothing"
         return shorten(f"does not exist; {found} has {names}", 200)

@@ -6,9 +6,11 @@ Each case runs twice, to find nondeterministic worlds, which would fail models a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..errors import CannotCompare
 from ..errors import WorldError
+from ..explain import listing
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
@@ -25,9 +27,12 @@ from ..text import shown
 from ..worlds.plain import differences
 from ..worlds.plain import path_text
 from ..worlds.play import Calls
+from ..worlds.play import bounded
 from ..worlds.play import play
+from ..worlds.world import World
 from ..worlds.world import clean
 from .conversation import expected_calls
+from .conversation import plays
 from .conversation import state_row
 from .silent import require_evidence
 
@@ -45,9 +50,9 @@ def rehearse(suite: Suite) -> Findings:
             offered = [{tool.name for tool in each.tools} for each in case.turns]
             whole: _Part = (loc, test)
             try:
-                yield from _play(case, turns, offered, [] if test.calls else [whole])
+                found = list(_play(case, turns, offered, [] if test.calls else [whole]))
                 if test.calls:
-                    yield from _play(case, [whole], offered[-1:], [])
+                    found += _play(case, [whole], offered[-1:], [])
             except (WorldError, CannotCompare) as error:
                 if str(error) in reported:  # such as a failed import of the world
                     continue
@@ -58,10 +63,48 @@ def rehearse(suite: Suite) -> Findings:
                 what = "" if "cannot run" in str(error) else "the expected calls cannot be run: "
                 yield Finding(at, f"{what}{error}")
                 continue
+            yield from found
             try:
-                require_evidence(case)
+                if not found:
+                    require_evidence(case)
             except CannotCompare as error:
                 yield Finding(loc, error.message)
+
+
+def hidden_changes(suite: Suite) -> Findings:
+    """Yield expected calls that change what the state leaves out, and nothing else."""
+    for index, test in enumerate(suite.test_cases):
+        case = resolve(suite, test)
+        for loc, part in [(("turns", i), each.turn) for i, each in enumerate(case.turns)] + [((), test)]:
+            if not plays(case, part) or case.world is None:
+                continue
+            world = World(case.world)
+            try:
+                found = bounded(world, partial(_unseen_calls, world, case, part))
+            except (WorldError, CannotCompare):
+                continue  # a problem that is told
+            for number, names in found:
+                message = f"changes only {names}, which the state does not show"
+                yield Finding(("test_cases", index, *loc, "expected_calls", number), message)
+
+
+def _unseen_calls(world: World, case: ResolvedCase, part: Expectations) -> list[tuple[int, str]]:
+    """Return the calls after which only private data is another, with the names of that data."""
+    found = []
+    offered = {tool.name for tool in case.tools}
+    try:
+        world.begin()
+        for number, call in enumerate(expected_calls(part)):
+            before = world.state(), world.hidden()
+            world.call(call.name, call.arguments, offered)
+            if next(differences(before[0], world.state()), None) is None:
+                changed = differences(before[1], world.hidden())
+                names = dict.fromkeys(path_text(path[:2]) for path, _, _ in changed)
+                if names:
+                    found.append((number, listing(list(names))))
+    finally:
+        world.close()
+    return found
 
 
 def _can_be_made(case: ResolvedCase) -> bool:

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..errors import WorldError
+from ..matchers.matcher import is_optional
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..suite.model import Expectations
@@ -25,6 +26,7 @@ from ..worlds.plain import STATE
 from ..worlds.play import bounded
 from ..worlds.world import World
 from ..worlds.world import WorldSpec
+from .conversation import failing_calls
 from .conversation import match_of
 from .conversation import plays
 from .kinds import assess
@@ -56,23 +58,34 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
 
 def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     assert case.world is not None
-    if any(part.expected_state for part in case.parts):
-        paths = [path for part in case.parts for path in part.expected_state or ()]
-        found = _looked_at(case.world, lambda world: next(filter(None, map(world.not_read, paths)), ""))
-        if found:
-            return f"{found}; {_WAY_OUT}"
+    states = [part.expected_state or {} for part in case.parts]
+    paths = [path for state in states for path, wanted in state.items() if not is_optional(wanted)]
+    if not paths and _fails_anyway(case):
+        return ""  # without making its world
+    if problem := _looked_at(case.world, lambda world: _nothing_to_see(world, paths)):
+        return f"{problem}; {_WAY_OUT}"
     if may_change_nothing(case) or not passes_silent_agent(case, scorers):
         return ""
     leave = 'if nothing has to change, set "may_change_nothing": true'
     if not any(map(partial(plays, case), case.parts)):
         return f"an agent that makes no call passes, as expected_state holds from the start; {leave}"
+    failed = failing_calls(case)
+    if failed:
+        return f"an agent that makes no call passes, as {failed[0]}; mend the call, or the world"
     compared, unseen = _looked_at(case.world, lambda world: (world.compared(), world.unseen()))
     return (
         "an agent that makes no call passes: after what is expected, the state "
-        f"({_few(compared) or 'no public attribute'}) is as it was before"
-        f"; {_few(unseen) or 'what changes may be in a global or another process'}"
+        f"({_few(compared)}) is as it was before"
+        f"; {_few(unseen) or 'what changes may be in a global, a thread or another process'}"
         f"; {_WAY_OUT}; {leave}"
     )
+
+
+def _nothing_to_see(world: World, paths: Sequence[str]) -> str:
+    """Say that a world has no state, or not the one that is expected; empty if it has."""
+    if not world.compared():
+        return f"the world shows no state: {_few(world.unseen()) or 'it has no public attributes'}"
+    return next(filter(None, map(world.not_read, paths)), "")
 
 
 def _looked_at(spec: WorldSpec, look: Callable[[World], _T]) -> _T:
@@ -112,6 +125,12 @@ def _by_state(case: ResolvedCase, part: Expectations) -> bool:
     return bool(part.expected_state) or plays(case, part)
 
 
+def _fails_anyway(case: ResolvedCase) -> bool:
+    """Whether an agent that makes no call fails, whatever the state."""
+    is_strict = case.thresholds.get("overall", 0.0) >= 1.0
+    return is_strict and any(map(partial(_needs_a_call, case), case.parts))
+
+
 def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
     """Whether a check other than the state fails where nothing is called."""
     results = case.case.results if part.results is None else part.results
@@ -121,8 +140,8 @@ def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
 
 def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> bool:
     """Whether an agent that makes no call passes the case, whatever the texts that it should say."""
-    if case.thresholds.get("overall", 0.0) >= 1.0 and any(map(partial(_needs_a_call, case), case.parts)):
-        return False  # without playing it
+    if _fails_anyway(case):
+        return False
     asked = _without_texts(case)
     replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(asked.turns))]
     transcript = Transcript((), tuple(replies))

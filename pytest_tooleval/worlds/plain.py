@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import json
 import logging
 import math
@@ -22,6 +23,8 @@ from pathlib import PurePath
 from types import ModuleType
 from typing import Any
 from uuid import UUID
+
+from ..text import shorten
 
 Path = tuple[str | int, ...]
 
@@ -102,7 +105,7 @@ def state_of(thing: object) -> Any:
     """
     if (own := _own_state(thing)) is not None:
         return plain(own())
-    found = {name: value for kind in _kinds(thing) for name, value in _values(kind)}
+    found = {name: value for kind in kinds_of(thing) for name, value in _values(kind)}
     return _entries({**found, **_own(thing)}, frozenset({id(thing)}))
 
 
@@ -110,15 +113,15 @@ def attributes(thing: object) -> dict[str, Any]:
     """Return an object's public data attributes, with the containers in its class."""
     of_class = {
         name: value
-        for kind in _kinds(thing)
+        for kind in kinds_of(thing)
         for name, value in _values(kind)
         if isinstance(value, (dict, list, set, deque))
     }
     return {**of_class, **_own(thing)}
 
 
-def _kinds(thing: object) -> Iterator[type]:
-    """Yield the classes that users wrote, bases first."""
+def kinds_of(thing: object) -> Iterator[type]:
+    """Yield the classes of an object that users wrote, bases first."""
     return (kind for kind in reversed(type(thing).__mro__) if not _is_library(kind))
 
 
@@ -149,7 +152,11 @@ def _own(thing: object) -> dict[str, Any]:
 def _own_state(thing: object) -> Callable[[], Any] | None:
     """Return the method with which a class says what its state is; it is looked up on the type."""
     found = getattr(type(thing), STATE, None)
-    return None if found is None or isinstance(thing, type) else partial(found, thing)
+    if found is None or isinstance(thing, type):
+        return None
+    if not callable(found) or inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found):
+        raise TypeError(f"{STATE} must be a method that returns the state itself")
+    return partial(found, thing)
 
 
 class Unseen(str):
@@ -192,10 +199,14 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
         return _contents(value, inside)
     if isinstance(value, _UNSEEN):
         return Unseen(f"a {_class_name(value)}")
-    if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
-        return _entries(attributes(value), inside)
+    is_object = hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
+    if is_object and (found := attributes(value)):
+        return _entries(found, inside)
+    # A fraction, an address or an exception says what it is in its repr alone.
     text = repr(value)
-    return Unseen(f"a {_class_name(value)}") if _ADDRESS.search(text) else text
+    if not _ADDRESS.search(text):
+        return text
+    return {} if is_object else Unseen(f"a {_class_name(value)}")
 
 
 def _contents(value: Any, inside: frozenset[int]) -> Any:
@@ -232,10 +243,16 @@ def _class_name(value: Any) -> str:
     return f"{module}{kind.__qualname__}".removeprefix("_thread.")
 
 
+def hidden(thing: object) -> Any:
+    """Return the private data of a world's object, which its state leaves out."""
+    own = {k: v for k, v in getattr(thing, "__dict__", {}).items() if k.startswith("_")}
+    return {} if _own_state(thing) is not None else _entries(own, frozenset({id(thing)}))
+
+
 def unseen(thing: object) -> list[str]:
     """Return what the state of a world's object leaves out: `_balance is private`, `db is a ...`."""
-    if _own_state(thing) is not None:
-        return []
+    if (own := _own_state(thing)) is not None:
+        return [f"{STATE} returns {shorten(without_addresses(repr(own())), 60)}"]
     private = [f"{name} is private" for name in getattr(thing, "__dict__", {}) if name.startswith("_")]
     public = {k: v for k, v in getattr(thing, "__dict__", {}).items() if not k.startswith("_")}
     closed = []
@@ -389,7 +406,7 @@ def read_path(text: str) -> Path | None:
 
 
 def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
-    """Return the full path and the value at it; ABSENT if there is none.
+    """Return the full path and the plain value at it; ABSENT if there is none.
 
     The first part is a class name, which may be omitted if there is only one object.
     """
@@ -404,12 +421,33 @@ def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
             value = value[int(part)]
         else:
             return path, ABSENT
-    return path, _as_json(value)
+    return path, value
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any, wanted: Any = None) -> Any:
+    """Return a plain value as JSON, to compare it with the wanted one.
+
+    A Decimal is a number unless a text is wanted, and a time is the wanted text if that is the same
+    instant.
+    """
+    inside = wanted if isinstance(wanted, dict) else {}
     if isinstance(value, dict):
-        return {str(key): _as_json(each) for key, each in value.items()}
+        return {str(key): as_json(each, inside.get(str(key))) for key, each in value.items()}
     if isinstance(value, list):
-        return [_as_json(each) for each in value]
+        others = wanted if isinstance(wanted, list) else []
+        padded = [*others, *[None] * (len(value) - len(others))]
+        return [as_json(each, other) for each, other in zip(value, padded, strict=False)]
+    if isinstance(value, Amount) and not isinstance(wanted, str) and isinstance(value.number, Decimal):
+        number = value.number
+        return int(number) if number == number.to_integral_value() else float(number)
+    if isinstance(value, Instant) and isinstance(wanted, str) and _moment(wanted) == value.moment:
+        return wanted
     return str(value) if isinstance(value, str) else value
+
+
+def _moment(text: str) -> dt.datetime | None:
+    try:
+        found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None

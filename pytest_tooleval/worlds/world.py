@@ -52,9 +52,12 @@ from .parameters import name_of
 from .parameters import parsed
 from .parameters import parsers_of
 from .plain import ABSENT
+from .plain import STATE
 from .plain import canonical
 from .plain import differences
+from .plain import hidden
 from .plain import in_order
+from .plain import kinds_of
 from .plain import look_up
 from .plain import path_text
 from .plain import read_path
@@ -68,6 +71,8 @@ MAX_ANSWER = 1024 * 1024
 _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
 _MAX_PRINTED_LAST = 300
+
+_PROPERTIES = (property, functools.cached_property)
 
 _T = TypeVar("_T")
 State = dict[str, Any]
@@ -158,23 +163,37 @@ class World:
         """Return what its state leaves out, such as `Desk._balance is private`."""
         return [f"{type(thing).__name__}.{each}" for thing in self.objects for each in unseen(thing)]
 
+    def hidden(self) -> State:
+        """Return the private data of each object by class name."""
+        return {type(thing).__name__: hidden(thing) for thing in self.objects}
+
     def compared(self) -> list[str]:
         """Return the names in its state, such as `Desk.orders`."""
-        states = ((name, state) for name, state in self.state().items() if isinstance(state, dict))
-        return [f"{name}.{each}" for name, state in states for each in state]
+        found = []
+        for thing, (name, state) in zip(self.objects, self.state().items(), strict=True):
+            if state is not None and hasattr(type(thing), STATE):
+                found.append(name)
+            elif isinstance(state, dict):
+                found += [f"{name}.{each}" for each in state]
+        return found
 
     def not_read(self, path: str) -> str:
-        """Say that a path leads to a property, which is code and not read; empty if it does not."""
+        """Say why a path of a state leads nowhere, such as to a property; empty if it leads anywhere."""
         parts, state = read_path(path) or (path,), self.state()
         if look_up(state, parts)[1] is not ABSENT:
             return ""
         for thing in self.objects:
             kind = type(thing)
-            name = str(parts[1] if parts[0] == kind.__name__ and len(parts) > 1 else parts[0])
-            if isinstance(
-                inspect.getattr_static(kind, name, None), (property, functools.cached_property)
-            ):
+            named = parts[0] == kind.__name__ and len(parts) > 1
+            # What a class itself calls its state may have keys only later.
+            if (not named and len(self.objects) > 1) or hasattr(kind, STATE):
+                continue
+            name = str(parts[1] if named else parts[0])
+            if isinstance(inspect.getattr_static(kind, name, None), _PROPERTIES):
                 return f"{kind.__name__}.{name} is a property, which is not read"
+            has = state[kind.__name__] if isinstance(state[kind.__name__], dict) else {}
+            if name not in has:
+                return f"{kind.__name__} has no {name} in its state{near(name, has)}"
         return ""
 
     def cannot_run(self, name: str, arguments: Mapping[str, Any], offered: Collection[str]) -> str:
@@ -290,7 +309,7 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
     """Return the public methods of an object."""
     names = [
         name
-        for kind in reversed(type(thing).__mro__[:-1])
+        for kind in kinds_of(thing)
         for name, each in vars(kind).items()
         if not name.startswith("_") and _is_method(each)
     ]

@@ -202,6 +202,32 @@ def test_expected_calls_are_played(
         assert int(place.split(":")[-2]) > 5
 
 
+def test_what_a_state_does_not_show_is_told(runner: CliRunner, tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(
+        "class Desk:\n"
+        "  def __init__(self): self.status, self._paid = 'open', 0\n"
+        "  def cancel(self): self.status = 'cancelled'\n"
+        "  def pay(self): self._paid += 40\n"
+    )
+    turn: dict[str, Any] = {
+        "prompt": "?",
+        "expected_calls": [{"tool": "cancel"}, {"tool": "pay"}],
+        "match": "state",
+    }
+    suite = {"name": "s", "world": "desk:Desk", "test_cases": [{"turns": [turn]}]}
+    result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
+    assert result.exit_code == 0
+    assert (
+        'warning: test_cases[0].turns[0].expected_calls[1]: changes only "Desk._paid", which the state '
+        "does not show" in result.output
+    )
+    # A case in which only this call is expected is judged by nothing at all.
+    turn["expected_calls"] = [{"tool": "pay"}]
+    result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
+    assert result.exit_code == 1
+    assert "test_cases[0]: an agent that makes no call passes" in result.output
+
+
 def test_a_world_that_cannot_be_had_is_one_problem(runner: CliRunner, tmp_path: Path) -> None:
     case = {
         "turns": [{"prompt": "Hello", "expected_calls": [{"tool": "a", "params": {}}], "match": "state"}]

@@ -206,7 +206,7 @@ def test_a_case_that_a_silent_agent_passes_is_an_error_that_no_gate_tolerates(de
         """,
     )
     code = (desk.path / "desk.py").read_text().replace("self.orders", "self._orders")
-    desk.write("desk.py", code)
+    desk.write("desk.py", code + "\nDesk.shop = 'ours'\n")
     suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
     case: dict[str, Any] = {"prompt": "Refund A1, all of it.", "match": "state"}
     case["expected_calls"] = [{"tool": "refund", "params": {"order": "A1", "amount": 40}}]
@@ -219,7 +219,7 @@ def test_a_case_that_a_silent_agent_passes_is_an_error_that_no_gate_tolerates(de
     result.stdout.fnmatch_lines(
         [
             "refunds.tooleval.json:*: cannot be scored: *::one: an agent that makes no call passes: "
-            "after what is expected, the state (no public attribute) is as it was before; "
+            "after what is expected, the state (Desk.shop) is as it was before; "
             'Desk._orders is private; keep it in a public attribute*"may_change_nothing": true'
         ]
     )

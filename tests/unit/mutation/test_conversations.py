@@ -72,7 +72,9 @@ def test_what_a_conversation_does_not_look_at() -> None:
 
 
 def test_a_state_that_nothing_changes(tmp_path: Path) -> None:
-    (tmp_path / "desk.py").write_text("class Desk:\n    def look(self):\n        return 1\n")
+    (tmp_path / "desk.py").write_text(
+        "class Desk:\n    def __init__(self): self.n = 0\n    def look(self): return 1\n"
+    )
     case = {
         "expected_calls": [{"tool": "look"}],
         "match": "state",

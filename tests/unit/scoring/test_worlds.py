@@ -39,6 +39,7 @@ class Shop:
         return {"error": "printed no receipt"}
 """
 REFUND = {"tool": "refund", "params": {"amount": 40}}
+PAY = {"tool": "pay", "params": {}}
 STATE = {"expected_calls": [REFUND], "match": "state"}
 
 
@@ -215,3 +216,61 @@ def test_parallel_calls_are_played_in_the_order_of_their_answers(shop: Path) -> 
 
     assert run("Oslo", "Rome")
     assert not run("Rome", "Oslo")
+
+
+@pytest.mark.parametrize("expected", [40, 40.0, "40.00", {"$approx": {"value": 40, "abs": 0.5}}])
+def test_an_amount_is_expected_as_a_number_or_as_its_text(tmp_path: Path, expected: Any) -> None:
+    code = """
+import datetime as dt
+from decimal import Decimal
+
+class Shop:
+    def __init__(self): self.paid, self.at = Decimal("0.00"), None
+    def pay(self):
+        self.paid += Decimal("40.00")
+        self.at = dt.datetime(2026, 1, 1, 12, tzinfo=dt.timezone.utc)
+"""
+    (tmp_path / "shop.py").write_text(code, encoding="utf-8")
+    state = {"paid": expected, "at": "2026-01-01T13:00:00+01:00"}
+    suite = suite_of(tmp_path, {"expected_state": state})
+    assert score_messages(suite, "one", said([("pay", {}, "null")])).passed
+    assert not score_messages(suite, "one", said([("pay", {}, "null")] * 2)).passed
+
+
+@pytest.mark.parametrize(
+    ("code", "turn", "why"),
+    [
+        # Nothing could show that this agent should have changed nothing.
+        ("self._n = 0", {"expected_calls": [], "match": "state"}, "shows no state: Shop._n is private"),
+        ("self._n = 0", {"expected_calls": [PAY], "match": "state", "results": True}, "shows no state"),
+        ("self.n = 0", {"expected_state": {"m": 1}}, "Shop has no m in its state"),
+        ("self.n = 0", {"expected_state": {"total": 1}}, "Shop.total is a property, which is not read"),
+        (
+            "self.n = {}",
+            {"expected_calls": [{"tool": "pay", "params": {"order": "A"}}], "match": "state"},
+            "as pay answers .*KeyError",
+        ),
+    ],
+)
+def test_why_a_world_cannot_judge_is_said(tmp_path: Path, code: str, turn: Any, why: str) -> None:
+    (tmp_path / "shop.py").write_text(
+        f"class Shop:\n  def __init__(self): {code}\n"
+        "  def pay(self, order: str = ''): return self.n[order] if order else 'ok'\n"
+        "  @property\n  def total(self): return 1\n"
+    )
+    suite = suite_of(tmp_path, turn)
+    runs: list[list[Any]] = [[], [("pay", {}, "ok")]]
+    for made in runs:
+        with pytest.raises(ScoringError, match=why):
+            score_messages(suite, "one", said(made))
+
+
+def test_a_world_may_be_a_pydantic_model(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        "from pydantic import BaseModel\n"
+        "class Shop(BaseModel):\n  paid: int = 0\n  def pay(self) -> None: self.paid += 1\n"
+    )
+    suite = suite_of(tmp_path, {"expected_calls": [PAY], "match": "state"})
+    assert [tool.name for tool in suite.tools] == ["pay"]
+    assert score_messages(suite, "one", said([("pay", {}, "null")])).passed
+    assert not score_messages(suite, "one", said([])).passed

@@ -103,6 +103,9 @@ JUDGED = {
         "self.shop = Shop()",
         "self.shop.refund(order, amount)",
     ),
+    "fractions": ("self.done = {}", "self.done[order] = self.done.get(order, 0) + Fraction(amount)"),
+    "addresses": ("self.at = []", "self.at.append(ip_address(int(amount) + (order == 'B2')))"),
+    "exceptions": ("self.errors = []", "self.errors.append(ValueError(order, amount))"),
     "a queue": ("self.jobs = queue.Queue()", "self.jobs.put((order, amount))"),
 }
 # Nothing shows the change.
@@ -127,6 +130,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
+from ipaddress import ip_address
 from types import MappingProxyType
 from typing import NamedTuple
 
