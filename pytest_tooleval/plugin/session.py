@@ -58,7 +58,6 @@ class EvalSession:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         keep_keys_out_of_logs(config)
-        leave_memory_at_exit()
         self._is_worker = hasattr(config, "workerinput")
         self._config = config
         self._settings = settings
@@ -129,9 +128,11 @@ class EvalSession:
             if not self._is_worker and will_run(session):
                 self.foresee(item.nodeid for item in cases if not is_skipped(item))
                 self._ask_ahead(session.items)
-            # Other tests may turn existing objects into garbage, which pytest reports at the end.
+            # Other tests may turn existing objects into garbage, which pytest reports at the end, or
+            # look at what happens at exit.
             if len(cases) == len(session.items):
                 leave_out_what_is_there()
+                leave_memory_at_exit()
             yield
         finally:
             state.queue.close()
