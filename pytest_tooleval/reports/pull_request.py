@@ -23,11 +23,14 @@ from ..verdicts.words import run_summary
 from ..verdicts.words import tolerated_word
 from .columns import limits_of
 from .comparison import rows_of
+from .markdown import COMMENT_LIMIT
 from .markdown import code
 from .markdown import models_table
 from .run_text import spent_text
 
-_MOST = 10  # entries of each list
+# Entries of each list; fewer where the comment would be too long.
+_MOST = (10, 3, 1)
+_LIMIT = COMMENT_LIMIT - 500  # a marker precedes the text
 _LINE = 300
 
 
@@ -65,9 +68,14 @@ def comment_text(
     `address` is that of a file's line on the forge, or empty. `link` leads to the report; `note` is a
     sentence on what was left out.
     """
-    lines = [*_verdict(document), *_lists(document, address), *_models(document)]
-    lines += [*_changes(changed), *([f"\n{note}"] if note else [])]
-    return "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
+    text = ""
+    for most in _MOST:
+        lines = [*_verdict(document), *_lists(document, address, most), *_models(document, most)]
+        lines += [*_changes(changed, most), *([f"\n{note}"] if note else [])]
+        text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
+        if len(text) <= _LIMIT:
+            break
+    return text
 
 
 def _verdict(document: RowsDocument) -> Iterator[str]:
@@ -80,7 +88,7 @@ def _verdict(document: RowsDocument) -> Iterator[str]:
     yield from (f"- failed gate: {code(gate.message, _LINE)}" for gate in failed)
 
 
-def _lists(document: RowsDocument, address: Callable[[str, int], str]) -> Iterator[str]:
+def _lists(document: RowsDocument, address: Callable[[str, int], str], most: int) -> Iterator[str]:
     """The cases that decide, each once: what the baseline shows, forbidden calls, failures, errors."""
     models = document.baseline.models if document.baseline else ()
     broken = rows_of(document, ((each.new, case) for each in models for case in each.newly_broken))
@@ -107,9 +115,9 @@ def _lists(document: RowsDocument, address: Callable[[str, int], str]) -> Iterat
         if rows:
             yield f"\n**{title} ({len(rows)})**\n"
         worst = sorted(rows, key=lambda row: (not row.called_forbidden, row.tolerated))
-        yield from map(entry, worst[:_MOST])
-        if len(rows) > _MOST:
-            yield f"- and {len(rows) - _MOST} more"
+        yield from map(entry, worst[:most])
+        if len(rows) > most:
+            yield f"- and {len(rows) - most} more"
 
 
 def _place(row: CaseRow, address: Callable[[str, int], str]) -> str:
@@ -118,7 +126,7 @@ def _place(row: CaseRow, address: Callable[[str, int], str]) -> str:
     return f"[{place}]({found})" if found else place
 
 
-def _models(document: RowsDocument) -> Iterator[str]:
+def _models(document: RowsDocument, most: int) -> Iterator[str]:
     rows = _evaluated(document)
     if rows:
         yield f"\n{models_table(document, rows)}".removesuffix("\n")
@@ -127,17 +135,17 @@ def _models(document: RowsDocument) -> Iterator[str]:
     for each in compared:
         if each.message:
             yield f"- {code(each.new)}: {code(each.message, _LINE)}"
-    for found in document.variants[:_MOST]:
+    for found in document.variants[:most]:
         yield f"- variant {code(found.variant)} on {code(found.model)}: {code(found.message, _LINE)}"
 
 
-def _changes(changed: Changed) -> Iterator[str]:
+def _changes(changed: Changed, most: int) -> Iterator[str]:
     if changed.suites or changed.answers or changed.unknown:
         yield "\n**Changed by this pull request**\n"
-    for file, texts in list(changed.suites.items())[:_MOST]:
-        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], _MOST)}"
-    if len(changed.suites) > _MOST:
-        yield f"- and {len(changed.suites) - _MOST} more suites"
+    for file, texts in list(changed.suites.items())[:most]:
+        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], most)}"
+    if len(changed.suites) > most:
+        yield f"- and {len(changed.suites) - most} more suites"
     if changed.answers:
         yield f"- {counted(changed.answers, 'recorded answer')}"
     if changed.unknown:

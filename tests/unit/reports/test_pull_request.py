@@ -87,6 +87,18 @@ def test_what_the_baseline_shows_comes_first() -> None:
     assert text.count("`paris`") == 1
 
 
+def test_a_long_comment_has_shorter_lists() -> None:
+    long = "name" * 100
+    cases = [row("failed", case=f"{n}{long}", file=f"{n}{long}", reason=long) for n in range(20)]
+    suites = {f"{n}{long}": [long] * 20 for n in range(20)}
+    text = comment_text(
+        document(*cases), changed=Changed(suites), address=lambda file, line: f"https://{file * 9}"
+    )
+    assert "- and 17 more\n" in text
+    assert "- and 17 more suites\n" in text
+    assert len(text) < 65_536
+
+
 @given(hostile)
 def test_hostile_text_stands_in_code_spans(evil: str) -> None:
     case = row("failed", trial(0, 0.6), case=evil, reason=evil, model=evil, suite=evil)
