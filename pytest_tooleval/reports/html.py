@@ -36,6 +36,7 @@ from .comparison import moved_item
 from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
+from .tables import short_table
 from .variants import series_of
 from .variants import variants_table
 
@@ -110,6 +111,7 @@ def page_style() -> str:
 def page_document(document: RowsDocument) -> dict[str, object]:
     """What the page shows of a run: the document, and what is said of it in words and tables."""
     found = document.baseline
+    rows = [*document.models, *document.suites]
     return {
         **structs.asdict(document),
         "variants": [_page_variant(each, document.shared_names) for each in document.variants],
@@ -117,7 +119,8 @@ def page_document(document: RowsDocument) -> dict[str, object]:
         "notes": notes(document),
         "lines": list(model_lines(document)),
         "columns": page_columns(),
-        "scores": table_of("scores", [*document.models, *document.suites]).columns,
+        "short": short_table(document, rows).columns,
+        "scores": table_of("scores", rows).columns,
         "limits": limits_of(document),
         "comparison": None if found is None else page_comparison(found),
         "variant_table": variants_table(document.variants),

@@ -138,7 +138,9 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     suites = told_apart([row for row in document.suites if row.model])
     several = len({row.file for row in suites}) > 1
     if models:
-        yield _scores(document, models if several else suites, "\n### Scores\n\n", suites=not several)
+        rows = models if several else suites
+        yield _scores(document, rows, "\n### Scores\n\n", suites=not several)
+        yield _details("All figures", _scores(document, rows, "", suites=not several, whole=True))
     replaced = [
         f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
         for row in models
@@ -167,7 +169,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
-        yield _details("Scores by suite", _scores(document, suites, "", suites=True))
+        yield _details("Scores by suite", _scores(document, suites, "", suites=True, whole=True))
     if document.baseline:
         yield from _changed_cases(document.baseline)
 
@@ -240,15 +242,18 @@ def _title(outcome: str, tolerated: str) -> str:
 
 
 def _scores(
-    document: RowsDocument, rows: Sequence[ModelSummary], head: str, *, suites: bool
+    document: RowsDocument,
+    rows: Sequence[ModelSummary],
+    head: str,
+    *,
+    suites: bool,
+    whole: bool = False,
 ) -> _Section:
-    """A table of models, or of models and suites; columns without values are left out."""
-    return _table(
-        head,
-        _named(
-            table_of("scores", rows, limits=limits_of(document)), "model", *(["suite"] if suites else [])
-        ),
-    )
+    """A table of models, or of models and suites: of the columns that decide, or of the `whole`."""
+    table = short_table(document, rows)
+    if whole:
+        table = table_of("scores", rows, limits=limits_of(document))
+    return _table(head, _named(table, "model", *(["suite"] if suites else [])))
 
 
 def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:

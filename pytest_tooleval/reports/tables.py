@@ -10,6 +10,7 @@ from itertools import islice
 
 from msgspec import structs
 
+from ..figures import TOLERANCE
 from ..record.document import RowsDocument
 from ..record.identity import suite_names
 from ..record.summary import ModelSummary
@@ -94,21 +95,17 @@ def _below(groups: Mapping[str, Sequence[object]], lines: Iterable[str]) -> Iter
 
 
 def _deciding(document: RowsDocument) -> set[str]:
-    """`overall`, and metrics with a threshold of their own, with a gate, or too low where it was not."""
-    # Not above, as they load pydantic.
-    from ..figures import TOLERANCE
-    from ..suite.model import DEFAULT_THRESHOLDS
-
-    def is_below(score: float | None, needed: float) -> bool:
-        return score is not None and score < needed - TOLERANCE
-
-    found = {"overall", *(gate.metric or "" for gate in document.gates if gate.kind == "fail_under")}
-    for case in document.unchanged:
-        limits = case.thresholds.items()
-        found |= {metric for metric, needed in limits if DEFAULT_THRESHOLDS.get(metric) != needed}
-        missed = {metric for metric, needed in limits if is_below(case.scores.get(metric), needed)}
-        found |= missed if "overall" not in missed else set()
-    return found
+    """`overall`, and the metrics with a threshold or a gate on which a model or suite is below 1."""
+    judged = {gate.metric or "" for gate in document.gates if gate.kind == "fail_under"}
+    of_trials = {metric for metric in judged if metric.startswith(("pass@", "pass^"))}
+    judged = judged.union(*(case.thresholds for case in document.unchanged))
+    below = {
+        metric
+        for row in (*document.models, *document.suites)
+        for metric, mean in row.metrics.items()
+        if mean.mean is not None and mean.mean < 1 - TOLERANCE
+    }
+    return {"overall", *(judged & below), *of_trials}
 
 
 def _folded(title: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ const FORMATS = {
   points: (value, { low, high }) => [isKnown(value) ? pointsText(value, low, high) : UNKNOWN],
   length: (value) => [countText(value.length)],
   count: (value) => [countText(value)],
+  scored: (value, { failed }) => [`${value}/${value + failed}`],
   seconds: (value) => [secondsText(value)],
   tokens: (value) => [tokensSum(value)],
   parts: (_, record) => [tokensText(record.prompt_tokens, record.completion_tokens, record.reasoning_tokens)],

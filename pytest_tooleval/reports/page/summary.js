@@ -111,15 +111,16 @@ export function gatesSection(gates) {
 // ---- scores ----
 
 /** Models over all suites, then by suite if there are several. @param {any} document */
-export function scoresSection({ models: all, suites, notes, scores }) {
+export function scoresSection({ models: all, suites, notes, short, scores }) {
   const models = all.filter((/** @type {any} */ row) => row.cases);
   if (!models.length) return null;
+  const whole = fold("All figures", false, scoreTables(models, suites, scores, "All figures"));
   const remarks = notes.map((/** @type {string} */ words) => el("p", { class: "note" }, words));
-  return section("scores", "Scores", scoreTables(models, suites, scores), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
+  return section("scores", "Scores", scoreTables(models, suites, short, "Scores"), whole, el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
 }
 
-/** @param {any[]} models @param {any[]} suites @param {Column[]} columns */
-function scoreTables(models, suites, columns) {
+/** @param {any[]} models @param {any[]} suites @param {Column[]} columns @param {string} label */
+function scoreTables(models, suites, columns, label) {
   const bySuite = [...Map.groupBy(suites, ({ suite, file }) => JSON.stringify([suite, file])).values()];
   const names = bySuite.map(([row]) => row.suite);
   const several = bySuite.length > 1;
@@ -135,7 +136,7 @@ function scoreTables(models, suites, columns) {
     const group = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: columns.length + 1 }, el("span", {}, name)));
     return el("tbody", {}, group, ...rows.map((row) => tableRow(modelName(row.model), ...columns.map((column) => columnCell(row, column)))));
   });
-  return scrolling("Scores", el("table", { class: columns.length > DENSE ? "scores dense" : "scores" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Model"), ...heads)), ...bodies));
+  return scrolling(label, el("table", { class: columns.length > DENSE ? "scores dense" : "scores" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Model"), ...heads)), ...bodies));
 }
 
 /** pass@k and pass^k for every k, if cases had several trials. @param {any[]} models */

@@ -136,7 +136,7 @@ def test_the_terminal(document: Document, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_markdown_and_the_comment(document: Document) -> None:
     text = markdown_text(document)
-    head, _, *rows = text.partition("### Scores\n\n")[2].splitlines()[:5]
+    head, _, *rows = text.partition("All figures</summary>\n\n")[2].splitlines()[:5]
     titles = [cell.strip(" `") for cell in head.strip("|").split("|")]
     for row in rows:
         cells = [cell.strip(" `") for cell in row.strip("|").split("|")]
@@ -196,20 +196,28 @@ def test_the_history_and_the_trend(
         assert f" {rate}" in trend
 
 
+def figures_in(opened: Opened, place: int) -> dict[str, dict[str, str]]:
+    """The texts of a table of scores, by model and heading."""
+    table = opened.page.locator("table.scores").nth(place)
+    titles = [text.strip().lower() for text in table.locator("thead th").all_inner_texts()]
+    read: dict[str, dict[str, str]] = {}
+    for row in table.locator("tbody tr").all():
+        cells = [text.strip().split("\n")[0] for text in row.locator("th, td").all_inner_texts()]
+        read[cells[0]] = dict(zip(titles, cells, strict=True))
+    return read
+
+
 def test_the_page(document: Document, tmp_path: Path, open_page: Callable[..., Opened]) -> None:
     path = tmp_path / "report.html"
     path.write_text(html_text(document), encoding="utf-8")
     opened = open_page(path, width=1600)
-    table = opened.page.locator("table.scores")
-    titles = [text.strip().lower() for text in table.locator("thead th").all_inner_texts()]
-    rows = table.locator("tbody tr").all()
-    read: dict[str, dict[str, str]] = {}
-    for row in rows:
-        cells = [text.strip().split("\n")[0] for text in row.locator("th, td").all_inner_texts()]
-        read[cells[0]] = dict(zip(titles, cells, strict=True))
+    opened.page.get_by_text("All figures").click()
+    read = figures_in(opened, 1)
     for model in RATES:
         wanted = {**expected(model), "cost": PRICE_TEXTS[model]}
         assert {name: read[model][name] for name in wanted} == wanted
+    few = figures_in(opened, 0)
+    assert set(few["almost-all"]) == {"model", "pass rate", "passed", "overall", *SCORES} - {"overall"}
     facts = opened.page.locator(".verdict").inner_text()
     assert "2 min 5 s" in facts
     opened.assert_clean()
