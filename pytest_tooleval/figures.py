@@ -1,6 +1,6 @@
 """Figures as text: one function for each kind, for every view. `numbers.js` has the same for the page.
 
-All round halves away from zero, as JavaScript does. What is unknown is said to be, and never 0.
+Halves go away from zero, as in JavaScript. What is unknown is said to be, and never 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def score_text(value: float | None, limits: Iterable[float] = ()) -> str:
 
 
 def _apart(value: float, digits: int, bounds: Iterable[float]) -> str:
-    """The value with as many decimals, or with more if it would move to another side of a bound."""
+    """The value with as many decimals, or with more if it would move to another side of a limit."""
     sides = [(bound, _side(value, bound)) for bound in bounds]
     for more in range(digits, _MOST_DIGITS):
         text = fixed(value, more)

@@ -122,7 +122,7 @@ class Player:
         return is_unusable or not reply.to_answer or ends_chain(self._case, reply.calls)
 
     def _cut_off(self, reply: Reply) -> Reply:
-        """Mark calls for which a conversation has no round left as refused, as they do not run."""
+        """Mark calls after which a conversation has no reply left as refused, as they do not run."""
         if self._ends(reply) or self._case.kind != "conversation":
             return reply
         return structs.replace(reply, status=(_REFUSED,) * len(reply.calls))

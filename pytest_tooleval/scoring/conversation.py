@@ -435,8 +435,8 @@ class _Conversation:
             made = f"{shown_call(call.call)} was answered {call.shown_answer}"
             line = f"{place}{made}, but the world answers {shown(clean(answer), _LONGEST_ANSWER)}"
             if found and self._case.case.answers != "recorded":
-                hint = '; if the recorded run is right, set "answers": "recorded" in the case'
-                raise CannotCompare(f"the recorded run and the world disagree: {line}{hint}", "world")
+                hint = '; if the transcript is right, set "answers": "recorded" in the case'
+                raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
 
     def _as_answered(self, ran: Sequence[Sequence[_Made]], played: Played) -> Played:

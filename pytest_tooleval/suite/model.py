@@ -666,7 +666,7 @@ class TestCase(Expectations):
     )
     answers: Annotated[Literal["world", "recorded"], Expects('"world" or "recorded"')] = Field(
         "world",
-        description="With a world: what holds where a recorded run had other answers than the world "
+        description="With a world: what holds where a transcript has other answers than the world "
         "gives. world: an error; recorded: the calls ran as recorded, and the difference is shown.",
     )
     play_failed_calls: bool = Field(

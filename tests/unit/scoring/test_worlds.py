@@ -121,7 +121,7 @@ def test_a_recorded_run_with_which_the_world_disagrees_is_an_error(shop: Path) -
     suite = suite_of(shop, STATE)
     declined = refund(40, ok=False)
     for wrong in ([declined], [("refund", {"amount": 4000}, {"refunded": 4000}), refund(40)]):
-        with pytest.raises(ScoringError, match=r'run and the world disagree.*"answers": "recorded"'):
+        with pytest.raises(ScoringError, match=r'the world disagree: .*"answers": "recorded"'):
             score_messages(suite, "one", said(wrong))
     result = score_messages(suite_of(shop, STATE, answers="recorded"), "one", said([declined]))
     assert result.passed
