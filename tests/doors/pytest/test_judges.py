@@ -9,6 +9,8 @@ import pytest
 from builders import calling
 from mock_server import MockServer
 
+from pytest_tooleval.figures import usd_text
+
 from .project import Project
 
 DESK = """
@@ -110,7 +112,7 @@ def test_their_money_is_counted_apart(desk: Project) -> None:
     others = spent["ada (as user)"]["usd"] + spent["judge (as judge)"]["usd"]
     assert model["cost_usd"] == pytest.approx(spent["careful"]["usd"])
     assert model["others_cost_usd"] == pytest.approx(others)
-    line = f"judge and simulated user: spent ${others:.4f} in this run"
+    line = f"judge and simulated user: spent {usd_text(others)} in this run"
     result.stdout.fnmatch_lines([f"{line}, not included in the models' cost"])
     result.stdout.no_fnmatch_line("*for answers of unfinished cases*")
 
@@ -140,7 +142,7 @@ def test_their_line_says_what_was_paid(project: Project, passed: object, asked: 
         result = project.run(*options, model="careful")
         spent = project.document()["run"]["spent"]
         assert spent.get("judge (as judge)", {"answers": 0})["answers"] == paid
-        line = f"judge and simulated user: spent ${paid * 0.125:.4f} in this run"
+        line = f"judge and simulated user: spent {usd_text(paid * 0.125)} in this run"
         result.stdout.fnmatch_lines([f"{line}, *"])
 
 

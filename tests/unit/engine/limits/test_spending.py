@@ -34,7 +34,7 @@ def test_it_refuses_once_the_limit_is_reached() -> None:
     spending.add("one", None)
     spending.add("other", 0.4)
     with pytest.raises(
-        ModelError, match=r"spent \$1\.0000 of the \$1 allowed by --tooleval-max-cost"
+        ModelError, match=r"spent \$1\.00 of the \$1 allowed by --tooleval-max-cost"
     ) as raised:
         spending.check()
     assert raised.value.kind == "max_cost"
