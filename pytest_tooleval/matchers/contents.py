@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
+from ..figures import score_text
 from ..findings import Finding
 from ..findings import Findings
 from ..findings import Loc
@@ -155,7 +156,7 @@ class Fuzzy(_Text):
         found = _similarity(operand, actual)
         if found >= self.similarity:
             return None
-        return lambda: f"similarity {found:.2f}, below {self.similarity:g}"
+        return lambda: f"similarity {score_text(found, [self.similarity])}, below {self.similarity:g}"
 
 
 def _similarity(expected: str, actual: str) -> float:
