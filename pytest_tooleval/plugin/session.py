@@ -45,7 +45,6 @@ from .state import will_run
 from .suites import SuiteWarnings
 from .terminal import Terminal
 from .verdicts import VerdictItem
-from .verdicts import correct_junit
 from .verdicts import remember_tolerated
 from .verdicts import report_finding
 from .verdicts import undecided
@@ -219,7 +218,6 @@ class EvalSession:
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         if no_tests and state.shard is not None and state.shard.cases:
             session.exitstatus = pytest.ExitCode.OK  # more shards than cases
-        correct_junit(self._config, state.document)
         try:
             return (yield)
         finally:

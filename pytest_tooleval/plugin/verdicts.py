@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Any
 import pytest
 
 from ..record.comparison import Comparison
-from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseResult
 from ..record.results import CaseRow
-from ..reports.junit import names_of
 from ..reports.junit import tolerated_text
 from ..reports.text import GATE_FILE
 from ..reports.text import render_case
@@ -26,7 +23,6 @@ from ..verdicts.run import tolerates
 from ..verdicts.words import NOT_JUDGED
 from ..verdicts.words import TOLERATED
 from ..verdicts.words import VARIED
-from ..verdicts.words import tolerated_word
 from .settings import Settings
 
 
@@ -43,30 +39,13 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    word = VARIED if result.variant else NOT_JUDGED if is_judged_later else TOLERATED
-    report.longrepr = (result.file, result.line, tolerated_text(result, word))
+    word = VARIED if result.variant else NOT_JUDGED if is_judged_later else ""
+    # Other reports are written before the gate is judged.
+    text = tolerated_text(result, word or "judged by a gate")
+    report.longrepr = (result.file, result.line, text)
     if result.outcome == "failed":
-        report.sections.append((word, render_case(result)))
+        report.sections.append((word or TOLERATED, render_case(result)))
     return True
-
-
-def correct_junit(config: pytest.Config, document: Callable[[], RowsDocument]) -> None:
-    """Let pytest's JUnit XML say of a tolerated case what its gate has decided since."""
-    from _pytest.junitxml import xml_key
-
-    if (xml := config.stash.get(xml_key, None)) is None:
-        return
-    whole = document()
-    tolerated = [case for case in whole.cases if case.tolerated]
-    words = {names_of(case.nodeid): tolerated_word(case, whole) for case in tolerated}
-    for reporter in xml.node_reporters_ordered if words else ():
-        case = reporter.to_xml()
-        word = words.get((case.get("classname", ""), case.get("name", "")), TOLERATED)
-        for skipped in case.iter("skipped") if word != TOLERATED else ():
-            was = skipped.get("message", "")
-            now = was.replace(f"({TOLERATED})", f"({word})", 1)
-            skipped.set("message", now)
-            skipped.text = (skipped.text or "").replace(was, now, 1)
 
 
 def undecided(

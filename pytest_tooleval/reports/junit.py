@@ -100,12 +100,7 @@ def _finding(finding: Finding) -> ET.Element:
     return case
 
 
-def names_of(nodeid: str) -> tuple[str, str]:
-    """The names of a case's class and of the case."""
-    path, _, name = nodeid.partition("::")
-    return printable(re.sub(r"\.py$", "", path.replace("/", "."))), printable(name)
-
-
 def _testcase(nodeid: str, seconds: float) -> ET.Element:
-    classname, name = names_of(nodeid)
+    path, _, case = nodeid.partition("::")
+    classname, name = printable(re.sub(r"\.py$", "", path.replace("/", "."))), printable(case)
     return ET.Element("testcase", classname=classname, name=name, time=f"{seconds:.3f}")

@@ -84,7 +84,7 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "1", "1")
     (tolerated,) = suite.iterfind(".//testcase/skipped")
     assert tolerated.get("message") == (
-        'failed (counted by a failed gate): city: expected "Paris", got "London"'
+        'failed (judged by a gate): city: expected "Paris", got "London"'
     )
     found = [one for one in suite.iter("testcase") if one.find("failure") is not None]
     assert [one.get("name") for one in found] == ["gate overall of agent"]
