@@ -9,8 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # A shell that starts a job in the background lets it ignore Ctrl-C, and all that it starts; the tests
 # of Ctrl-C would wait for ever.

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import structs
 
-from pytest_tooleval import Condition
-from pytest_tooleval import ConfigError
-from pytest_tooleval import ResolvedCase
-from pytest_tooleval import Score
-from pytest_tooleval import Scorer
-from pytest_tooleval import Transcript
-from pytest_tooleval import text_of
+from pytest_tooleval import Condition, ConfigError, ResolvedCase, Score, Scorer, Transcript, text_of
 
 # E-mail addresses, and codes such as BA178 or QX7T4M: what a model must have read somewhere.
 _IDENTIFIER = re.compile(r"[\w.+-]+@[\w-]+\.\w+|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,8}\b")

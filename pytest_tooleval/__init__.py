@@ -7,8 +7,7 @@ not in `__all__` is private.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import AgentGaveUp as AgentGaveUp

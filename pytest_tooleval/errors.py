@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import KW_ONLY
-from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 ErrorKind = Literal[
     "credentials",  # a key is missing or was refused

@@ -6,13 +6,11 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
-from .text import ELLIPSIS
-from .text import printable
+from .text import ELLIPSIS, printable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BARE_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")

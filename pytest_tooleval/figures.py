@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import ROUND_HALF_UP
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 # Scores are sums of fractions such as 0.6 and 0.4, which binary floats cannot represent exactly.
 TOLERANCE = 1e-9

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 
 class _Kind(NamedTuple):

@@ -10,14 +10,11 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from iniconfig import IniConfig
-from iniconfig import ParseError
+from iniconfig import IniConfig, ParseError
 
-from .engine.models.tables import ModelTables
-from .engine.models.tables import read_tables
+from .engine.models.tables import ModelTables, read_tables
 from .errors import ConfigError
-from .history import Place
-from .history import place_of
+from .history import Place, place_of
 from .suite.discovery import is_searched
 from .text import printable
 from .verdicts.options import HISTORY

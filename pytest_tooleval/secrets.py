@@ -12,15 +12,10 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
-from collections.abc import Iterable
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
-from .keys import PublicTexts
-from .keys import stand_in
-from .keys import without_keys
+from .keys import PublicTexts, stand_in, without_keys
 from .text import printable
 
 _T = TypeVar("_T")

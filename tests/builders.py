@@ -12,10 +12,8 @@ import msgspec
 from msgspec import structs
 
 from pytest_tooleval.record.encoding import to_json
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.record.results import CaseResult, TrialResult
+from pytest_tooleval.record.transcript import Transcript, measures_of
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
 

@@ -27,8 +27,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 

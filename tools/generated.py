@@ -5,9 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,9 @@ import msgspec
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_features import FEATURES
-from pytest_tooleval.engine.tool_features import features_of
+from pytest_tooleval.engine.tool_features import FEATURES, features_of
 from pytest_tooleval.matchers.matcher import MATCHERS
-from pytest_tooleval.matchers.modes import DEFAULT_MODE
-from pytest_tooleval.matchers.modes import MODES
+from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.record.dialects import DIALECTS
@@ -27,12 +23,10 @@ from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
-from pytest_tooleval.reports.text import NOTHING
-from pytest_tooleval.reports.text import WHOLE
+from pytest_tooleval.reports.text import NOTHING, WHOLE
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 from pytest_tooleval.verdicts.options import GROUPS
-from pytest_tooleval.verdicts.presets import PRESETS
-from pytest_tooleval.verdicts.presets import options_text
+from pytest_tooleval.verdicts.presets import PRESETS, options_text
 
 ROOT = Path(__file__).parents[1]
 _RESULTS = "results.schema.json"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tooleval.verdicts.simulation import seen
-from pytest_tooleval.verdicts.simulation import typical_pass_rates
+from pytest_tooleval.verdicts.simulation import seen, typical_pass_rates
 
 
 def power(

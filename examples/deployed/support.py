@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from http.server import BaseHTTPRequestHandler
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 

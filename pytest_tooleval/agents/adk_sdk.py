@@ -7,19 +7,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .messages import Message
-from .messages import Model
-from .messages import Tool
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import assistant
-from .messages import calls_of
-from .messages import names_of_calls
-from .messages import split_prompt
-from .messages import text_of
-from .messages import tool_answer
-from .messages import usage_of
-from .messages import without_system
+from .messages import (
+    Message,
+    Model,
+    Tool,
+    ToolDesk,
+    as_model,
+    assistant,
+    calls_of,
+    names_of_calls,
+    split_prompt,
+    text_of,
+    tool_answer,
+    usage_of,
+    without_system,
+)
 
 _APP, _USER = "tooleval", "user"
 # Agents whose tools run elsewhere, and ADK's tools that only steer the run.

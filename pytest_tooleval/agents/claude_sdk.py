@@ -7,26 +7,27 @@ import json
 import re
 import uuid
 import warnings
-from collections.abc import AsyncIterator
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .messages import Message
-from .messages import Model
-from .messages import Tool
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import assistant
-from .messages import calls_of
-from .messages import split_prompt
-from .messages import text_of
-from .messages import tool_answer
-from .messages import usage_of
-from .messages import with_output
-from .messages import without_system
+from .messages import (
+    Message,
+    Model,
+    Tool,
+    ToolDesk,
+    as_model,
+    assistant,
+    calls_of,
+    split_prompt,
+    text_of,
+    tool_answer,
+    usage_of,
+    with_output,
+    without_system,
+)
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.

@@ -10,14 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import Message
-from .messages import Model
-from .messages import Tool
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import calls_of
-from .messages import usage_of
-from .messages import with_output
+from .messages import Message, Model, Tool, ToolDesk, as_model, calls_of, usage_of, with_output
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
@@ -77,8 +70,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
 
 
 def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
-    from crewai.hooks import HookAborted
-    from crewai.hooks import InterceptionPoint
+    from crewai.hooks import HookAborted, InterceptionPoint
     from crewai.hooks.dispatch import scoped_hooks
     from crewai.llms.base_llm import LLMCallBlockedError
     from crewai.tools.tool_failure import ToolExecutionFailedError
@@ -105,8 +97,7 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
 
 def _answer_people() -> None:
     """Let the case answer when an agent's hook would read a person's answer from the terminal."""
-    from crewai.hooks import HookAborted
-    from crewai.hooks import ToolCallHookContext
+    from crewai.hooks import HookAborted, ToolCallHookContext
 
     own = ToolCallHookContext.request_human_input
 

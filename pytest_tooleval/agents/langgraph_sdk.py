@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import Message
-from .messages import Model
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import assistant
-from .messages import names_of_calls
-from .messages import tool_answer
-from .messages import usage_of
-from .messages import with_output
-from .messages import without_calls
+from .messages import (
+    Message,
+    Model,
+    ToolDesk,
+    as_model,
+    assistant,
+    names_of_calls,
+    tool_answer,
+    usage_of,
+    with_output,
+    without_calls,
+)
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:

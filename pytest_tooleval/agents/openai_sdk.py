@@ -8,17 +8,19 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from .messages import Message
-from .messages import Model
-from .messages import Tool
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import assistant
-from .messages import calls_of
-from .messages import text_of
-from .messages import tool_answer
-from .messages import usage_of
-from .messages import with_output
+from .messages import (
+    Message,
+    Model,
+    Tool,
+    ToolDesk,
+    as_model,
+    assistant,
+    calls_of,
+    text_of,
+    tool_answer,
+    usage_of,
+    with_output,
+)
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -61,8 +63,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
 
 
 def _config(own: Any) -> Any:
-    from agents import RunConfig
-    from agents import ToolExecutionConfig
+    from agents import RunConfig, ToolExecutionConfig
 
     config = own or RunConfig()
     execution = config.tool_execution or ToolExecutionConfig()
@@ -97,8 +98,7 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
     `known` are the agents guarded so far, by the original's `id()`. Raises ValueError for a tool that
     cannot be stopped. Without a desk, this only checks the tools.
     """
-    from agents import Agent
-    from agents import Handoff
+    from agents import Agent, Handoff
 
     if id(agent) in known:
         return known[id(agent)]
@@ -129,9 +129,8 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
 
 def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
     """The tool, with one more guardrail after its own."""
-    from agents import FunctionTool
+    from agents import FunctionTool, ToolInputGuardrail
     from agents import ToolGuardrailFunctionOutput as Output
-    from agents import ToolInputGuardrail
 
     if not isinstance(tool, FunctionTool) or tool._is_codex_tool:
         raise _unstoppable(agent, f"the tool {tool.name}")
@@ -162,8 +161,7 @@ def _unstoppable(agent: Any, what: str) -> ValueError:
 
 async def tools_of(agent: Any) -> list[Message]:
     """The functions that the agent offers to its model. Connects to its MCP servers."""
-    from agents import FunctionTool
-    from agents import RunContextWrapper
+    from agents import FunctionTool, RunContextWrapper
 
     async with AsyncExitStack() as connected:
         for server in agent.mcp_servers:

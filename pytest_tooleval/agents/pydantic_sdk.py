@@ -7,19 +7,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from .messages import Message
-from .messages import Model
-from .messages import ToolDesk
-from .messages import as_model
-from .messages import assistant
-from .messages import calls_of
-from .messages import names_of_calls
-from .messages import split_prompt
-from .messages import text_of
-from .messages import tool_answer
-from .messages import usage_of
-from .messages import with_output
-from .messages import without_calls
+from .messages import (
+    Message,
+    Model,
+    ToolDesk,
+    as_model,
+    assistant,
+    calls_of,
+    names_of_calls,
+    split_prompt,
+    text_of,
+    tool_answer,
+    usage_of,
+    with_output,
+    without_calls,
+)
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.
@@ -33,10 +35,12 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
     """
 
     async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
-        from pydantic_ai import UnexpectedModelBehavior
-        from pydantic_ai import UsageLimitExceeded
-        from pydantic_ai import UsageLimits
-        from pydantic_ai import capture_run_messages
+        from pydantic_ai import (
+            UnexpectedModelBehavior,
+            UsageLimitExceeded,
+            UsageLimits,
+            capture_run_messages,
+        )
 
         before, prompt = split_prompt(messages)
         arguments = {**run_arguments, "message_history": _history(before) or None}
@@ -87,10 +91,8 @@ class _Seen(Exception):
 
 def _capability(desk: ToolDesk) -> Any:
     """Asks the suite for approvals, and before the agent's own tools run, after all its guards."""
-    from pydantic_ai import ApprovalRequired
-    from pydantic_ai import SkipToolExecution
-    from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.capabilities import CapabilityOrdering
+    from pydantic_ai import ApprovalRequired, SkipToolExecution
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 
     class Asks(AbstractCapability[Any]):  # type: ignore[misc]  # the library may not be installed
         def get_ordering(self) -> CapabilityOrdering:
@@ -131,10 +133,7 @@ def _capability(desk: ToolDesk) -> Any:
 
 def _toolset(own: Sequence[Any], desk: ToolDesk) -> Any:
     """The suite's tools. Those that the agent also has keep their wrappers, such as approvals."""
-    from pydantic_ai import CombinedToolset
-    from pydantic_ai import FunctionToolset
-    from pydantic_ai import Tool
-    from pydantic_ai import WrapperToolset
+    from pydantic_ai import CombinedToolset, FunctionToolset, Tool, WrapperToolset
 
     class Answers(WrapperToolset[Any]):  # type: ignore[misc]
         async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> str:

@@ -8,10 +8,8 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import SuiteError
-from ..errors import ToolevalError
-from ..text import counted
-from ..text import printable
+from ..errors import SuiteError, ToolevalError
+from ..text import counted, printable
 from .groups import Group
 
 

@@ -6,18 +6,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ..errors import ToolevalError
 from ..figures import usd_text
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 
 if TYPE_CHECKING:
     from ..record.identity import Identity
@@ -51,15 +48,16 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     tooleval blame main tests/ --tooleval-model=gpt-4o --tooleval-cassette=cassettes
     """
     from ..suite.load import load_suite
-    from ..variants.blame import blame_lines
-    from ..variants.blame import broken_cases
-    from ..variants.blame import conditions
-    from ..variants.blame import pairs_of
-    from ..variants.blame import part_text
-    from ..variants.blame import rates_of
-    from ..variants.blame import uncompared_lines
-    from ..variants.revisions import parts_of
-    from ..variants.revisions import suite_at
+    from ..variants.blame import (
+        blame_lines,
+        broken_cases,
+        conditions,
+        pairs_of,
+        part_text,
+        rates_of,
+        uncompared_lines,
+    )
+    from ..variants.revisions import parts_of, suite_at
 
     paths = [text for text in arguments if not text.startswith("-")]
     options = [text for text in arguments if text.startswith("-")]
@@ -138,10 +136,7 @@ def _estimated(arguments: Sequence[str]) -> str:
 def _run(arguments: Sequence[str]) -> _Run:
     import msgspec
 
-    from ..record.events import RowDone
-    from ..record.events import RowEvent
-    from ..record.events import RunEnded
-    from ..record.events import RunStarted
+    from ..record.events import RowDone, RowEvent, RunEnded, RunStarted
 
     with tempfile.TemporaryDirectory(prefix="tooleval-") as folder:
         file = Path(folder, "events.jsonl")

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ..errors import ConfigError
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 from .groups import Group
-from .suite_files import SuitePath
-from .suite_files import existing
-from .suite_files import say
-from .suite_files import write
+from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import Cassette
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
-    from ..suite.model import ChoiceWord
-    from ..suite.model import ResolvedCase
-    from ..suite.model import Suite
+    from ..suite.model import ChoiceWord, ResolvedCase, Suite
 
 
 @click.group(cls=Group)
@@ -105,8 +93,7 @@ class _Recording:
                     )
 
     def resolved(self, suite: Suite) -> list[ResolvedCase]:
-        from ..suite.model import Overrides
-        from ..suite.model import resolve
+        from ..suite.model import Overrides, resolve
 
         choice = cast("ChoiceWord | None", self.tool_choice)
         overrides = Overrides(choice, self.temperature, trials=self.trials)
@@ -182,9 +169,7 @@ def freeze(recording: _Recording, out: Path | None) -> None:
     removed. Pass the options of the recording.
     """
     from ..engine.cassettes.cassette import NotRecorded
-    from ..engine.cassettes.freeze import frozen
-    from ..engine.cassettes.freeze import frozen_suite
-    from ..engine.cassettes.freeze import live_answers
+    from ..engine.cassettes.freeze import frozen, frozen_suite, live_answers
     from ..engine.cassettes.replay import replayed
 
     recorded, tools, suite = recording.load()

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
-from typing import TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import click
-from msgspec import Struct
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 from msgspec.json import Decoder
 
-from ..errors import ConfigError
-from ..errors import ModelError
-from ..errors import os_reason
+from ..errors import ConfigError, ModelError, os_reason
 from ..figures import interval_text
-from ..record.transcript import Judged
-from ..record.transcript import Transcript
+from ..record.transcript import Judged, Transcript
 from ..secrets import redacted
-from ..text import counted
-from ..text import json_text
-from ..text import printable
-from ..text import shown
+from ..text import counted, json_text, printable, shown
 from .tables import table
 
 
@@ -66,8 +55,7 @@ def check_judge(file: Path, judge: str) -> None:
     and each disagreement with the judge's reason. The exit status is 1 if a verdict is missing.
     """
     from ..engine.models.tables import resolve_models
-    from ..engine.runner import Runner
-    from ..engine.runner import settled
+    from ..engine.runner import Runner, settled
     from ..project import model_tables
 
     labels = list(_read(file))
@@ -115,8 +103,7 @@ def _read(file: Path) -> Iterator[_Label]:
 def _lines(
     file: Path, labels: Sequence[_Label], verdicts: Sequence[Judged | ModelError]
 ) -> Iterator[str]:
-    from ..verdicts.statistics import kappa
-    from ..verdicts.statistics import wilson
+    from ..verdicts.statistics import kappa, wilson
 
     counts: Counter[tuple[bool, bool]] = Counter()
     differing, unjudged = [], []

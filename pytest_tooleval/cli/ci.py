@@ -7,19 +7,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import click
 
 from ..errors import ToolevalError
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 from .groups import Group
 
 if TYPE_CHECKING:
@@ -148,8 +144,7 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     write. On GitLab, GITLAB_TOKEN must be a project access token with the api scope. Without
     permission, as in a fork, the comment goes to the job summary. Failing to post never fails the job.
     """
-    from ..reports.pull_request import comment_text
-    from ..reports.pull_request import headline
+    from ..reports.pull_request import comment_text, headline
 
     if not _NAME.fullmatch(name):
         raise click.UsageError(
@@ -229,8 +224,7 @@ def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
 
 
 def _forge(event: Event) -> Forge:
-    from .forges import GitHub
-    from .forges import GitLab
+    from .forges import GitHub, GitLab
 
     variables = os.environ
     if "GITLAB_CI" in variables:
@@ -285,8 +279,7 @@ def _addresses(commit: str) -> Callable[[str, int], str]:
 
 def _changed(cassettes: Path | None, event: Event) -> Changed:
     """What the pull request changed since its base."""
-    from ..history.git import git_output
-    from ..history.git import has_revision
+    from ..history.git import git_output, has_revision
     from ..reports.pull_request import Changed
     from ..variants.changed import changed_suites
 

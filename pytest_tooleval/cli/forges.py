@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import NamedTuple
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import ToolevalError
 

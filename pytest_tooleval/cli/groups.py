@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from ..text import near
-from ..text import printable
-from ..text import read_share
+from ..text import near, printable, read_share
 
 
 class Group(click.Group):

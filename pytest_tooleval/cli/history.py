@@ -6,8 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,21 +14,16 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from ..errors import ConfigError
-from ..errors import ToolevalError
-from ..errors import os_reason
+from ..errors import ConfigError, ToolevalError, os_reason
 from ..record.encoding import to_ascii_json
 from ..record.results import CaseRow
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 from ..writing import write_whole
-from .groups import Group
-from .groups import Share
+from .groups import Group, Share
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
-    from ..history import History
-    from ..history import Place
+    from ..history import History, Place
     from ..verdicts.sides import Side
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -175,9 +169,7 @@ def show(
     RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
     case's id, SUITE::CASE, FILE::CASE or a node id.
     """
-    from .showing import case_lines
-    from .showing import confusion_lines
-    from .showing import run_lines
+    from .showing import case_lines, confusion_lines, run_lines
 
     store = _open(folder, place)
     try:
@@ -210,9 +202,7 @@ def show(
 
 
 def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
-    from ..reports.outputs import check_reports
-    from ..reports.outputs import report_of
-    from ..reports.outputs import report_parts
+    from ..reports.outputs import check_reports, report_of, report_parts
 
     try:
         reports = [report_of(text, Path()) for text in given]

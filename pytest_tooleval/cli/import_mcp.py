@@ -9,14 +9,9 @@ import click
 
 from ..errors import ConfigError
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted
-from ..text import printable
-from ..text import shorten
+from ..text import counted, printable, shorten
 from .mcp_options import server_options
-from .suite_files import SuitePath
-from .suite_files import existing
-from .suite_files import say
-from .suite_files import write
+from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:
     from ..mcp.discover import Discovery
@@ -49,9 +44,7 @@ def mcp(
     server cannot be used, or if cases need fixing.
     """
     from ..mcp.discover import discover_tools
-    from ..mcp.suites import functions_of
-    from ..mcp.suites import suite_of
-    from ..mcp.suites import title_of
+    from ..mcp.suites import functions_of, suite_of, title_of
 
     if server is None:
         raise click.UsageError("give one of --stdio, --http and --sse")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -20,11 +19,7 @@ from ..text import printable
 from .groups import Group
 from .history import side_of
 from .import_mcp import mcp
-from .suite_files import SuitePath
-from .suite_files import existing
-from .suite_files import name_for
-from .suite_files import say
-from .suite_files import write
+from .suite_files import SuitePath, existing, name_for, say, write
 
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
@@ -70,8 +65,7 @@ def _command(name: str, module: ModuleType) -> click.Command:
 
 def _import(module: ModuleType, source: str, out: Path, **options: Any) -> None:
     """Import a source, and report it."""
-    from ..imports.apply import apply
-    from ..imports.apply import found_in
+    from ..imports.apply import apply, found_in
 
     previous = existing(out)
     if getattr(module, "FROM_RUNS", False):

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..figures import score_text
-from ..history import Trend
-from ..history import TrendPoint
-from ..record.run import RunSummary
-from ..record.run import whole_first
-from ..reports.columns import Column
-from ..reports.columns import Record
-from ..reports.columns import cell
-from ..reports.columns import table_of
-from ..reports.columns import value_in
-from ..text import counted
-from ..text import local_time
-from ..text import printable
-from .tables import branch_text
-from .tables import commit_text
-from .tables import short
-from .tables import sparkline
-from .tables import table
+from ..history import Trend, TrendPoint
+from ..record.run import RunSummary, whole_first
+from ..reports.columns import Column, Record, cell, table_of, value_in
+from ..text import counted, local_time, printable
+from .tables import branch_text, commit_text, short, sparkline, table
 
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from msgspec import structs
 
-from ..errors import ConfigError
-from ..errors import ToolevalError
-from ..errors import os_reason
-from ..text import counted
-from ..text import printable
-from ..verdicts.given import Baseline
-from ..verdicts.given import Gates
-from ..verdicts.given import Given
-from ..verdicts.given import read_baseline
-from ..verdicts.given import read_gates
-from ..verdicts.options import JUDGING
-from ..verdicts.options import OUTPUTS
-from ..verdicts.options import Option
+from ..errors import ConfigError, ToolevalError, os_reason
+from ..text import counted, printable
+from ..verdicts.given import Baseline, Gates, Given, read_baseline, read_gates
+from ..verdicts.options import JUDGING, OUTPUTS, Option
 from ..verdicts.presets import PRESETS
 from ..writing import write_whole
-from .history import folder_option
-from .history import own_options
-from .history import print_lines
-from .history import store_of
+from .history import folder_option, own_options, print_lines, store_of
 
 if TYPE_CHECKING:
-    from ..history import Place
-    from ..history import Trends
+    from ..history import Place, Trends
     from ..record.document import Document
     from ..record.results import KeptCase
     from ..reports.outputs import Report
@@ -113,9 +94,7 @@ def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
 
 
 def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
-    from ..reports.outputs import Report
-    from ..reports.outputs import check_reports
-    from ..reports.outputs import report_of
+    from ..reports.outputs import Report, check_reports, report_of
 
     reports = [report_of(text, Path.cwd()) for text in given["report"]]
     file = given[_JUNIT.name]
@@ -130,8 +109,7 @@ def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
 
 
 def _shards(runs: Sequence[str]) -> list[ShardRun]:
-    from ..verdicts.merge import check_shards
-    from ..verdicts.merge import read_shards
+    from ..verdicts.merge import check_shards, read_shards
 
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
@@ -161,8 +139,7 @@ class _Judging(NamedTuple):
 
 
 def _judging(given: Given, store: Path) -> _Judging:
-    from ..history import load_side
-    from ..history import place_of
+    from ..history import load_side, place_of
 
     name = given["history"]
     place = place_of(name, Path() if "history" in given.typed else store.parent) if name else None
@@ -184,8 +161,7 @@ def _judged(
     shards: Sequence[ShardRun], judging: _Judging
 ) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
     """The whole run with its verdict and exit status."""
-    from ..verdicts.merge import join_cases
-    from ..verdicts.merge import join_runs
+    from ..verdicts.merge import join_cases, join_runs
     from ..verdicts.run import decide
     from ..verdicts.summary import kept_document
 
@@ -216,8 +192,7 @@ def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
 
 def _keep(document: Document, cases: Sequence[KeptCase], store: Path, place: Place) -> Trends | None:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
-    from ..history import History
-    from ..history import NotStored
+    from ..history import History, NotStored
 
     history = History(store, place)
     try:
@@ -248,8 +223,7 @@ def _leave(
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
     from ..reports.junit import junit_xml
-    from ..reports.outputs import leave
-    from ..reports.outputs import on_github
+    from ..reports.outputs import leave, on_github
 
     others = [report for report in reports if report.format != _JUNIT.name]
     left = leave(document, others, trends, store.parent, github=on_github(github))

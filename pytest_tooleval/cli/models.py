@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.models.spec import LEXICAL
-from ..figures import seconds_text
-from ..figures import usd_text
+from ..figures import seconds_text, usd_text
 from ..secrets import shown_address
-from ..text import printable
-from ..text import shorten
+from ..text import printable, shorten
 from .check_judge import check_judge
 from .groups import Group
 from .tables import table

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import os_reason
-from ..figures import limit_text
-from ..figures import score_text
-from ..text import counted
-from ..text import printable
+from ..figures import limit_text, score_text
+from ..text import counted, printable
 from .groups import Share
 from .suite_files import STDOUT
 from .suites import suite_files
 
 if TYPE_CHECKING:
-    from ..mutation.results import CaseMutation
-    from ..mutation.results import SuiteMutation
+    from ..mutation.results import CaseMutation, SuiteMutation
 
 # `--all` shows the rest.
 _MOST_CASES = 10

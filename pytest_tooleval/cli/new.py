@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ import msgspec
 from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
 from ..text import printable
-from .suite_files import SuitePath
-from .suite_files import say_uncollected
+from .suite_files import SuitePath, say_uncollected
 
 _TYPES: Mapping[str, Any] = {
     "string": str,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ..errors import ConfigError
 from ..figures import usd_text
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 from .history import side_of
 from .suites import suite_files
 
@@ -104,9 +101,7 @@ def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
 
 
 def _lines(design: _Design) -> Iterator[str]:
-    from ..verdicts.simulation import enough_cases
-    from ..verdicts.simulation import seen
-    from ..verdicts.simulation import smallest_drop
+    from ..verdicts.simulation import enough_cases, seen, smallest_drop
 
     cases, trials = design.cases, design.trials
     size = f"{counted(cases, 'case')}, {counted(trials, 'trial')} each"

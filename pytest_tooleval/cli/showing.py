@@ -7,21 +7,15 @@ from itertools import starmap
 
 from ..figures import seconds_text
 from ..record.document import RowsDocument
-from ..record.results import CaseResult
-from ..record.results import TrialResult
+from ..record.results import CaseResult, TrialResult
 from ..record.run import Run
 from ..reports.confusion import confusion_text
-from ..reports.run_lines import score_lines
-from ..reports.run_lines import verdict_lines
+from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.run_text import option_text
-from ..reports.text import render_scores
-from ..reports.text import render_transcript
-from ..text import local_time
-from ..text import printable
+from ..reports.text import render_scores, render_transcript
+from ..text import local_time, printable
 from ..verdicts.words import ending
-from .tables import branch_text
-from .tables import commit_text
-from .tables import short
+from .tables import branch_text, commit_text, short
 
 _WRONG = ("failed", "error")
 

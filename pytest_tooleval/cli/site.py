@@ -9,10 +9,8 @@ from html import escape
 from pathlib import Path
 
 from ..history import History
-from ..record.run import RunSummary
-from ..record.run import whole_first
-from ..reports.html import html_text
-from ..reports.html import page_style
+from ..record.run import RunSummary, whole_first
+from ..reports.html import html_text, page_style
 from ..writing import write_whole
 from .listing import history_cells
 

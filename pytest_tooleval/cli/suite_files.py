@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,9 +69,7 @@ def write(
 ) -> bool:
     """Write the suite if it differs from the previous one, or print it. False if it has problems."""
     from ..errors import SuiteError
-    from ..imports.write import suite_text
-    from ..imports.write import text_problems
-    from ..imports.write import write_suite
+    from ..imports.write import suite_text, text_problems, write_suite
 
     text = suite_text(suite, previous)
     if out == STDOUT:

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
-from ..suite.discovery import SUITE_ENDING
-from ..suite.discovery import is_searched
-from ..text import counted
-from ..text import printable
+from ..errors import Problem, SuiteError, os_reason
+from ..suite.discovery import SUITE_ENDING, is_searched
+from ..text import counted, printable
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
@@ -55,8 +51,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
-    from ..scoring.rehearsal import hidden_changes
-    from ..scoring.rehearsal import rehearse
+    from ..scoring.rehearsal import hidden_changes, rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
@@ -108,9 +103,7 @@ def _features(suite: Suite) -> str:
     """What the suite's tools ask of a model beyond functions, and which configured models have it."""
     from ..engine.clients.base import ChatRequest
     from ..engine.models.tables import resolve_models
-    from ..engine.tool_features import FEATURES
-    from ..engine.tool_features import features_of
-    from ..engine.tool_features import wanted_by
+    from ..engine.tool_features import FEATURES, features_of, wanted_by
     from ..project import model_tables
     from ..suite.model import AllowedTools
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ..errors import ConfigError
-from ..text import counted
-from ..text import printable
+from ..text import counted, printable
 from .mcp_options import server_options
 from .suites import suite_files
-from .tables import short
-from .tables import table
+from .tables import short, table
 
 if TYPE_CHECKING:
     from ..engine.tool_tokens import ToolTokens
@@ -97,8 +93,7 @@ def _lists(
 
 
 def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
-    from ..engine.tool_tokens import counter
-    from ..engine.tool_tokens import tool_tokens
+    from ..engine.tool_tokens import counter, tool_tokens
     from ..mcp.discover import discover_tools
     from ..mcp.suites import title_of
     from ..mcp.tools import as_functions
@@ -111,8 +106,7 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
 
 
 def _of_suite(suite: Suite) -> _ToolList:
-    from ..engine.tool_tokens import counter
-    from ..engine.tool_tokens import tool_tokens
+    from ..engine.tool_tokens import counter, tool_tokens
 
     own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
     lists = [
@@ -127,8 +121,7 @@ def _of_suite(suite: Suite) -> _ToolList:
 
 def _at(revision: str, file: Path) -> _ToolList:
     """The tools of a suite in a revision; none if the file is not in it."""
-    from ..history.git import file_at
-    from ..history.git import has_revision
+    from ..history.git import file_at, has_revision
     from ..suite.load import parse_document
 
     folder = file.absolute().parent
@@ -153,8 +146,7 @@ def _at(revision: str, file: Path) -> _ToolList:
 def _lines(
     title: str, found: _ToolList, before: _ToolList | None, against: str | None, everything: bool
 ) -> Iterator[str]:
-    from ..engine.tool_tokens import TOKENIZER
-    from ..engine.tool_tokens import largest_descriptions
+    from ..engine.tool_tokens import TOKENIZER, largest_descriptions
 
     change = "" if before is None else f", {found.total - before.total:+,} since {against}"
     yield printable(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..record.transcript import CallStatus
-from ..suite.altered import BEFORE
-from ..suite.altered import AlteredAnswers
+from ..suite.altered import BEFORE, AlteredAnswers
 
 
 class Alterations:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,7 @@ from msgspec import structs
 
 from ..errors import ModelError
 from ..record.transcript import Reply
-from ..suite.model import Suite
-from ..suite.model import resolve
+from ..suite.model import Suite, resolve
 from .models.spec import ModelSpec
 from .runner import Runner
 from .trial import Trial

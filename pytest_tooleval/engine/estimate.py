@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +13,15 @@ from ..record.run import payer
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .asking.context import sampling_for
-from .cassettes.cassette import Cassette
-from .cassettes.cassette import key_of
-from .cassettes.cassette import question
+from .cassettes.cassette import Cassette, key_of, question
 from .clients.base import ChatRequest
-from .judge import judge_messages
-from .judge import judge_request
+from .judge import judge_messages, judge_request
 from .limits.spending import price
 from .models.prices import listed
-from .models.spec import EFFORT_TOKENS
-from .models.spec import LEXICAL
-from .models.spec import ModelSpec
+from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
 from .players import player_request
 from .toolbox import Toolbox
-from .users import opening
-from .users import user_request
+from .users import opening, user_request
 
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it isn't set.
 _SHORT_ANSWER = 20

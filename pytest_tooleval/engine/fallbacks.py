@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 from msgspec import structs
 
 from ..errors import ModelError
-from .clients.base import ChatRequest
-from .clients.base import sent_parameters
+from .clients.base import ChatRequest, sent_parameters
 from .models.prices import listed
 from .models.providers import FORCED
 from .models.spec import ModelSpec

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ..errors import ModelError
 from ..record.run import Role
@@ -12,9 +11,7 @@ from ..record.transcript import Reply
 from .cassettes.cassette import NotRecorded
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
-from .reply import Read
-from .reply import Replies
-from .reply import last_of
+from .reply import Read, Replies, last_of
 
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}

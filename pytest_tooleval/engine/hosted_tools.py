@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from ..errors import ModelError
 from ..suite.model import ResolvedCase

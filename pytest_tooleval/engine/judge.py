@@ -13,22 +13,14 @@ from typing import Any
 
 from msgspec import structs
 
-from ..errors import CannotCompare
-from ..errors import ModelError
-from ..record.transcript import SYSTEM_ROLES
-from ..record.transcript import Judged
-from ..record.transcript import Message
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import text_of
+from ..errors import CannotCompare, ModelError
+from ..record.transcript import SYSTEM_ROLES, Judged, Message, Reply, Transcript, text_of
 from ..scoring.conversation import to_judge
 from ..suite.model import ResolvedCase
-from ..text import printable
-from ..text import shorten
+from ..text import printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
-from .helper_models import Models
-from .helper_models import ask_other
+from .helper_models import Models, ask_other
 from .models.spec import ModelSpec
 
 _LONGEST_REASON = 1000

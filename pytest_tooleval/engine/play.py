@@ -7,16 +7,12 @@ from itertools import count
 
 from msgspec import structs
 
-from ..record.transcript import Message
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import ended_turn
+from ..record.transcript import Message, Reply, Transcript, ended_turn
 from ..suite.model import ResolvedCase
 from .alterations import Alterations
 from .cassettes.cassette import NotRecorded
 from .players import Player
-from .toolbox import Toolbox
-from .toolbox import ToolSource
+from .toolbox import Toolbox, ToolSource
 from .users import UserInConversation
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -14,23 +13,16 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
 from ..record.recovery import prose_of
-from ..record.transcript import CallStatus
-from ..record.transcript import Message
-from ..record.transcript import Reply
+from ..record.transcript import CallStatus, Message, Reply
 from ..scoring.tool_selection import find_tool
-from ..suite.model import OneTool
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
+from ..suite.model import OneTool, ResolvedCase, Tool
 from .asking.context import sampling_for
-from .clients.base import ChatRequest
-from .clients.base import Reads
+from .clients.base import ChatRequest, Reads
 from .helper_models import Models
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
-from .tool_features import naming
-from .tool_features import with_prefix
-from .toolbox import Toolbox
-from .toolbox import ends_chain
+from .tool_features import naming, with_prefix
+from .toolbox import Toolbox, ends_chain
 
 _REFUSED: CallStatus = "refused"
 _MOST_PAUSES = 20

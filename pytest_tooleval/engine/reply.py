@@ -6,15 +6,9 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from ..record.transcript import Reply
-from ..record.transcript import Usage
-from ..record.transcript import read_message
-from ..record.transcript import text_of
-from ..record.transcript import with_refused
-from .clients.base import ChatAnswer
-from .clients.base import ChatRequest
-from .tool_features import choice_text
-from .tool_features import known_tools
+from ..record.transcript import Reply, Usage, read_message, text_of, with_refused
+from .clients.base import ChatAnswer, ChatRequest
+from .tool_features import choice_text, known_tools
 
 # A reply, or all replies of an agent that has run its own loop.
 Replies = Reply | tuple[Reply, ...]

@@ -11,37 +11,26 @@ import concurrent.futures
 import contextlib
 import random
 import threading
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Coroutine
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import ModelError
-from ..record.transcript import Judged
-from ..record.transcript import Transcript
+from ..record.transcript import Judged, Transcript
 from ..suite.model import ResolvedCase
-from .asking.context import Context
-from .asking.context import set_by
-from .asking.gateway import AskedModels
-from .asking.gateway import ModelGateway
-from .asking.gateway import Shared
+from .asking.context import Context, set_by
+from .asking.gateway import AskedModels, ModelGateway, Shared
 from .cassettes.cassette import Cassette
 from .clients.choice import load_client
 from .clients.transport import missing_key
 from .hosted_tools import refusal
-from .judge import judge_one
-from .judge import with_verdicts
+from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .threads import DaemonThreads
-from .trial import Trial
-from .trial import run_trial
+from .trial import Trial, run_trial
 
 TrialAnswer = Transcript | ModelError
 _T = TypeVar("_T")

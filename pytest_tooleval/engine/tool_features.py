@@ -7,29 +7,19 @@ A model that lacks one gets the tools in a plainer form, which counts as a fallb
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
-from typing import get_args
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import structs
 
 from ..errors import ModelError
 from ..jsonschemas.subschemas import recursion
-from ..record.names import KnownTools
-from ..record.names import qualified
-from ..record.untrusted import as_mapping
-from ..record.untrusted import objects_in
+from ..record.names import KnownTools, qualified
+from ..record.untrusted import as_mapping, objects_in
 from ..text import first_few
 from .clients.base import ChatRequest
-from .models.spec import LEXICAL
-from .models.spec import ModelSpec
-from .models.traits import needs_responses
-from .models.traits import searches_tools
+from .models.spec import LEXICAL, ModelSpec
+from .models.traits import needs_responses, searches_tools
 
 Tool = Mapping[str, Any]
 Feature = Literal[

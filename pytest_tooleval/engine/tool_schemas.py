@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ModelError
 from ..explain import field_path
-from ..jsonschemas.providers import Rules
-from ..jsonschemas.providers import Trouble
-from ..jsonschemas.providers import troubles
+from ..jsonschemas.providers import Rules, Trouble, troubles
 from ..record.encoding import to_json
-from ..text import first_few
-from ..text import printable
+from ..text import first_few, printable
 from .models.spec import ModelSpec
 from .tool_features import functions_of
 

@@ -6,13 +6,9 @@ import functools
 import importlib.util
 import json
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..explain import field_path
 from ..jsonschemas.subschemas import parts

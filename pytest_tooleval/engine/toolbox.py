@@ -10,36 +10,23 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
-from typing import NamedTuple
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 
-from ..errors import CannotCompare
-from ..errors import ModelError
+from ..errors import CannotCompare, ModelError
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
-from ..record.transcript import NOT_RUN
-from ..record.transcript import CallStatus
-from ..record.transcript import Message
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import text_of
+from ..record.transcript import NOT_RUN, CallStatus, Message, Reply, Transcript, text_of
 from ..scoring.altered import without_asked
 from ..scoring.conversation import forbidden_in
-from ..scoring.tool_selection import find_tool
-from ..scoring.tool_selection import is_expected
-from ..suite.model import ANY_TOOL
-from ..suite.model import ResolvedCase
-from ..suite.model import known_tools
+from ..scoring.tool_selection import find_tool, is_expected
+from ..suite.model import ANY_TOOL, ResolvedCase, known_tools
 from .alterations import Alterations
 
 # More calls than any single-turn case needs.

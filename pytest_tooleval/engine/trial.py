@@ -11,15 +11,12 @@ from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .helper_models import Models
-from .judge import require_judge
-from .judge import with_verdicts
+from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
 from .play import play
 from .players import Player
 from .toolbox import ToolSource
-from .tools.live import BeginAnew
-from .tools.live import Live
-from .tools.live import LiveTools
+from .tools.live import BeginAnew, Live, LiveTools
 from .tools.mocks import Mocks
 from .tools.world import WorldTools
 from .users import user_in

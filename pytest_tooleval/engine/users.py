@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..errors import ModelError
-from ..record.transcript import Message
-from ..record.transcript import PlayedUser
-from ..record.transcript import Reply
-from ..record.transcript import sum_if_known
-from ..suite.model import ResolvedCase
-from ..suite.model import TestCase
-from ..suite.model import User
-from ..text import counted
-from ..text import printable
-from ..text import shorten
+from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
+from ..suite.model import ResolvedCase, TestCase, User
+from ..text import counted, printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
-from .helper_models import Models
-from .helper_models import ask_other
+from .helper_models import Models, ask_other
 from .models.spec import ModelSpec
-from .models.tables import ModelTables
-from .models.tables import resolve_models
+from .models.tables import ModelTables, resolve_models
 
 # With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\

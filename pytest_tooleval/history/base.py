@@ -7,30 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
-from collections.abc import Sequence
-from datetime import datetime
-from datetime import timezone
+from collections.abc import Collection, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
-from ..errors import NoBaseline
-from ..errors import ToolevalError
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..text import counted
-from ..text import printable
+from ..errors import NoBaseline, ToolevalError
+from ..record.results import CaseResult, CaseRow
+from ..text import counted, printable
 from ..verdicts.pooling import pool
-from ..verdicts.sides import Side
-from ..verdicts.sides import suites_in
-from .documents import Texts
-from .documents import cases_of
-from .documents import read_head
-from .documents import read_texts
-from .git import git_output
-from .git import git_state
-from .heads import Head
-from .heads import HeadName
-from .heads import read_name
+from ..verdicts.sides import Side, suites_in
+from .documents import Texts, cases_of, read_head, read_texts
+from .git import git_output, git_state
+from .heads import Head, HeadName, read_name
 from .places import Place
 
 _LOOKED_AT = 1000

@@ -6,13 +6,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ..errors import ToolevalError
-from ..errors import error_text
-from ..errors import os_reason
+from ..errors import ToolevalError, error_text, os_reason
 from ..text import printable
 from .schema import make_tables
 

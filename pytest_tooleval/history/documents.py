@@ -5,37 +5,24 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
-from typing import TypeVar
-from urllib.parse import quote
-from urllib.parse import unquote
+from typing import NamedTuple, TypeVar
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec import structs
 
 from ..errors import ToolevalError
-from ..record.document import VERSION
-from ..record.document import RowsDocument
+from ..record.document import VERSION, RowsDocument
 from ..record.encoding import to_json
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..record.run import Run
-from ..record.run import RunSummary
+from ..record.results import CaseRow, KeptCase
+from ..record.run import Run, RunSummary
 from ..text import printable
 from .database import Database
-from .heads import Head
-from .heads import HeadName
-from .heads import name_of
-from .heads import read_name
-from .heads import trust_of
+from .heads import Head, HeadName, name_of, read_name, trust_of
 from .places import Place
-from .writer import packed_blocks
-from .writer import put_cases
-from .writer import put_finish
-from .writer import put_run
+from .writer import packed_blocks, put_cases, put_finish, put_run
 
 _Case = TypeVar("_Case", bound=CaseRow)
 _THREADS = 8

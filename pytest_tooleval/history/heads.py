@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from ..record.run import Run
-from ..record.run import RunSummary
+from ..record.run import Run, RunSummary
 from ..verdicts.words import ending
 
 VERSION: Literal[1] = 1

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
-from ..errors import ConfigError
-from ..errors import ToolevalError
-from ..errors import error_text
-from ..errors import os_reason
-from ..secrets import scrub
-from ..secrets import secret_values
+from ..errors import ConfigError, ToolevalError, error_text, os_reason
+from ..secrets import scrub, secret_values
 from ..text import printable
 
 

@@ -7,11 +7,7 @@ import sqlite3
 from collections.abc import Collection
 
 from ..errors import ToolevalError
-from ..text import counted
-from ..text import first_few
-from ..text import local_time
-from ..text import near
-from ..text import printable
+from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
 
 # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.

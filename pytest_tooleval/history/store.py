@@ -8,56 +8,32 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Collection
-from collections.abc import Sequence
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
-from ..record.document import Document
-from ..record.document import RowsDocument
+from ..record.document import Document, RowsDocument
 from ..record.encoding import read_document
 from ..record.gates import Gate
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.run import Run
-from ..record.run import RunSummary
+from ..record.results import CaseResult, CaseRow
+from ..record.run import Run, RunSummary
 from ..text import printable
-from ..verdicts.sides import BASE_WORD
-from ..verdicts.sides import Side
-from ..verdicts.sides import suites_in
-from ..verdicts.summary import file_order
-from ..verdicts.summary import rows_document
-from ..verdicts.summary import whole_document
+from ..verdicts.sides import BASE_WORD, Side, suites_in
+from ..verdicts.summary import file_order, rows_document, whole_document
 from .base import find_base
 from .database import Database
-from .documents import delete_documents
-from .documents import delete_tag
-from .documents import put_document
-from .documents import put_tag
-from .documents import refresh
-from .places import Folder
-from .places import Place
+from .documents import delete_documents, delete_tag, put_document, put_tag, refresh
+from .places import Folder, Place
 from .run_names import find_run
 from .running import has_died
-from .summaries import RUN_COLUMNS
-from .summaries import list_runs
-from .summaries import stored_cases
-from .summaries import stored_run
-from .summaries import stored_texts
-from .trends import Trend
-from .trends import Trends
-from .trends import read_trend
-from .trends import read_trends
+from .summaries import RUN_COLUMNS, list_runs, stored_cases, stored_run, stored_texts
+from .trends import Trend, Trends, read_trend, read_trends
 from .writer import RunWriter
 
 FILE = "history.db"

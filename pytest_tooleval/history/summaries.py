@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..errors import ToolevalError
-from ..record.results import CaseRow
-from ..record.results import unchanged
-from ..record.run import Run
-from ..record.run import RunSummary
-from ..record.run import Status
+from ..record.results import CaseRow, unchanged
+from ..record.run import Run, RunSummary, Status
 from ..record.summary import Summary
 from ..suite.discovery import SUITE_ENDING
-from ..text import first_few
-from ..text import printable
-from ..verdicts.summary import rows_document
-from ..verdicts.summary import summarise
-from ..verdicts.words import run_summary
-from ..verdicts.words import sums_of
+from ..text import first_few, printable
+from ..verdicts.summary import rows_document, summarise
+from ..verdicts.words import run_summary, sums_of
 
 RUN_COLUMNS = "runs.run, finished, updated"
 # Whether a suite's file is in the project.

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
-from ..record.identity import Identity
-from ..record.identity import suite_names
+from ..record.identity import Identity, suite_names
 from ..record.results import Outcome
-from ..record.run import Git
-from ..record.run import Run
-from ..record.run import Status
+from ..record.run import Git, Run, Status
 from ..record.summary import Mean
-from ..text import first_few
-from ..text import printable
+from ..text import first_few, printable
 from ..verdicts.words import ending
-from .summaries import RUN_COLUMNS
-from .summaries import IsThere
-from .summaries import Sums
-from .summaries import check_one_file
-from .summaries import read_sums
-from .summaries import stored_run
+from .summaries import RUN_COLUMNS, IsThere, Sums, check_one_file, read_sums, stored_run
 
 _REPORTED_RUNS = 30
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.gates import Gate
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..record.run import Run
-from ..record.run import RunSummary
-from ..verdicts.summary import SCORED
-from ..verdicts.summary import rows_document
+from ..record.results import CaseRow, KeptCase
+from ..record.run import Run, RunSummary
+from ..verdicts.summary import SCORED, rows_document
 from ..verdicts.words import run_summary
 from .database import Database
-from .running import Running
-from .running import this_host
+from .running import Running, this_host
 from .summaries import sums_by_place
 
 # Higher levels take twice as long, while the run waits, and save a sixth.

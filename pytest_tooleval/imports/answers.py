@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import CannotCompare
-from ..errors import ConfigError
-from ..errors import ScoringError
-from ..jsonschemas.parameters import described
-from ..jsonschemas.parameters import undeclared
+from ..errors import CannotCompare, ConfigError, ScoringError
+from ..jsonschemas.parameters import described, undeclared
 from ..jsonschemas.validation import errors
-from ..record.metrics import BUILT_IN
-from ..record.metrics import LIMITS
+from ..record.metrics import BUILT_IN, LIMITS
 from ..record.names import meant
-from ..record.untrusted import as_list
-from ..record.untrusted import as_mapping
+from ..record.untrusted import as_list, as_mapping
 from ..scoring import score_messages
 from ..suite.load import read_model
 from ..text import shown
-from .cases import case_problem
-from .cases import expected_value
-from .cases import new_ids
-from .chats import Message
-from .chats import RecordedAnswer
-from .openai_tools import UnusableError
-from .openai_tools import canonical
-from .openai_tools import name_in_suite
+from .cases import case_problem, expected_value, new_ids
+from .chats import Message, RecordedAnswer
+from .openai_tools import UnusableError, canonical, name_in_suite
 
 
 def new_suite(name: str, answers: Sequence[RecordedAnswer]) -> dict[str, Any]:

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from ..errors import Problem
-from ..errors import SuiteError
+from ..errors import Problem, SuiteError
 from ..text import counted
-from .answers import AnsweredCases
-from .answers import new_suite
-from .chats import RecordedAnswer
-from .chats import answers_in
-from .conversation import Conversation
-from .conversation import unread_text
+from .answers import AnsweredCases, new_suite
+from .chats import RecordedAnswer, answers_in
+from .conversation import Conversation, unread_text
 from .drafts import draft_case
 from .openai_tools import UnusableError
-from .records import Record
-from .records import clean_records
-from .update import DraftCases
-from .update import update_suite
+from .records import Record, clean_records
+from .update import DraftCases, update_suite
 
 _T = TypeVar("_T")
 _MOST_PAIRS = 20

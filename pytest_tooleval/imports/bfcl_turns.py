@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from ..errors import SuiteError
-from ..explain import listing
-from ..explain import show
-from .openai_tools import UnusableError
-from .openai_tools import typed
+from ..explain import listing, show
+from .openai_tools import UnusableError, typed
 from .records import read_records
 
 WORLD = "pytest_tooleval.worlds.bfcl:BFCL"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import SuiteError
 from ..suite.load import parse_suite
 from ..suite.model import Suite
-from ..suite.slugs import assign_ids
-from ..suite.slugs import prompt_text
+from ..suite.slugs import assign_ids, prompt_text
 
 
 def expected_value(value: Any) -> Any:

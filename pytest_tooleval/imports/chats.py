@@ -9,42 +9,26 @@ is dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
 from ..errors import ModelError
-from ..explain import describe
-from ..explain import show
+from ..explain import describe, show
 from ..record.call_like import kind_of
-from ..record.calls import MAX_DEPTH
-from ..record.calls import ToolCall
-from ..record.calls import is_nested_deeper
-from ..record.calls import own_calls
+from ..record.calls import MAX_DEPTH, ToolCall, is_nested_deeper, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
-from ..record.transcript import Transcript
-from ..record.transcript import status_of
-from ..record.transcript import text_of
+from ..record.transcript import Transcript, status_of, text_of
 from ..record.untrusted import as_mapping
 from ..suite.model import ANY_TOOL
 from .conversation import Conversation
-from .openai_tools import Offered
-from .openai_tools import UnusableError
-from .openai_tools import definition_of
-from .openai_tools import offered_tools
-from .openai_tools import typed
+from .openai_tools import Offered, UnusableError, definition_of, offered_tools, typed
 
 Message = dict[str, Any]
 Call = tuple[str, dict[str, Any]]  # the name of the tool, and the arguments

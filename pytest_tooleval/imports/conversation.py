@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..errors import Problem
-from ..record.call_like import UNREAD
-from ..record.call_like import is_call_like
-from ..record.call_like import kind_of
+from ..record.call_like import UNREAD, is_call_like, kind_of
 from ..record.endings import NoAnswer
-from ..record.transcript import Message
-from ..record.transcript import Usage
+from ..record.transcript import Message, Usage
 from ..record.untrusted import objects_in
-from ..text import counted
-from ..text import shown
+from ..text import counted, shown
 
 _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it

@@ -8,12 +8,9 @@ from typing import Any
 
 from ..jsonschemas.values import required_values
 from ..suite.model import Custom
-from ..text import json_text
-from ..text import printable
-from ..text import shorten
+from ..text import json_text, printable, shorten
 from .cases import expected_value
-from .openai_tools import definition_of
-from .openai_tools import name_in_suite
+from .openai_tools import definition_of, name_in_suite
 from .tool_names import provider_name
 
 DRAFT = "draft"  # the skip reason of drafts

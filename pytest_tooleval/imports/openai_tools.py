@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ..explain import describe
-from ..explain import show
+from ..explain import describe, show
 from ..record.encoding import without_surrogates
 from ..record.names import qualified
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
+from ..errors import Problem, SuiteError, os_reason
 from ..keys import texts_in
 from ..record.calls import is_nested_deeper
 from ..secrets import redacted
-from ..suite.source import MAX_DEPTH
-from ..suite.source import decode_bytes
+from ..suite.source import MAX_DEPTH, decode_bytes
 
 # A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10

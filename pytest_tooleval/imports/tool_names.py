@@ -5,10 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
 MAX_LENGTH = 64
 _HASH_LENGTH = 6

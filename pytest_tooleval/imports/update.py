@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..explain import show
 from ..suite.lint import lint_suite
 from ..suite.load import read_model
-from ..suite.model import ANY_TOOL
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from .drafts import DRAFT
-from .drafts import draft_case
-from .openai_tools import canonical
-from .openai_tools import definition_of
-from .openai_tools import name_in_suite
+from ..suite.model import ANY_TOOL, Suite, TestCase
+from .drafts import DRAFT, draft_case
+from .openai_tools import canonical, definition_of, name_in_suite
 
 Tool = Mapping[str, Any]
 DraftCases = Callable[[Tool], Sequence[Mapping[str, Any]]]

@@ -9,17 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
-from ..suite.load import load_document
-from ..suite.load import parse_suite
-from ..suite.load import read_model
-from ..suite.source import Document
-from ..suite.source import decode_bytes
-from ..suite.source import read_document
-from ..suite.source import scan_container
+from ..errors import ConfigError, Problem, SuiteError, os_reason
+from ..suite.load import load_document, parse_suite, read_model
+from ..suite.source import Document, decode_bytes, read_document, scan_container
 from ..text import printable
 from ..writing import write_whole
 

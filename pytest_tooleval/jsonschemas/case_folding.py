@@ -7,8 +7,7 @@ Kelvin sign is `k` and the long s is `s`, but a dotted capital I and a dotless i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 Ranges = Sequence[tuple[int, int]]

@@ -12,15 +12,11 @@ ECMA-262 does, with four differences:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .case_folding import Ranges
-from .case_folding import any_case
-from .case_folding import others_of_class
+from .case_folding import Ranges, any_case, others_of_class
 
 IGNORE_CASE = "(?i)"
 MAX_COPIES = 100_000  # `regex` writes a{1000} out, with 300 bytes for each copy

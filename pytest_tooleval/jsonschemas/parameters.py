@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..record.untrusted import as_list
-from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
+from ..record.untrusted import as_list, as_mapping, as_text
 from .older import modern
-from .subschemas import COMBINED
-from .subschemas import referred
+from .subschemas import COMBINED, referred
 
 # With one of these, a schema may accept more than the parameters that it declares.
 _OPEN = (

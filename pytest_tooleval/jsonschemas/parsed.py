@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import CannotCompare
-from .validation import rejected_texts
-from .validation import types_of
+from .validation import rejected_texts, types_of
 
 _MOST_DIGITS = 4000  # Python converts no more than 4300
 _MOST_PASSES = 3  # a text may contain texts

@@ -8,19 +8,13 @@ Descriptions, defaults and formats are ignored, as scoring does not use them eit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
-from ..explain import listing
-from ..explain import show
+from ..explain import listing, show
 from ..findings import Loc
-from ..record.untrusted import as_list
-from ..record.untrusted import as_mapping
-from .subschemas import COMBINED
-from .subschemas import subschemas
+from ..record.untrusted import as_list, as_mapping
+from .subschemas import COMBINED, subschemas
 
 Rules = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 

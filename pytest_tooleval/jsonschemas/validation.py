@@ -10,25 +10,18 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CannotCompare
-from ..explain import field_path
-from ..explain import show
+from ..explain import field_path, show
 from ..record.calls import is_nested_deeper
 from ..text import printable
 from . import patterns
-from .exact import KEYWORDS
-from .exact import Keyword
-from .older import TODAY
-from .older import modern
+from .exact import KEYWORDS, Keyword
+from .older import TODAY, modern
 from .plain import is_plainly_valid
 from .subschemas import changed
 from .well_formed import TYPES
@@ -106,8 +99,7 @@ def types_of(value: Any) -> set[str]:
 
 def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[ValidationError]:
     """Yield why a value, or with `name`, a property's value, is not valid. Raises CannotCompare."""
-    from jsonschema.exceptions import UnknownType
-    from jsonschema.exceptions import ValidationError
+    from jsonschema.exceptions import UnknownType, ValidationError
     from referencing.exceptions import Unresolvable
 
     try:
@@ -181,8 +173,7 @@ def _without_dialect(schema: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _validator_class() -> Any:
-    from jsonschema import Draft202012Validator
-    from jsonschema import validators
+    from jsonschema import Draft202012Validator, validators
 
     own: dict[str, Keyword] = {
         "pattern": _pattern,

@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
 from .exact import exact
 from .older import modern
-from .subschemas import parts
-from .subschemas import referred
+from .subschemas import parts, referred
 from .validation import is_valid
 
 _MAX_DEPTH = 20

@@ -6,23 +6,13 @@ This does not use jsonschema, whose import would take longer than loading the su
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..explain import describe
-from ..explain import nearest
-from ..explain import show
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
+from ..explain import describe, nearest, show
+from ..findings import Finding, Findings, Loc
 from ..record.calls import is_number
 from .patterns import pattern_problem
-from .subschemas import LISTED
-from .subschemas import NAMED
-from .subschemas import ONE
-from .subschemas import parts
-from .subschemas import references
-from .subschemas import referred
+from .subschemas import LISTED, NAMED, ONE, parts, references, referred
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 

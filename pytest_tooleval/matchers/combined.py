@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..text import composed
-from ..text import shorten
-from .compare import identical
-from .compare import in_text
-from .compare import mismatch
-from .compare import why_right
+from ..text import composed, shorten
+from .compare import identical, in_text, mismatch, why_right
 from .examples import guesses
-from .matcher import LIST
-from .matcher import Matcher
-from .matcher import Mismatch
-from .matcher import matcher
+from .matcher import LIST, Matcher, Mismatch, matcher
 from .modes import Mode
 
 

@@ -11,25 +11,15 @@ any value. In every mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import CannotCompare
 from ..record.calls import is_number
-from ..text import composed
-from ..text import counted
-from ..text import folded
-from ..text import json_text
-from .matcher import MATCHERS
-from .matcher import Mismatch
-from .matcher import is_optional
-from .matcher import matcher_key
-from .matcher import operand_problem
-from .modes import Mode
-from .modes import Number
+from ..text import composed, counted, folded, json_text
+from .matcher import MATCHERS, Mismatch, is_optional, matcher_key, operand_problem
+from .modes import Mode, Number
 
 _T = TypeVar("_T")
 

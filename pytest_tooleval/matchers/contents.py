@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..figures import score_text
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
-from ..jsonschemas.patterns import pattern_problem
-from ..jsonschemas.patterns import search
-from ..text import folded
-from ..text import json_text
-from .compare import MAX_UNORDERED
-from .compare import in_text
-from .compare import is_not_of
-from .compare import matches
-from .compare import other_length
-from .compare import unpaired
-from .examples import guesses
-from .examples import inside
-from .examples import right_value
-from .matcher import LIST
-from .matcher import Matcher
-from .matcher import Mismatch
-from .matcher import matcher
-from .matcher import matcher_key
-from .modes import MODES
-from .modes import Mode
+from ..findings import Finding, Findings, Loc
+from ..jsonschemas.patterns import pattern_problem, search
+from ..text import folded, json_text
+from .compare import MAX_UNORDERED, in_text, is_not_of, matches, other_length, unpaired
+from .examples import guesses, inside, right_value
+from .matcher import LIST, Matcher, Mismatch, matcher, matcher_key
+from .modes import MODES, Mode
 from .numerals import figures
 
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .compare import is_not_of
-from .matcher import Matcher
-from .matcher import Mismatch
-from .matcher import matcher
+from .matcher import Matcher, Mismatch, matcher
 from .modes import Mode
 
 Kind = Literal["date", "date-time", "time"]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import CannotCompare
-from ..jsonschemas.values import NOTHING
-from ..jsonschemas.values import fits
-from ..jsonschemas.values import stand_in
+from ..jsonschemas.values import NOTHING, fits, stand_in
 from ..record.calls import is_number
 from .compare import matches
-from .matcher import MATCHERS
-from .matcher import is_optional
-from .matcher import matcher_key
+from .matcher import MATCHERS, is_optional, matcher_key
 from .modes import Mode
 
 

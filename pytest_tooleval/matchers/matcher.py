@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
-from ..explain import describe
-from ..explain import nearest
-from ..explain import show
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
+from ..explain import describe, nearest, show
+from ..findings import Finding, Findings, Loc
 from .modes import Mode
 
 # Says why a value does not match. A function, as most comparisons need no text.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Literal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from ..text import composed
-from ..text import folded
+from ..text import composed, folded
 
 ParamScoring = Literal["exact", "case_sensitive", "bfcl"]
 Number = int | float

@@ -7,8 +7,7 @@ from typing import Any
 
 from .compare import matches
 from .examples import right_value
-from .matcher import MATCHERS
-from .matcher import matcher_key
+from .matcher import MATCHERS, matcher_key
 from .modes import MODES
 
 # A spelling that is right for the case may be wrong for the tool.

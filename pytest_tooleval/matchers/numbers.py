@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..jsonschemas.exact import exact
 from ..record.calls import is_number
 from ..text import json_text
 from .compare import is_not_of
-from .matcher import MATCHERS
-from .matcher import Matcher
-from .matcher import Mismatch
-from .matcher import matcher
-from .modes import Mode
-from .modes import Number
+from .matcher import MATCHERS, Matcher, Mismatch, matcher
+from .modes import Mode, Number
 
 
 class Bound(Matcher):

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..explain import show
-from ..findings import Findings
-from ..findings import Loc
+from ..findings import Findings, Loc
 from ..jsonschemas.values import stand_in
-from ..jsonschemas.well_formed import TYPES
-from ..jsonschemas.well_formed import is_type
-from ..jsonschemas.well_formed import json_schema_findings
+from ..jsonschemas.well_formed import TYPES, is_type, json_schema_findings
 from ..record.calls import is_number
-from ..text import composed
-from ..text import counted
-from ..text import json_text
-from ..text import printable
-from ..text import shorten
-from .compare import mismatch
-from .compare import shown
-from .compare import type_of
-from .examples import inside
-from .examples import right_value
-from .matcher import MATCHERS
-from .matcher import Matcher
-from .matcher import Mismatch
-from .matcher import matcher
-from .matcher import matcher_key
+from ..text import composed, counted, json_text, printable, shorten
+from .compare import mismatch, shown, type_of
+from .examples import inside, right_value
+from .matcher import MATCHERS, Matcher, Mismatch, matcher, matcher_key
 from .modes import Mode
 from .numbers import Bound
 
@@ -132,8 +116,7 @@ class Schema(Matcher):
         yield from json_schema_findings(operand, at)
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
-        from ..jsonschemas.validation import errors
-        from ..jsonschemas.validation import is_valid
+        from ..jsonschemas.validation import errors, is_valid
 
         if is_valid(operand, actual):
             return None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
 from ..errors import McpError
-from .watch import Watch
-from .watch import too_large
+from .watch import Watch, too_large
 
 _READ_TIMEOUT_S = 300.0  # an event stream may be silent for a while; requests have their own limit
 

@@ -7,34 +7,18 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from collections.abc import Awaitable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from contextlib import asynccontextmanager
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .. import __version__
-from ..errors import ConfigError
-from ..errors import McpError
-from ..text import printable
-from ..text import shorten
-from .explain import about
-from .explain import explained
-from .explain import leaves
-from .explain import timed_out
+from ..errors import ConfigError, McpError
+from ..text import printable, shorten
+from .explain import about, explained, leaves, timed_out
 from .process_group import process_group
 from .server import McpServer
-from .watch import LISTING
-from .watch import Limits
-from .watch import Watch
-from .watch import too_large
+from .watch import LISTING, Limits, Watch, too_large
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -289,8 +273,7 @@ async def _process(
     command: Sequence[str], variables: dict[str, str], watch: Watch
 ) -> AsyncIterator[Any]:
     """A server's process, which gets these variables and the SDK's safe ones. Ends its whole group."""
-    from mcp.client.stdio import StdioServerParameters
-    from mcp.client.stdio import stdio_client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     with process_group() as group:
         first, *more = group.command(command)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..secrets import redacted
-from .connect import Session
-from .connect import connect
+from .connect import Session, connect
 from .explain import about
 from .server import McpServer
 

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from ..errors import McpError
-from ..errors import ToolevalError
-from ..errors import os_reason
+from ..errors import McpError, ToolevalError, os_reason
 from .server import McpServer
-from .watch import Watch
-from .watch import too_large
+from .watch import Watch, too_large
 
 if TYPE_CHECKING:
     from mcp import MCPError
@@ -93,10 +90,7 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
 
 
 def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
-    from mcp_types import CONNECTION_CLOSED
-    from mcp_types import METHOD_NOT_FOUND
-    from mcp_types import PARSE_ERROR
-    from mcp_types import REQUEST_TIMEOUT
+    from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 
     message = server.shown(error.message, _WORDS)
     # Servers also use this code for their own errors.

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import AsyncIterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..engine.cassettes.cassette import Cassette
-from ..engine.cassettes.cassette import key_of
+from ..engine.cassettes.cassette import Cassette, key_of
 from ..engine.clients.base import ChatAnswer
-from ..engine.tools.live import ALL_READ_ONLY
-from ..engine.tools.live import ToolSession
-from ..errors import ConfigError
-from ..errors import McpError
-from ..errors import ModelError
+from ..engine.tools.live import ALL_READ_ONLY, ToolSession
+from ..errors import ConfigError, McpError, ModelError
 from ..record.names import meant
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import McpSource
-from .connect import Session
-from .connect import connect
-from .discover import discover_tools
-from .discover import listed
+from .connect import Session, connect
+from .discover import discover_tools, listed
 from .explain import about
 from .server import McpServer
 from .tools import as_functions

@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 _GRACE_S = 2.0

@@ -5,25 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import Literal
-from urllib.parse import parse_qsl
-from urllib.parse import unquote
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import ConfigError
-from ..secrets import keep_secret
-from ..secrets import key_values
-from ..secrets import scrub
-from ..secrets import scrub_json
-from ..secrets import secret_values
-from ..text import printable
-from ..text import shorten
+from ..secrets import keep_secret, key_values, scrub, scrub_json, secret_values
+from ..text import printable, shorten
 
 Transport = Literal["stdio", "http", "sse"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")

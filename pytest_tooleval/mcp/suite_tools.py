@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..engine.tools.live import ALL_READ_ONLY
-from ..engine.tools.live import Live
-from ..errors import ConfigError
-from ..errors import McpError
-from ..suite.model import Suite
-from ..suite.model import ToolsFrom
+from ..engine.tools.live import ALL_READ_ONLY, Live
+from ..errors import ConfigError, McpError
+from ..suite.model import Suite, ToolsFrom
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import Cassette

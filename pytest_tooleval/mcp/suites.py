@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..imports.update import Changes
-from ..imports.update import update_suite
-from ..text import printable
-from ..text import shorten
+from ..imports.update import Changes, update_suite
+from ..text import printable, shorten
 from .discover import Discovery
-from .tools import Functions
-from .tools import as_functions
+from .tools import Functions, as_functions
 
 
 def title_of(found: Discovery) -> str:

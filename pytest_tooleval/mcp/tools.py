@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,7 @@ from ..imports.tool_names import provider_names
 from ..record.calls import is_nested_deeper
 from ..suite.load import parse_suite
 from ..suite.source import MAX_DEPTH
-from ..text import printable
-from ..text import shorten
+from ..text import printable, shorten
 
 _AROUND = 5  # levels of a suite above the parameters of a tool
 _PLACE = "tools[0].function."

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ..jsonschemas.values import NOTHING
-from ..jsonschemas.values import required_values
+from ..jsonschemas.values import NOTHING, required_values
 from ..matchers.combined import AnyOf
-from ..matchers.examples import inside
-from ..matchers.examples import right_value
+from ..matchers.examples import inside, right_value
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
-from ..record.transcript import Judged
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
+from ..record.transcript import Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
-from ..scoring.thresholds import below
-from ..scoring.thresholds import missed_thresholds
-from ..scoring.tool_selection import find_tool
-from ..scoring.tool_selection import is_expected
-from ..suite.mocks import SEQUENCE
-from ..suite.mocks import WHEN
-from ..suite.model import ANY_TOOL
-from ..suite.model import ExpectedCall
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
+from ..scoring.thresholds import below, missed_thresholds
+from ..scoring.tool_selection import find_tool, is_expected
+from ..suite.mocks import SEQUENCE, WHEN
+from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase, Tool
 from ..text import json_text
 from .results import Call
 

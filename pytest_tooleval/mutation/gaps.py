@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..figures import TOLERANCE
 from ..imports.cases import expected_value
 from ..jsonschemas.values import NOTHING
 from ..matchers.combined import Exact
-from ..matchers.compare import identical
-from ..matchers.compare import matches
+from ..matchers.compare import identical, matches
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
 from ..suite.model import ResolvedCase
-from .answers import RightTurn
-from .answers import offered
-from .answers import schema_of
-from .results import Call
-from .results import CaseMutation
-from .results import Gap
-from .results import Kind
-from .results import Survivor
+from .answers import RightTurn, offered, schema_of
+from .results import Call, CaseMutation, Gap, Kind, Survivor
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes

@@ -5,33 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..jsonschemas.parameters import allows_others
-from ..jsonschemas.values import NOTHING
-from ..jsonschemas.values import required_values
-from ..jsonschemas.values import stand_in
+from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
-from ..scoring.tool_selection import accepts
-from ..scoring.tool_selection import is_expected
-from ..suite.model import ANY_TOOL
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
-from ..suite.model import known_tools
-from .answers import Right
-from .answers import RightTurn
-from .answers import Turn
-from .answers import offered
-from .answers import schema_of
-from .changes import INVENTED
-from .changes import changes
-from .gaps import Found
-from .gaps import not_named
-from .gaps import of_its_own
+from ..scoring.tool_selection import accepts, is_expected
+from ..suite.model import ANY_TOOL, ResolvedCase, Tool, known_tools
+from .answers import Right, RightTurn, Turn, offered, schema_of
+from .changes import INVENTED, changes
+from .gaps import Found, not_named, of_its_own
 from .results import Kind
 from .worlds import wrong_in_world
 

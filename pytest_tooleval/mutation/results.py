@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 # docs/guides/mutation.md says what each means.
 Kind = Literal[

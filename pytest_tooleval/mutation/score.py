@@ -8,21 +8,11 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.metrics import BUILT_IN
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
-from ..suite.model import resolve
-from .answers import Right
-from .answers import UnknownError
-from .answers import calls_of
-from .answers import right_answer
-from .answers import score
-from .gaps import JudgedAnswer
-from .gaps import case_mutation
-from .gaps import gap_of
+from ..suite.model import ResolvedCase, Suite, resolve
+from .answers import Right, UnknownError, calls_of, right_answer, score
+from .gaps import JudgedAnswer, case_mutation, gap_of
 from .mutants import mutants
-from .results import CaseMutation
-from .results import SuiteMutation
-from .results import share_noticed
+from .results import CaseMutation, SuiteMutation, share_noticed
 
 
 def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import Problem
 from ..suite.model import Suite
-from ..text import ELLIPSIS
-from ..text import counted
+from ..text import ELLIPSIS, counted
 from .answers import shown_call
-from .results import Call
-from .results import CaseMutation
-from .results import SuiteMutation
+from .results import Call, CaseMutation, SuiteMutation
 
 
 class Gap(NamedTuple):

@@ -11,8 +11,7 @@ from ..record.calls import ToolCall
 from ..suite.model import ResolvedCase
 from ..worlds.play import bounded
 from ..worlds.world import World
-from .answers import Right
-from .answers import Turn
+from .answers import Right, Turn
 from .results import Kind
 
 

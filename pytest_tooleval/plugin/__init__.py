@@ -12,8 +12,7 @@ from collections.abc import Generator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,11 +22,7 @@ from . import bytecode  # noqa: F401  before all others
 from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
-from .settings import LEDGER
-from .settings import STANDARD_INPUT
-from .settings import USAGE_ERROR
-from .settings import Settings
-from .settings import read_settings
+from .settings import LEDGER, STANDARD_INPUT, USAGE_ERROR, Settings, read_settings
 
 if TYPE_CHECKING:
     from .collection import SuiteFile
@@ -209,8 +204,7 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers collect the same cases. The xdist controller collects none."""
-    from .nodeids import is_case
-    from .nodeids import split_nodeid
+    from .nodeids import is_case, split_nodeid
 
     cases = list(filter(is_case, ids))
     selected = sum(not split_nodeid(nodeid).variant for nodeid in cases)

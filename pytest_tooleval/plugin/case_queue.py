@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ..engine.cassettes.folders import answers_folder
-from ..engine.cassettes.folders import make_room
+from ..engine.cassettes.folders import answers_folder, make_room
 from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
-from ..engine.runner import Runner
-from ..engine.runner import TrialAnswer
+from ..engine.runner import Runner, TrialAnswer
 from ..imports.transcripts.given import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
-from ..run.asker import Asker
-from ..run.asker import Pending
-from ..run.cassettes import Cassettes
-from ..run.cassettes import Tapes
-from ..run.steps import Stepped
-from ..run.steps import in_steps
+from ..run.asker import Asker, Pending
+from ..run.cassettes import Cassettes, Tapes
+from ..run.steps import Stepped, in_steps
 from ..text import counted
 from .items import CaseItem
 from .settings import Settings
 from .started import run_started
-from .workers import ledger_of
-from .workers import lookahead
-from .workers import queued
-from .workers import worker_count
-from .workers import worker_settings
+from .workers import ledger_of, lookahead, queued, worker_count, worker_settings
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode

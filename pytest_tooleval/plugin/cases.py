@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..engine.models.spec import ModelSpec
-from ..errors import ConfigError
-from ..errors import McpError
-from ..errors import ModelError
-from ..errors import SuiteError
+from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..explain import listing
 from ..record.metrics import LIMITS
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
-from ..suite.fingerprints import ToolsContent
-from ..suite.fingerprints import content_of_bytes
-from ..suite.model import Overrides
-from ..suite.model import ResolvedCase
-from ..suite.model import XFail
-from ..suite.model import resolve
-from ..text import near
-from ..text import printable
+from ..suite.fingerprints import ToolsContent, content_of_bytes
+from ..suite.model import Overrides, ResolvedCase, XFail, resolve
+from ..text import near, printable
 from ..verdicts.rules import PASS_RATE
-from .items import CaseFailure
-from .items import CaseItem
-from .items import Origin
+from .items import CaseFailure, CaseItem, Origin
 from .no_model import no_model
 from .settings import Settings
 from .state import RunState
-from .suites import load
-from .suites import worker_user
+from .suites import load, worker_user
 
 if TYPE_CHECKING:
     from ..variants.variant import Variant

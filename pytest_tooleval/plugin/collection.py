@@ -7,8 +7,7 @@ imports nothing heavy before `collect`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 

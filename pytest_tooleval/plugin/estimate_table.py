@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from ..engine.estimate import Estimate
-from ..engine.estimate import estimate
+from ..engine.estimate import Estimate, estimate
 from ..figures import usd_text
 from ..reports.aligned import aligned
 from ..text import printable
 from .case_queue import is_skipped
 from .items import CaseItem
-from .state import RunState
-from .state import will_run
+from .state import RunState, will_run
 
 
 class EstimateOnly:

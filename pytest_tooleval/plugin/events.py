@@ -16,22 +16,21 @@ from msgspec import structs
 
 from ..errors import os_reason
 from ..record.encoding import to_json
-from ..record.events import CaseStarted
-from ..record.events import Collected
-from ..record.events import CollectionProblem
-from ..record.events import Event
-from ..record.events import Judged
-from ..record.events import Progress
-from ..record.events import RunEnded
-from ..record.events import RunStarted
+from ..record.events import (
+    CaseStarted,
+    Collected,
+    CollectionProblem,
+    Event,
+    Judged,
+    Progress,
+    RunEnded,
+    RunStarted,
+)
 from ..record.results import KeptCase
-from ..secrets import scrub
-from ..secrets import secret_values
+from ..secrets import scrub, secret_values
 from ..text import printable
-from .nodeids import is_case
-from .nodeids import split_nodeid
-from .state import Observer
-from .state import RunState
+from .nodeids import is_case, split_nodeid
+from .state import Observer, RunState
 
 _OPTION = "--tooleval-events"
 

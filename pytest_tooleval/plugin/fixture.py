@@ -11,25 +11,17 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
 from ..engine.runner import TrialAnswer
-from ..errors import ConfigError
-from ..errors import ModelError
-from ..errors import ToolevalError
+from ..errors import ConfigError, ModelError, ToolevalError
 from ..record.results import CaseResult
 from ..run.asker import Pending
 from ..run.job import Job
-from ..run.scored import CasePlace
-from ..run.scored import evaluate
+from ..run.scored import CasePlace, evaluate
 from ..scoring.registry import ScorerRegistry
-from ..suite.model import Overrides
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.model import resolve
-from .no_model import missing_model
-from .no_model import no_model
+from ..suite.model import Overrides, Suite, TestCase, resolve
+from .no_model import missing_model, no_model
 from .settings import config_tables
 from .state import RunState
-from .suites import load
-from .suites import worker_user
+from .suites import load, worker_user
 from .workers import worker_model
 
 _runs_key = pytest.StashKey[int]()

@@ -7,18 +7,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..engine.cassettes.folders import work_folder
-from ..errors import ToolevalError
-from ..errors import error_text
-from ..errors import os_reason
+from ..errors import ToolevalError, error_text, os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
-from .state import Observer
-from .state import RunState
+from .state import Observer, RunState
 
 if TYPE_CHECKING:
-    from ..history import History
-    from ..history import RunWriter
-    from ..history import Trends
+    from ..history import History, RunWriter, Trends
 
 _EVERY_S = 5.0
 
@@ -110,8 +105,7 @@ class Keeper(Observer):
             return None
 
     def _history(self) -> History:
-        from ..history import History
-        from ..history import place_of
+        from ..history import History, place_of
 
         folder = work_folder(self._state.config.rootpath)
         return History(folder, place_of(self._state.settings.history, folder))

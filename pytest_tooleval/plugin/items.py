@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from msgspec import structs
@@ -18,24 +15,14 @@ from msgspec import structs
 from ..engine.runner import TrialAnswer
 from ..imports.conversation import Conversation
 from ..record.encoding import to_json
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.results import Outcome
-from ..reports.junit import PROPERTY
-from ..reports.junit import properties
-from ..reports.junit import seconds_of
-from ..reports.text import render_case
-from ..reports.text import render_transcript
+from ..record.results import CaseResult, CaseRow, Outcome
+from ..reports.junit import PROPERTY, properties, seconds_of
+from ..reports.text import render_case, render_transcript
 from ..run.job import Job
-from ..run.scored import CasePlace
-from ..run.scored import as_expected
-from ..run.scored import evaluate
-from ..run.scored import unscored
+from ..run.scored import CasePlace, as_expected, evaluate, unscored
 from ..scoring.registry import Scorer
-from ..suite.fingerprints import ToolsContent
-from ..suite.fingerprints import content_of_case
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
+from ..suite.fingerprints import ToolsContent, content_of_case
+from ..suite.model import ResolvedCase, Suite
 from ..text import printable
 from .settings import Settings
 from .verdicts import tolerate

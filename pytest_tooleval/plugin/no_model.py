@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
 from .nodeids import is_case
-from .settings import Settings
-from .settings import config_tables
+from .settings import Settings, config_tables
 
 
 def no_model(config: pytest.Config, needs: str = "") -> str:

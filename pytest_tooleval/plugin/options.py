@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from ..text import near
-from ..verdicts.options import GROUPS
-from ..verdicts.options import OPTIONS
-from ..verdicts.options import Option
+from ..verdicts.options import GROUPS, OPTIONS, Option
 
 _PREFIX = "tooleval_"
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
-from ..suite.model import Overrides
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.model import resolve
+from ..suite.model import Overrides, Suite, TestCase, resolve
 from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 

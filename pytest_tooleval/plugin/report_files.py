@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ..reports.outputs import leave
-from ..reports.outputs import on_github
+from ..reports.outputs import leave, on_github
 from .history import Keeper
-from .state import Observer
-from .state import RunState
+from .state import Observer, RunState
 
 
 class ReportFiles(Observer):

@@ -4,50 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Generator
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 import pytest
 from msgspec import structs
 
-from ..record.results import CaseRow
-from ..record.results import KeptCase
+from ..record.results import CaseRow, KeptCase
 from ..text import printable
-from ..verdicts.run import RunVerdict
-from ..verdicts.run import decide
-from ..verdicts.run import foresee
-from ..verdicts.sides import FindSuite
-from ..verdicts.sides import suites_in
-from .case_queue import CaseQueue
-from .case_queue import is_skipped
+from ..verdicts.run import RunVerdict, decide, foresee
+from ..verdicts.sides import FindSuite, suites_in
+from .case_queue import CaseQueue, is_skipped
 from .cases import unknown_scope
-from .garbage import leave_memory_at_exit
-from .garbage import leave_out_what_is_there
+from .garbage import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
-from .no_model import missing_model
-from .no_model import path_of_cases
+from .no_model import missing_model, path_of_cases
 from .nodeids import split_nodeid
-from .output import clean_sections
-from .output import clean_warning
-from .settings import USAGE_ERROR
-from .settings import Settings
+from .output import clean_sections, clean_warning
+from .settings import USAGE_ERROR, Settings
 from .signals import OrderlyEnd
-from .state import Observer
-from .state import RunState
-from .state import evaluates
-from .state import will_run
+from .state import Observer, RunState, evaluates, will_run
 from .suites import SuiteWarnings
 from .terminal import Terminal
-from .verdicts import VerdictItem
-from .verdicts import remember_tolerated
-from .verdicts import report_finding
-from .verdicts import undecided
+from .verdicts import VerdictItem, remember_tolerated, report_finding, undecided
 
 _ROW = msgspec.json.Decoder(CaseRow)
 

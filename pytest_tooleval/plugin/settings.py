@@ -5,28 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..errors import ConfigError
-from ..verdicts.given import Baseline
-from ..verdicts.given import Gates
-from ..verdicts.given import Given
-from ..verdicts.given import read_baseline
-from ..verdicts.given import read_gates
-from ..verdicts.options import HISTORY
-from ..verdicts.options import JUDGING
-from ..verdicts.options import OPTIONS
-from ..verdicts.options import ShardNumber
-from .options import ini_options
-from .options import typed_options
+from ..verdicts.given import Baseline, Gates, Given, read_baseline, read_gates
+from ..verdicts.options import HISTORY, JUDGING, OPTIONS, ShardNumber
+from .options import ini_options, typed_options
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
@@ -261,8 +251,7 @@ def config_tables(config: pytest.Config) -> ModelTables:
 
 def _read_tables(config: pytest.Config) -> ModelTables:
     """The tables in the root folder, else beside the ini file, else in the current folder."""
-    from ..engine.models.tables import ModelTables
-    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import ModelTables, read_tables
 
     folders = [config.rootpath, config.invocation_params.dir]
     if config.inipath is not None:
@@ -345,8 +334,7 @@ def _history(config: pytest.Config, given: Given) -> str:
 def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
     @cache
     def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
-        from ..history import load_side
-        from ..history import place_of
+        from ..history import load_side, place_of
 
         place = _history(config, given)
         folder = config.rootpath / ".tooleval"
@@ -360,8 +348,7 @@ def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
 def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:
     if not given["report"]:
         return ()
-    from ..reports.outputs import check_reports
-    from ..reports.outputs import report_of
+    from ..reports.outputs import check_reports, report_of
 
     reports = tuple(report_of(text, config.invocation_params.dir) for text in given["report"])
     check_reports(reports, given["baseline"])

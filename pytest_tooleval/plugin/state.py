@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
 from msgspec import Struct
 
 from .. import __version__
-from ..record.document import Document
-from ..record.document import RowsDocument
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..record.run import SCORING_VERSION
-from ..record.run import AskedModel
-from ..record.run import Git
-from ..record.run import Run
-from ..record.run import Shard
-from ..record.run import Spent
-from ..record.run import add_up
-from ..record.run import new_run_id
+from ..record.document import Document, RowsDocument
+from ..record.results import CaseRow, KeptCase
+from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Shard, Spent, add_up, new_run_id
 from ..reports.outputs import on_github
 from ..verdicts.run import RunVerdict
-from ..verdicts.summary import file_order
-from ..verdicts.summary import kept_document
-from ..verdicts.summary import ran_partly
-from ..verdicts.summary import rows_document
+from ..verdicts.summary import file_order, kept_document, ran_partly, rows_document
 from .case_queue import CaseQueue
 from .settings import Settings
 from .started import run_started

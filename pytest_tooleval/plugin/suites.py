@@ -6,8 +6,7 @@ import contextlib
 import linecache
 import re
 import warnings
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,14 @@ from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import ModelSpec
 from ..engine.tools.live import Live
 from ..engine.users import user_of
-from ..errors import Problem
-from ..errors import SuiteError
+from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
-from ..suite.discovery import SUITE_ENDING
-from ..suite.discovery import is_searched
+from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.source import decode_bytes
-from ..suite.source import read_document
+from ..suite.model import Suite, TestCase
+from ..suite.source import decode_bytes, read_document
 from ..text import printable
-from .settings import Settings
-from .settings import config_tables
+from .settings import Settings, config_tables
 from .workers import worker_model
 
 

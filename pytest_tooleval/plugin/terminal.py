@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Generator
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,27 +14,14 @@ import pytest
 
 from ..figures import score_text
 from ..record.document import RowsDocument
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..reports.run_lines import Line
-from ..reports.run_lines import score_lines
-from ..reports.run_lines import verdict_lines
-from ..reports.text import EXPECTED
-from ..reports.text import GATE_FILE
-from ..reports.text import GOT
-from ..reports.text import render_case
-from ..text import counted
-from ..text import printable
-from ..verdicts.words import COUNTED
-from ..verdicts.words import NOT_JUDGED
-from ..verdicts.words import TOLERATED
-from ..verdicts.words import VARIED
-from ..verdicts.words import tolerated_word
+from ..record.results import CaseResult, CaseRow, KeptCase
+from ..reports.run_lines import Line, score_lines, verdict_lines
+from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
+from ..text import counted, printable
+from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
 from .items import CaseItem
 from .no_model import no_model
-from .state import Observer
-from .state import RunState
+from .state import Observer, RunState
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..imports.conversation import Conversation
-from ..imports.conversation import unread_text
+from ..imports.conversation import Conversation, unread_text
 from ..imports.transcripts.given import find_transcripts
 from ..record.transcript import text_of
 from ..secrets import redacted
 from ..suite.model import Suite
-from ..text import counted
-from ..text import printable
-from ..text import shown
+from ..text import counted, printable, shown
 
 _SHOWN = 20
 

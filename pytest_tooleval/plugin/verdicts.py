@@ -11,18 +11,13 @@ import pytest
 
 from ..record.comparison import Comparison
 from ..record.gates import Gate
-from ..record.results import CaseResult
-from ..record.results import CaseRow
+from ..record.results import CaseResult, CaseRow
 from ..reports.junit import tolerated_text
-from ..reports.text import GATE_FILE
-from ..reports.text import render_case
+from ..reports.text import GATE_FILE, render_case
 from ..text import printable
 from ..verdicts.rules import SCOPES
-from ..verdicts.run import Finding
-from ..verdicts.run import tolerates
-from ..verdicts.words import NOT_JUDGED
-from ..verdicts.words import TOLERATED
-from ..verdicts.words import VARIED
+from ..verdicts.run import Finding, tolerates
+from ..verdicts.words import NOT_JUDGED, TOLERATED, VARIED
 from .settings import Settings
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ..engine.models.spec import ModelSpec
-from .settings import LEDGER
-from .settings import Settings
+from .settings import LEDGER, Settings
 
 
 def lookahead(concurrency: int) -> int:

@@ -7,8 +7,7 @@ scheduler here gives each worker its whole share of the cases at the start.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..text import json_text
 from .unread import Unread
-from .untrusted import as_mapping
-from .untrusted import as_text
-from .untrusted import objects_in
+from .untrusted import as_mapping, as_text, objects_in
 
 # The field of a message with items of unknown types.
 UNREAD = "unread"

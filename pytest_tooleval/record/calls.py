@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
-from typing import TypeGuard
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeGuard
 
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..text import json_text
 from .fields import doc
-from .repeated_keys import RepeatedKeyError
-from .repeated_keys import keep_repeated
-from .repeated_keys import members_of
-from .repeated_keys import refuse_repeated
-from .untrusted import as_mapping
-from .untrusted import as_text
+from .repeated_keys import RepeatedKeyError, keep_repeated, members_of, refuse_repeated
+from .untrusted import as_mapping, as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
 # stack, so that a value read in one place might be unwritable in another.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
@@ -13,12 +12,9 @@ from .confusion import Confusion
 from .fields import doc
 from .gates import Gate
 from .identity import shared_names
-from .results import CaseResult
-from .results import CaseRow
-from .results import unchanged
+from .results import CaseResult, CaseRow, unchanged
 from .run import SummedRun
-from .summary import ModelSummary
-from .summary import SuiteSummary
+from .summary import ModelSummary, SuiteSummary
 from .variants import ComparedVariant
 
 VERSION: Literal[5] = 5

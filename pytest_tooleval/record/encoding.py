@@ -6,15 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from ..errors import ToolevalError
-from ..errors import os_reason
-from .document import VERSION
-from .document import Document
+from ..errors import ToolevalError, os_reason
+from .document import VERSION, Document
 
 _T = TypeVar("_T")
 # msgspec itself escapes control characters below the space.

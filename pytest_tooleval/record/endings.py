@@ -5,13 +5,8 @@ Libraries turn most of these into `stop`, so they are read from the provider's o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -20,9 +15,7 @@ from ..text import shorten
 from .calls import ToolCall
 from .fields import doc
 from .unread import Unread
-from .untrusted import as_list
-from .untrusted import as_mapping
-from .untrusted import as_text
+from .untrusted import as_list, as_mapping, as_text
 
 NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "empty_answer", "gave_up"]
 

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
@@ -14,8 +13,7 @@ from .comparison import Comparison
 from .document import VERSION
 from .fields import doc
 from .gates import Gate
-from .results import CaseResult
-from .results import CaseRow
+from .results import CaseResult, CaseRow
 from .run import Run
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Annotated
 
 from msgspec import Struct

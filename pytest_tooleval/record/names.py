@@ -7,12 +7,8 @@ The name of a tool in a namespace includes both: `crm.find`. A decorated name (`
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from msgspec import structs
 

@@ -15,37 +15,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from .calls import ToolCall
-from .dialects import DIALECTS
-from .dialects import options_for
-from .dialects.dialect import DECODER
-from .dialects.dialect import Broken
-from .dialects.dialect import Cursor
-from .dialects.dialect import Dialect
-from .dialects.dialect import NotACall
-from .dialects.dialect import Written
-from .dialects.json_calls import calls_in_json
-from .dialects.json_calls import read_values
+from .dialects import DIALECTS, options_for
+from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Written
+from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
-from .names import NO_TOOLS
-from .names import KnownTools
-from .prose import FENCE
-from .prose import NEXT_MESSAGE
-from .prose import THINKING
-from .prose import THOUGHT
-from .prose import TICKS
-from .prose import Code
-from .prose import begin_of_answer
-from .unread import Owner
-from .unread import Unread
-from .untrusted import as_mapping
-from .untrusted import as_text
+from .names import NO_TOOLS, KnownTools
+from .prose import FENCE, NEXT_MESSAGE, THINKING, THOUGHT, TICKS, Code, begin_of_answer
+from .unread import Owner, Unread
+from .untrusted import as_mapping, as_text
 
 CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Sequence
-from itertools import islice
-from itertools import product
+from collections.abc import Iterable, Sequence
+from itertools import islice, product
 from typing import Any
 
 _MOST_READINGS = 64  # of one value: a hostile text has millions

@@ -7,12 +7,8 @@ transcripts. The same JSON can be read as either.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Literal
-from typing import overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, overload
 
 import msgspec
 from msgspec import Struct
@@ -20,13 +16,10 @@ from msgspec import Struct
 from ..errors import ErrorKind
 from .calls import ToolCall
 from .confusion import Choice
-from .endings import NoAnswer
-from .endings import NoAnswerCategory
+from .endings import NoAnswer, NoAnswerCategory
 from .fields import doc
 from .identity import Identity
-from .transcript import Measures
-from .transcript import Transcript
-from .transcript import sum_if_known
+from .transcript import Measures, Transcript, sum_if_known
 from .variants import Change
 
 Outcome = Literal["passed", "failed", "error", "skipped"]

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
-from collections.abc import Sequence
-from datetime import datetime
-from datetime import timezone
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 

@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Annotated
-from typing import Any
-from typing import Literal
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from .call_like import unread_in
-from .calls import ToolCall
-from .calls import own_calls
-from .endings import PAUSED
-from .endings import UNPARSED
-from .endings import NoAnswer
-from .endings import ending_of
-from .endings import is_cut_off
-from .endings import no_answer
-from .endings import usual_reason
+from .calls import ToolCall, own_calls
+from .endings import PAUSED, UNPARSED, NoAnswer, ending_of, is_cut_off, no_answer, usual_reason
 from .fields import doc
-from .names import NO_TOOLS
-from .names import KnownTools
-from .recovery import CallFormat
-from .recovery import of_server
-from .recovery import read_calls
-from .unread import Unread
-from .unread import of_model
-from .untrusted import as_list
-from .untrusted import as_mapping
-from .untrusted import as_text
-from .untrusted import objects_in
+from .names import NO_TOOLS, KnownTools
+from .recovery import CallFormat, of_server, read_calls
+from .unread import Unread, of_model
+from .untrusted import as_list, as_mapping, as_text, objects_in
 
 # A message in the chat API's format. An assistant message keeps every field that the provider sent
 # (thinking blocks, signatures), so that it can be sent back unchanged.

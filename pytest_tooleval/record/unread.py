@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 

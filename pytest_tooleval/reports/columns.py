@@ -5,25 +5,22 @@ Each is a row of `COLUMNS`, which text, Markdown and CSV read here, and the page
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
-from ..figures import UNKNOWN_USD
-from ..figures import count_text
-from ..figures import interval_text
-from ..figures import p_text
-from ..figures import points_text
-from ..figures import score_text
-from ..figures import seconds_text
-from ..figures import usd_text
+from ..figures import (
+    UNKNOWN_USD,
+    count_text,
+    interval_text,
+    p_text,
+    points_text,
+    score_text,
+    seconds_text,
+    usd_text,
+)
 from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
 from ..text import shown

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from ..figures import score_text
-from ..record.comparison import ComparedRun
-from ..record.comparison import Comparison
-from ..record.comparison import Incomparable
-from ..record.comparison import Moved
-from ..record.comparison import RenamedCase
+from ..record.comparison import ComparedRun, Comparison, Incomparable, Moved, RenamedCase
 from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..text import counted
-from ..text import printable
-from ..text import shown
+from ..text import counted, printable, shown
 from .aligned import aligned
-from .columns import Table
-from .columns import table_lines
-from .columns import table_of
+from .columns import Table, table_lines, table_of
 from .run_text import VERDICTS
 
 MOST = 20

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ..record.confusion import Cell
-from ..record.confusion import Choice
-from ..record.confusion import Confusion
-from ..text import counted
-from ..text import printable
+from ..record.confusion import Cell, Choice, Confusion
+from ..text import counted, printable
 from .aligned import aligned
-from .columns import Table
-from .columns import cell
-from .columns import table_of
+from .columns import Table, cell, table_of
 
 MOST = 15  # tools, which is what a text table has room for
 _HALLUCINATED = "hallucinated"  # one column for all such names

@@ -13,8 +13,7 @@ from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
-from ..text import printable
-from ..text import shorten
+from ..text import printable, shorten
 from ..verdicts.words import tolerated_word
 
 _MOST = 10  # of each kind per step, as GitHub shows no more

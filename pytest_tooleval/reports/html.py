@@ -10,8 +10,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Container
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,25 +19,17 @@ from msgspec import structs
 
 from .. import __version__
 from ..record.comparison import Comparison
-from ..record.document import Document
-from ..record.document import RowsDocument
+from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.variants import ComparedVariant
 from ..verdicts.words import run_summary
-from .columns import COLUMNS
-from .columns import Column
-from .columns import Place
-from .columns import limits_of
-from .columns import table_of
-from .comparison import case_lists
-from .comparison import metrics_table
-from .comparison import moved_item
+from .columns import COLUMNS, Column, Place, limits_of, table_of
+from .comparison import case_lists, metrics_table, moved_item
 from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
 from .tables import short_table
-from .variants import series_of
-from .variants import variants_table
+from .variants import series_of, variants_table
 
 if TYPE_CHECKING:
     from ..history import Trends

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from ..record.document import Document
-from ..record.results import EXPECTED_FAILURE
-from ..record.results import CaseResult
+from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..text import printable
 from ..verdicts.run import Finding
 from ..verdicts.words import tolerated_word
-from .text import GATE_FILE
-from .text import render_case
+from .text import GATE_FILE, render_case
 
 PROPERTY = "tooleval."
 

@@ -7,9 +7,7 @@ mentions, references and addresses after rendering, and only leaves code alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,40 +19,23 @@ from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
-from ..text import counted
-from ..text import shown
-from ..verdicts.words import COUNTED
-from ..verdicts.words import NOT_JUDGED
-from ..verdicts.words import OTHER_TEST
-from ..verdicts.words import TOLERATED
-from ..verdicts.words import run_summary
-from ..verdicts.words import tolerated_word
-from ..verdicts.words import tolerated_words
-from .columns import Column
-from .columns import Record
-from .columns import Table
-from .columns import cell
-from .columns import limits_of
-from .columns import table_of
-from .columns import value_in
-from .comparison import CaseItem
-from .comparison import case_lists
-from .comparison import change_text
-from .comparison import compared_text
-from .comparison import metrics_table
-from .comparison import moved_cases
-from .confusion import matrix_of
-from .confusion import matrix_rows
-from .model_lines import ModelLine
-from .model_lines import model_lines
-from .run_text import ModelVerdict
-from .run_text import fallbacks_text
-from .tables import short_table
-from .tables import told_apart
-from .variants import curves_of
-from .variants import variant_changes
-from .variants import variant_remarks
-from .variants import variants_table
+from ..text import counted, shown
+from ..verdicts.words import (
+    COUNTED,
+    NOT_JUDGED,
+    OTHER_TEST,
+    TOLERATED,
+    run_summary,
+    tolerated_word,
+    tolerated_words,
+)
+from .columns import Column, Record, Table, cell, limits_of, table_of, value_in
+from .comparison import CaseItem, case_lists, change_text, compared_text, metrics_table, moved_cases
+from .confusion import matrix_of, matrix_rows
+from .model_lines import ModelLine, model_lines
+from .run_text import ModelVerdict, fallbacks_text
+from .tables import short_table, told_apart
+from .variants import curves_of, variant_changes, variant_remarks, variants_table
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
 SUMMARY_LIMIT = 1024 * 1024

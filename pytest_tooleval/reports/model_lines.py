@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from ..record.comparison import ComparedModel
-from ..record.comparison import Comparison
+from ..record.comparison import ComparedModel, Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.summary import Summary
-from ..text import counted
-from ..text import printable
-from ..text import shown
+from ..text import counted, printable, shown
 from ..verdicts.options import strict_text
-from ..verdicts.rules import ERRORS
-from ..verdicts.rules import judged_by
-from ..verdicts.words import TOLERATED
-from ..verdicts.words import ending
-from .run_text import VERDICTS
-from .run_text import ModelVerdict
+from ..verdicts.rules import ERRORS, judged_by
+from ..verdicts.words import TOLERATED, ending
+from .run_text import VERDICTS, ModelVerdict
 
 ALL = "all models"
 _ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")

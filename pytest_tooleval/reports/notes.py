@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..figures import usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
-from ..record.run import Run
-from ..record.run import Spent
-from ..record.run import is_other
+from ..record.run import Run, Spent, is_other
 from ..record.summary import ModelSummary
-from ..text import counted
-from ..text import first_few
-from ..text import printable
-from .run_text import cases_text
-from .run_text import fallbacks_text
-from .run_text import spent_text
+from ..text import counted, first_few, printable
+from .run_text import cases_text, fallbacks_text, spent_text
 
 _LEAST_USD = 0.00005  # less is 0 in four digits
 _SOURCES = {

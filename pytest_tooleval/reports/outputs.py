@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import ConfigError
-from ..errors import os_reason
-from ..record.document import Document
-from ..record.document import RowsDocument
+from ..errors import ConfigError, os_reason
+from ..record.document import Document, RowsDocument
 from ..record.encoding import document_json
 from ..writing import write_whole
 
@@ -100,8 +96,7 @@ def _texts(format: str, document: Document, trends: Trends | None) -> Iterator[s
 
         yield html_text(document, trends)
     elif format == "markdown":
-        from .markdown import COMMENT_LIMIT
-        from .markdown import markdown_text
+        from .markdown import COMMENT_LIMIT, markdown_text
 
         # The file is meant for a comment on GitHub.
         yield markdown_text(document.rows(), COMMENT_LIMIT)
@@ -148,12 +143,8 @@ def on_github(option: str) -> bool:
 
 def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
     """Append the step summary; return the annotations."""
-    from .github import annotations
-    from .github import append_step_summary
-    from .github import room_in_step_summary
-    from .markdown import LEAST_LIMIT
-    from .markdown import SUMMARY_LIMIT
-    from .markdown import markdown_text
+    from .github import annotations, append_step_summary, room_in_step_summary
+    from .markdown import LEAST_LIMIT, SUMMARY_LIMIT, markdown_text
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..figures import score_text
-from ..figures import seconds_text
-from ..record.comparison import ComparedModel
-from ..record.comparison import Moved
+from ..figures import score_text, seconds_text
+from ..record.comparison import ComparedModel, Moved
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.run import Spent
 from ..record.summary import ModelSummary
-from ..text import counted
-from ..text import first_few
-from ..text import shown
-from ..verdicts.words import run_summary
-from ..verdicts.words import tolerated_word
+from ..text import counted, first_few, shown
+from ..verdicts.words import run_summary, tolerated_word
 from .columns import limits_of
 from .comparison import rows_of
-from .markdown import COMMENT_LIMIT
-from .markdown import code
-from .markdown import models_table
+from .markdown import COMMENT_LIMIT, code, models_table
 from .run_text import spent_text
 
 # Entries of each list; fewer where the comment would be too long.

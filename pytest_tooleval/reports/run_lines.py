@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..record.document import RowsDocument
@@ -13,15 +12,16 @@ from ..text import printable
 from ..verdicts.words import tolerated_word
 from .aligned import aligned
 from .columns import table_lines
-from .comparison import MOST
-from .comparison import case_lists
-from .comparison import change_text
-from .comparison import compared_text
-from .comparison import list_lines
-from .comparison import metrics_table
-from .comparison import moved_cases
-from .model_lines import ModelLine
-from .model_lines import model_lines
+from .comparison import (
+    MOST,
+    case_lists,
+    change_text,
+    compared_text,
+    list_lines,
+    metrics_table,
+    moved_cases,
+)
+from .model_lines import ModelLine, model_lines
 from .notes import notes
 from .run_text import VERDICTS
 from .tables import score_tables

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import structs
@@ -13,14 +10,10 @@ from msgspec import structs
 from ..figures import TOLERANCE
 from ..record.document import RowsDocument
 from ..record.identity import suite_names
-from ..record.summary import ModelSummary
-from ..record.summary import SuiteSummary
+from ..record.summary import ModelSummary, SuiteSummary
 from ..text import printable
 from .aligned import aligned
-from .columns import Table
-from .columns import cell
-from .columns import limits_of
-from .columns import table_of
+from .columns import Table, cell, limits_of, table_of
 
 
 def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:

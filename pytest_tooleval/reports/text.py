@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from ..figures import limit_text
-from ..figures import score_text
+from ..figures import limit_text, score_text
 from ..record.calls import ToolCall
-from ..record.results import ABSENT
-from ..record.results import NO_TOOL
-from ..record.results import NOT_SAID
-from ..record.results import CaseResult
-from ..record.results import Check
-from ..record.results import TrialResult
-from ..record.transcript import NOT_RUN
-from ..record.transcript import Message
-from ..record.transcript import Reply
-from ..record.transcript import ToolSearch
-from ..record.transcript import Transcript
-from ..record.transcript import text_of
-from ..text import MOST_SHOWN
-from ..text import counted
-from ..text import json_text
-from ..text import printable
-from ..text import shorten
-from ..text import shown
+from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.transcript import NOT_RUN, Message, Reply, ToolSearch, Transcript, text_of
+from ..text import MOST_SHOWN, counted, json_text, printable, shorten, shown
 from .aligned import aligned
 
 # The file in the node id of a gate's report, as pytest needs one.

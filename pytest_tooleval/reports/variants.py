@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -13,9 +11,7 @@ from ..figures import score_text
 from ..record.variants import ComparedVariant
 from ..text import printable
 from .aligned import aligned
-from .columns import Table
-from .columns import table_lines
-from .columns import table_of
+from .columns import Table, table_lines, table_of
 from .comparison import moved_item
 
 _FEW = 5

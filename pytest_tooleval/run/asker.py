@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
 from ..engine.models.spec import ModelSpec
-from ..engine.runner import Runner
-from ..engine.runner import TrialAnswer
-from ..engine.runner import settled
+from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Trial
-from ..errors import ModelError
-from ..errors import ScoringError
+from ..errors import ModelError, ScoringError
 from ..scoring import require_evidence
 from .cassettes import Cassettes
 from .job import Job

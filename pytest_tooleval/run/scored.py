@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..engine.runner import TrialAnswer
-from ..errors import ModelError
-from ..errors import ScoringError
-from ..record.results import EXPECTED_FAILURE
-from ..record.results import CaseResult
-from ..record.results import Outcome
-from ..record.results import TrialError
-from ..record.results import TrialResult
+from ..errors import ModelError, ScoringError
+from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome, TrialError, TrialResult
 from ..record.transcript import text_of
-from ..scoring import Scored
-from ..scoring import require_evidence
-from ..scoring import score_trial
+from ..scoring import Scored, require_evidence, score_trial
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from ..text import shorten
-from ..verdicts.case import Standard
-from ..verdicts.case import decide
+from ..verdicts.case import Standard, decide
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 

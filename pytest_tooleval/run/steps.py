@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..engine.runner import TrialAnswer
 from ..errors import ModelError
 from ..record.results import CaseRow
 from ..suite.model import needed_of
-from .asker import Asker
-from .asker import Pending
+from .asker import Asker, Pending
 from .job import Job
 
 

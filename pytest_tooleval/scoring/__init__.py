@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ..errors import CannotCompare
-from ..errors import ModelError
-from ..errors import ScoringError
+from ..errors import CannotCompare, ModelError, ScoringError
 from ..record.calls import ToolCall
-from ..record.metrics import BUILT_IN
-from ..record.metrics import PENALTIES
+from ..record.metrics import BUILT_IN, PENALTIES
 from ..record.names import KnownTools
-from ..record.results import FailureCategory
-from ..record.results import Score
-from ..record.results import TrialError
-from ..record.results import TrialResult
-from ..record.transcript import SYSTEM_ROLES
-from ..record.transcript import Judged
-from ..record.transcript import Transcript
-from ..record.transcript import gist_of
-from ..record.transcript import measures_of
+from ..record.results import FailureCategory, Score, TrialError, TrialResult
+from ..record.transcript import SYSTEM_ROLES, Judged, Transcript, gist_of, measures_of
 from ..record.untrusted import as_text
 from ..secrets import redacted
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.model import known_tools
-from ..suite.model import resolve
-from ..text import printable
-from ..text import shorten
+from ..suite.model import ResolvedCase, Suite, TestCase, known_tools, resolve
+from ..text import printable, shorten
 from . import silent
-from .altered import attack_success
-from .altered import uncounted
-from .altered import without_asked
+from .altered import attack_success, uncounted, without_asked
 from .argument_scores import shown_arguments
-from .assessment import Assessment
-from .assessment import Draft
+from .assessment import Assessment, Draft
 from .choices import choices_of
-from .conversation import forbidden_in
-from .conversation import to_judge
+from .conversation import forbidden_in, to_judge
 from .hosted import without_hosted
-from .kinds import assess
-from .kinds import failure_category
-from .registry import Scorer
-from .registry import run_scorer
-from .thresholds import missed_thresholds
-from .thresholds import over_limit
+from .kinds import assess, failure_category
+from .registry import Scorer, run_scorer
+from .thresholds import missed_thresholds, over_limit
 from .tool_selection import shown_call
 from .wrong import what_was_wrong
 

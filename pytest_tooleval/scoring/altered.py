@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
 from ..record.calls import ToolCall
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import text_of
+from ..record.transcript import Reply, Transcript, text_of
 from ..suite.altered import has_note
 from ..suite.model import ResolvedCase
 from .chain import same_call
-from .tool_selection import find_tool
-from .tool_selection import same_name
+from .tool_selection import find_tool, same_name
 
 # Calls, each with the case as it is in the call's turn: with the tools offered there.
 InTurns = Sequence[tuple[ResolvedCase, ToolCall]]

@@ -7,34 +7,17 @@ is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0, eve
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from ..errors import CannotCompare
-from ..errors import ScoringError
-from ..matchers.compare import REFLEXIVE
-from ..matchers.compare import matches
-from ..matchers.compare import reason
-from ..matchers.compare import with_keys_of
+from ..errors import CannotCompare, ScoringError
+from ..matchers.compare import REFLEXIVE, matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
-from ..matchers.modes import MODES
-from ..matchers.modes import Mode
-from ..matchers.modes import ParamScoring
+from ..matchers.modes import MODES, Mode, ParamScoring
 from ..record.calls import ToolCall
-from ..record.results import ABSENT
-from ..record.results import NO_TOOL
-from ..record.results import Check
-from ..record.results import FailureCategory
-from ..text import MOST_SHOWN
-from ..text import folded
-from ..text import json_text
-from ..text import printable
-from ..text import shorten
-from ..text import shown
-from .assessment import Line
-from .assessment import expected_got
+from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
+from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
+from .assessment import Line, expected_got
 
 
 class Share(NamedTuple):

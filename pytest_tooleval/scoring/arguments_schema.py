@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from functools import cache
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
 from ..errors import CannotCompare
 from ..jsonschemas.parameters import undeclared
-from ..jsonschemas.validation import is_valid
-from ..jsonschemas.validation import violations
+from ..jsonschemas.validation import is_valid, violations
 from ..matchers.compare import matches
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..matchers.named import is_named
 from ..record.calls import ToolCall
-from ..record.results import Check
-from ..record.results import FailureCategory
+from ..record.results import Check, FailureCategory
 from ..suite.model import ResolvedCase
-from ..text import json_text
-from ..text import printable
-from ..text import shorten
+from ..text import json_text, printable, shorten
 from .argument_scores import shown_arguments
-from .assessment import Draft
-from .assessment import Line
-from .assessment import with_reason
-from .tool_selection import NOT_OFFERED
-from .tool_selection import accepts
-from .tool_selection import find_tool
-from .tool_selection import shown_call
+from .assessment import Draft, Line, with_reason
+from .tool_selection import NOT_OFFERED, accepts, find_tool, shown_call
 
 # Each call, with the case as it is in the call's turn.
 Calls = Sequence[tuple[ResolvedCase, ToolCall]]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ..record.calls import ToolCall
-from ..record.results import Check
-from ..record.results import FailureCategory
-from ..record.results import Score
+from ..record.results import Check, FailureCategory, Score
 from ..suite.model import ResolvedCase
 
 

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.results import NO_TOOL
-from ..record.results import Check
-from ..record.results import FailureCategory
+from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
-from ..suite.model import ANY_TOOL
-from ..suite.model import ExpectedCall
-from ..suite.model import ResolvedCase
+from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase
 from ..text import counted
-from . import argument_scores
-from . import tool_selection
+from . import argument_scores, tool_selection
 from .argument_scores import Share
-from .assessment import Assessment
-from .assessment import Draft
-from .assessment import Explained
-from .assessment import Line
-from .assessment import Pair
-from .assignment import MAX_ACTUAL
-from .assignment import MAX_EXPECTED
-from .assignment import Assignment
-from .assignment import Row
-from .assignment import pair
+from .assessment import Assessment, Draft, Explained, Line, Pair
+from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, pair
 from .tool_selection import shown_call
 
 MORE_OFTEN = "more often than expected"

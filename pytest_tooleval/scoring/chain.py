@@ -17,8 +17,7 @@ agent with its own loop makes, except retries of failed calls. They make `no_ext
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -26,31 +25,23 @@ from msgspec import structs
 
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.results import Check
-from ..record.results import FailureCategory
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import reports_error
-from ..record.transcript import text_of
+from ..record.results import Check, FailureCategory
+from ..record.transcript import Reply, Transcript, reports_error, text_of
 from ..suite.model import ResolvedCase
-from ..text import counted
-from ..text import json_text
-from . import argument_scores
-from . import tool_selection
-from .assessment import Assessment
-from .assessment import Draft
-from .assessment import Explained
-from .assessment import Line
-from .assessment import Pair
-from .calls import MORE_OFTEN
-from .calls import BestCall
-from .calls import any_number_is_right
-from .calls import choose
-from .calls import explain_extra
-from .calls import no_extra_calls
-from .calls import overall
-from .calls import parts
-from .calls import shared_out
+from ..text import counted, json_text
+from . import argument_scores, tool_selection
+from .assessment import Assessment, Draft, Explained, Line, Pair
+from .calls import (
+    MORE_OFTEN,
+    BestCall,
+    any_number_is_right,
+    choose,
+    explain_extra,
+    no_extra_calls,
+    overall,
+    parts,
+    shared_out,
+)
 from .tool_selection import is_expected
 
 _REPEATED = "the same call as the one before it"

@@ -8,21 +8,16 @@ no choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..record.calls import ToolCall
 from ..record.confusion import Choice
 from ..record.transcript import Transcript
-from ..suite.model import ANY_TOOL
-from ..suite.model import ResolvedCase
-from .assessment import Assessment
-from .assessment import Pair
+from ..suite.model import ANY_TOOL, ResolvedCase
+from .assessment import Assessment, Pair
 from .kinds import assess
 from .tool_found import unfound
-from .tool_selection import accepts
-from .tool_selection import find_tool
+from .tool_selection import accepts, find_tool
 
 
 def choices_of(case: ResolvedCase, transcript: Transcript, found: Assessment) -> tuple[Choice, ...]:

@@ -15,69 +15,42 @@ from __future__ import annotations
 import json
 import operator
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from itertools import islice
-from itertools import takewhile
-from typing import Any
-from typing import NamedTuple
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ..errors import CannotCompare
-from ..errors import WorldError
+from ..errors import CannotCompare, WorldError
 from ..matchers.compare import reason
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
-from ..record.results import ABSENT
-from ..record.results import NO_TOOL
-from ..record.results import NOT_SAID
-from ..record.results import Check
-from ..record.results import FailureCategory
-from ..record.transcript import NOT_RUN
-from ..record.transcript import CallStatus
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import reports_error
-from ..record.transcript import text_of
+from ..record.results import ABSENT, NO_TOOL, NOT_SAID, Check, FailureCategory
+from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_error, text_of
 from ..secrets import without_key_values
-from ..suite.model import ANY_TOOL
-from ..suite.model import Expectations
-from ..suite.model import ResolvedCase
-from ..suite.model import Turn
-from ..text import counted
-from ..text import json_text
-from ..text import shorten
-from ..text import shown
+from ..suite.model import ANY_TOOL, Expectations, ResolvedCase, Turn
+from ..text import counted, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
-from ..worlds.plain import as_json
-from ..worlds.plain import canonical
-from ..worlds.plain import differences
-from ..worlds.plain import look_up
-from ..worlds.plain import path_text
-from ..worlds.plain import read_json
-from ..worlds.plain import read_path
-from ..worlds.plain import same_value
+from ..worlds.plain import (
+    as_json,
+    canonical,
+    differences,
+    look_up,
+    path_text,
+    read_json,
+    read_path,
+    same_value,
+)
 from ..worlds.play import Calls as PlayedCalls
-from ..worlds.play import Played
-from ..worlds.play import TooManyFailed
-from ..worlds.play import play
+from ..worlds.play import Played, TooManyFailed, play
 from ..worlds.world import clean
-from .altered import unanswered
-from .altered import uncounted
-from .assessment import Assessment
-from .assessment import Draft
-from .assessment import Explained
-from .assessment import Line
-from .assessment import expected_got
+from .altered import unanswered, uncounted
+from .assessment import Assessment, Draft, Explained, Line, expected_got
 from .calls import Calls
-from .forbidden import forbidden_by_case
-from .forbidden import forbidden_call
+from .forbidden import forbidden_by_case, forbidden_call
 from .texts import says
 from .tool_selection import shown_call
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CannotCompare
 from ..jsonschemas.parsed import as_parsed
 from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
-from ..matchers.modes import MODES
-from ..matchers.modes import ParamScoring
+from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall
-from ..record.names import same_tool
-from ..record.names import undecorated
-from ..suite.model import ANY_PARAMETER
-from ..suite.model import ANY_TOOL
-from ..suite.model import ExpectedCall
-from ..suite.model import ResolvedCase
-from ..suite.model import known_tools
-from ..text import json_text
-from ..text import printable
+from ..record.names import same_tool, undecorated
+from ..suite.model import ANY_PARAMETER, ANY_TOOL, ExpectedCall, ResolvedCase, known_tools
+from ..text import json_text, printable
 from . import argument_scores
 from .leaks import passes_on
-from .tool_selection import accepts
-from .tool_selection import find_tool
-from .tool_selection import is_among
-from .tool_selection import shown_call
+from .tool_selection import accepts, find_tool, is_among, shown_call
 
 Readings = Mapping[str, Sequence[Any]] | None
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from ..record.calls import ToolCall
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
+from ..record.transcript import Reply, Transcript
 from ..suite.model import ResolvedCase
 from .tool_selection import find_tool
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
-from ..suite.model import CaseKind
-from ..suite.model import ResolvedCase
-from . import calls
-from . import chain
-from . import conversation
-from .arguments_schema import argument_flaw
-from .arguments_schema import score_arguments
+from ..suite.model import CaseKind, ResolvedCase
+from . import calls, chain, conversation
+from .arguments_schema import argument_flaw, score_arguments
 from .assessment import Assessment
-from .tool_found import has_deferred
-from .tool_found import score_found
+from .tool_found import has_deferred, score_found
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
     "calls": calls.assess,

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..keys import texts_in
-from ..record.calls import ToolCall
-from ..record.calls import is_number
+from ..record.calls import ToolCall, is_number
 
 # This many consecutive characters are a leak. If 20 are split into three parts, one still has them.
 _PART = 6

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Protocol
-from typing import runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from ..errors import ConfigError
-from ..errors import ScoringError
-from ..errors import error_text
-from ..errors import raised_at
-from ..record.metrics import BUILT_IN
-from ..record.metrics import METRICS
+from ..errors import ConfigError, ScoringError, error_text, raised_at
+from ..record.metrics import BUILT_IN, METRICS
 from ..record.results import Score
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase

@@ -8,32 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ..errors import CannotCompare
-from ..errors import WorldError
+from ..errors import CannotCompare, WorldError
 from ..explain import listing
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
+from ..findings import Finding, Findings, Loc
 from ..record.results import ABSENT
 from ..record.transcript import reports_error
 from ..suite.kinds.conversation import unplayable
-from ..suite.model import Expectations
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
-from ..suite.model import resolve
-from ..suite.model import world_of
-from ..text import json_text
-from ..text import shown
-from ..worlds.plain import differences
-from ..worlds.plain import path_text
-from ..worlds.play import Calls
-from ..worlds.play import bounded
-from ..worlds.play import play
-from ..worlds.world import World
-from ..worlds.world import clean
-from .conversation import expected_calls
-from .conversation import plays
-from .conversation import state_row
+from ..suite.model import Expectations, ResolvedCase, Suite, resolve, world_of
+from ..text import json_text, shown
+from ..worlds.plain import differences, path_text
+from ..worlds.play import Calls, bounded, play
+from ..worlds.world import World, clean
+from .conversation import expected_calls, plays, state_row
 from .silent import require_evidence
 
 _Part = tuple[Loc, Expectations]

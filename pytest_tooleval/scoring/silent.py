@@ -6,32 +6,22 @@ would otherwise count as evidence that everything is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import structs
 
-from ..errors import CannotCompare
-from ..errors import WorldError
+from ..errors import CannotCompare, WorldError
 from ..matchers.matcher import is_optional
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..suite.model import Expectations
-from ..suite.model import ResolvedCase
-from ..suite.model import judges
+from ..record.transcript import Reply, Transcript
+from ..suite.model import Expectations, ResolvedCase, judges
 from ..worlds.plain import STATE
 from ..worlds.play import bounded
-from ..worlds.world import World
-from ..worlds.world import WorldSpec
-from .conversation import failing_calls
-from .conversation import match_of
-from .conversation import plays
+from ..worlds.world import World, WorldSpec
+from .conversation import failing_calls, match_of, plays
 from .kinds import assess
-from .registry import Scorer
-from .registry import run_scorer
+from .registry import Scorer, run_scorer
 from .thresholds import missed_thresholds
 
 _DONE = {"role": "assistant", "content": "Done."}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import ScoringError
-from ..figures import TOLERANCE
-from ..figures import limit_text
-from ..figures import score_text
+from ..figures import TOLERANCE, limit_text, score_text
 from ..suite.model import NEVER_DECISIVE
 
 

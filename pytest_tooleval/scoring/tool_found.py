@@ -6,26 +6,15 @@ search found is unknown, or if the provider shows the names of the expected tool
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..record.results import Check
-from ..record.transcript import ToolSearch
-from ..record.transcript import Transcript
-from ..suite.model import ANY_TOOL
-from ..suite.model import ResolvedCase
-from ..suite.model import known_tools
-from ..text import counted
-from ..text import printable
-from ..text import shorten
-from .assessment import Draft
-from .assessment import Explained
-from .assessment import Line
-from .assessment import expected_got
-from .tool_selection import accepts
-from .tool_selection import find_tool
-from .tool_selection import shown_names
+from ..record.transcript import ToolSearch, Transcript
+from ..suite.model import ANY_TOOL, ResolvedCase, known_tools
+from ..text import counted, printable, shorten
+from .assessment import Draft, Explained, Line, expected_got
+from .tool_selection import accepts, find_tool, shown_names
 
 
 def has_deferred(case: ResolvedCase) -> bool:

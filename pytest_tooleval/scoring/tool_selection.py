@@ -6,21 +6,14 @@ expected `.` also matches `_`, with which providers replace it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import same_tool
-from ..record.results import NO_TOOL
-from ..record.results import Check
-from ..record.results import FailureCategory
-from ..suite.model import ANY_TOOL
-from ..suite.model import ExpectedCall
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
-from ..text import printable
-from ..text import shorten
+from ..record.results import NO_TOOL, Check, FailureCategory
+from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase, Tool
+from ..text import printable, shorten
 from .assessment import Line
 
 NOT_OFFERED = "a tool that was not offered"

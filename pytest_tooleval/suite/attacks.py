@@ -7,21 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from ..errors import ConfigError
-from ..errors import SuiteError
-from ..errors import os_reason
+from ..errors import ConfigError, SuiteError, os_reason
 from ..findings import Finding
 from ..secrets import without_key_values
-from .fields import Expects
-from .fields import Part
-from .model import Name
-from .model import Tool
+from .fields import Expects, Part
+from .model import Name, Tool
 from .reading import findings_of
-from .source import decode_bytes
-from .source import read_document
+from .source import decode_bytes, read_document
 
 
 class Attack(Part):

@@ -5,31 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import Literal
-from typing import NamedTuple
-from typing import Union
-from typing import get_args
-from typing import get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+)
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
-from ..explain import describe
-from ..explain import nearest
-from ..explain import show
-from ..findings import Findings
-from ..findings import Loc
+from ..explain import describe, nearest, show
+from ..findings import Findings, Loc
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
-from .model import ExpectedCall
-from .model import ResolvedCase
-from .model import Suite
-from .model import TestCase
-from .model import Tool
-from .model import User
-from .model import world_of
+from .model import ExpectedCall, ResolvedCase, Suite, TestCase, Tool, User, world_of
 
 DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)

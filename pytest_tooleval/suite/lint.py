@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from ..errors import Problem
 from ..explain import field_path
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
-from .checks import cases
-from .checks import expectations
-from .checks import features
-from .checks import schemas
-from .checks import thresholds
-from .checks.scope import case_scopes
-from .checks.scope import tools_of_suite
+from ..findings import Finding, Findings, Loc
+from .checks import cases, expectations, features, schemas, thresholds
+from .checks.scope import case_scopes, tools_of_suite
 from .kinds import KINDS
 from .model import Suite
 from .source import Document

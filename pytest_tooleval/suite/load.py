@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
+from ..errors import Problem, SuiteError, os_reason
 from ..explain import describe
-from ..findings import Finding
-from ..findings import Loc
-from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
-from ..record.untrusted import objects_in
-from ..secrets import holds_key_value
-from ..secrets import keep_secret
-from ..secrets import key_variables
+from ..findings import Finding, Loc
+from ..record.untrusted import as_mapping, as_text, objects_in
+from ..secrets import holds_key_value, keep_secret, key_variables
 from .checks.errors import suite_errors
-from .model import SEARCHED
-from .model import Suite
-from .model import ToolsFrom
-from .model import without_key_values
+from .model import SEARCHED, Suite, ToolsFrom, without_key_values
 from .reading import read_suite
 from .slugs import with_ids
-from .source import Document
-from .source import decode_bytes
-from .source import read_document
+from .source import Document, decode_bytes, read_document
 from .worlds import with_world_tools
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]

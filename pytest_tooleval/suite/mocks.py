@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..explain import describe
-from ..explain import nearest
-from ..findings import Finding
-from ..findings import Findings
-from ..findings import Loc
+from ..explain import describe, nearest
+from ..findings import Finding, Findings, Loc
 from ..matchers.combined import Exact
 from ..matchers.matcher import matcher_findings
 

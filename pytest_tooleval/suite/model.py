@@ -6,48 +6,30 @@ compare values (duplicate ids, undefined tools).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import PrivateAttr
-from pydantic import ValidationInfo
-from pydantic import WithJsonSchema
-from pydantic import model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from .. import secrets
-from ..errors import ConfigError
-from ..errors import ToolevalError
+from ..errors import ConfigError, ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
-from ..matchers.modes import DEFAULT_MODE
-from ..matchers.modes import MODES
-from ..matchers.modes import ParamScoring
-from ..record.metrics import LIMITS
-from ..record.metrics import ROWS
-from ..record.names import KnownTools
-from ..record.names import meant
-from ..record.names import qualified
-from ..record.variants import UNCHANGED
-from ..record.variants import Arm
+from ..matchers.modes import DEFAULT_MODE, MODES, ParamScoring
+from ..record.metrics import LIMITS, ROWS
+from ..record.names import KnownTools, meant, qualified
+from ..record.variants import UNCHANGED, Arm
 from ..worlds.memory import Memory
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
-from .fields import Expects
-from .fields import Part
-from .tools import TOOL_EXAMPLE
-from .tools import other_format
+from .fields import Expects, Part
+from .tools import TOOL_EXAMPLE, other_format
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ChoiceWord = Literal["required", "auto", "none"]

@@ -6,33 +6,15 @@ other checks still run and all problems of a file are reported together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..findings import Finding
-from ..findings import Loc
-from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
-from .fields import Part
-from .fields import expected_at
-from .fields import fields_of
-from .fields import other_name
-from .fields import part_at
-from .fields import suggestion
-from .fields import wrong_value
-from .model import SEARCHED
-from .model import Custom
-from .model import Function
-from .model import Suite
-from .model import TestCase
-from .model import Tool
-from .model import Turn
-from .model import named_tool
+from ..findings import Finding, Loc
+from ..record.untrusted import as_mapping, as_text
+from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, wrong_value
+from .model import SEARCHED, Custom, Function, Suite, TestCase, Tool, Turn, named_tool
 from .slugs import with_ids
 
 if TYPE_CHECKING:

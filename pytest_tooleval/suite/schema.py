@@ -8,13 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..matchers.matcher import MATCHERS
-from ..matchers.matcher import VALUE
-from .mocks import EXACT
-from .mocks import SEQUENCE
-from .mocks import WHEN
-from .model import SCHEMA_ID
-from .model import Suite
+from ..matchers.matcher import MATCHERS, VALUE
+from .mocks import EXACT, SEQUENCE, WHEN
+from .model import SCHEMA_ID, Suite
 
 _VALUES = {"type": "object", "additionalProperties": VALUE}
 

@@ -9,21 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
-from ..errors import Problem
-from ..errors import SuiteError
-from ..explain import explain_syntax
-from ..explain import field_path
-from ..explain import show
-from ..explain import show_number
-from ..findings import Finding
-from ..findings import Loc
+from ..errors import Problem, SuiteError
+from ..explain import explain_syntax, field_path, show, show_number
+from ..findings import Finding, Loc
 from ..record.calls import is_nested_deeper
 
 Member = tuple[int, int]  # the offsets of a key and of its value; in a list both are the value's

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import WorldError
-from ..findings import Finding
-from ..findings import Loc
+from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec

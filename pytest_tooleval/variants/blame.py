@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
-from ..record.identity import Identity
-from ..record.identity import shared_names
+from ..record.identity import Identity, shared_names
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
 from ..text import first_few
 from .builtin import AGAIN
-from .revisions import EVERYTHING
-from .revisions import NAMESPACE
-from .revisions import PROMPT
+from .revisions import EVERYTHING, NAMESPACE, PROMPT
 
 # The significance level for a difference between pass rates; see docs/guides/blame.md.
 _ALPHA = 0.05

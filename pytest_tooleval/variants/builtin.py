@@ -5,21 +5,14 @@ from __future__ import annotations
 from msgspec import structs
 
 from ..errors import ConfigError
-from ..suite.model import MAX_TRIALS
-from ..suite.model import ResolvedCase
+from ..suite.model import MAX_TRIALS, ResolvedCase
 from .distractors import distractors
 from .faults import fault
-from .injection import inject
-from .injection import inject_control
-from .revisions import against
-from .revisions import undo
+from .injection import inject, inject_control
+from .revisions import against, undo
 from .secret import secret
-from .tools import bare
-from .tools import rename
-from .tools import shuffle
-from .variant import Change
-from .variant import Condition
-from .variant import Register
+from .tools import bare, rename, shuffle
+from .variant import Change, Condition, Register
 
 AGAIN = "again"
 

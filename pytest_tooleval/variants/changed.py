@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import ConfigError
-from ..errors import ToolevalError
+from ..errors import ConfigError, ToolevalError
 from ..history.git import git_output
 from ..suite.discovery import SUITE_ENDING
 from ..suite.load import load_suite
 from ..suite.model import Suite
-from ..text import counted
-from ..text import first_few
+from ..text import counted, first_few
 from .blame import part_text
-from .revisions import parts_of
-from .revisions import read_at
+from .revisions import parts_of, read_at
 
 # Told by tool, or case by case.
 _APART = {"tools", "namespaces", "system_prompt", "test_cases"}

@@ -9,8 +9,7 @@ from typing import Any
 from ..record.transcript import text_of
 from ..record.variants import Change
 from ..suite.altered import FAULTS
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
+from ..suite.model import ResolvedCase, Tool
 
 # Nobody reads a list of a hundred tools.
 _MOST = 20

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..engine.clients.lexical import words_of
-from ..errors import ConfigError
-from ..errors import SuiteError
-from ..errors import os_reason
+from ..errors import ConfigError, SuiteError, os_reason
 from ..findings import Finding
 from ..mcp.tools import function_of
 from ..secrets import without_key_values
 from ..suite.fields import Part
-from ..suite.model import ANY_TOOL
-from ..suite.model import OneTool
-from ..suite.model import ResolvedCase
-from ..suite.model import Tool
+from ..suite.model import ANY_TOOL, OneTool, ResolvedCase, Tool
 from ..suite.reading import findings_of
-from ..suite.source import Document
-from ..suite.source import decode_bytes
-from ..suite.source import read_document
-from ..text import counted
-from ..text import folded
-from .tools import expected_tools
-from .tools import with_tools
+from ..suite.source import Document, decode_bytes, read_document
+from ..text import counted, folded
+from .tools import expected_tools, with_tools
 from .variant import Condition
 
 _EXPECTED = (

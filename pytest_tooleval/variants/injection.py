@@ -11,14 +11,10 @@ from msgspec import structs
 
 from ..record.names import meant
 from ..suite.altered import AlteredAnswers
-from ..suite.attacks import Attack
-from ..suite.attacks import read_attacks
-from ..suite.model import ANY_TOOL
-from ..suite.model import OneTool
-from ..suite.model import ResolvedCase
+from ..suite.attacks import Attack, read_attacks
+from ..suite.model import ANY_TOOL, OneTool, ResolvedCase
 from .faults import gets_answers
-from .tools import expected_tools
-from .tools import with_tools
+from .tools import expected_tools, with_tools
 from .variant import Condition
 
 OUR_ATTACKS = Path(__file__).parent / "attacks.json"

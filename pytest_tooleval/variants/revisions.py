@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from msgspec import structs
 
-from ..errors import ConfigError
-from ..errors import SuiteError
-from ..history.git import file_at
-from ..history.git import has_revision
+from ..errors import ConfigError, SuiteError
+from ..history.git import file_at, has_revision
 from ..record.names import meant
 from ..suite.load import parse_suite
-from ..suite.model import ANY_TOOL
-from ..suite.model import MAX_TRIALS
-from ..suite.model import AllowedTools
-from ..suite.model import OneTool
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.model import Tool
-from ..suite.model import messages_of
-from ..suite.model import turns_of
-from .tools import expected_tools
-from .tools import with_tools
+from ..suite.model import (
+    ANY_TOOL,
+    MAX_TRIALS,
+    AllowedTools,
+    OneTool,
+    ResolvedCase,
+    Suite,
+    TestCase,
+    Tool,
+    messages_of,
+    turns_of,
+)
+from .tools import expected_tools, with_tools
 from .variant import Condition
 
 PROMPT = "system_prompt"

@@ -9,13 +9,11 @@ from msgspec import structs
 from ..matchers.compare import matches
 from ..matchers.examples import right_value
 from ..matchers.matcher import matcher_key
-from ..matchers.modes import MODES
-from ..matchers.modes import Mode
+from ..matchers.modes import MODES, Mode
 from ..scoring.leaks import reveals
 from ..scoring.tool_selection import find_tool
 from ..suite.altered import AlteredAnswers
-from ..suite.model import ExpectedCall
-from ..suite.model import ResolvedCase
+from ..suite.model import ExpectedCall, ResolvedCase
 from .faults import gets_answers
 from .variant import Condition
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
-from ..record.names import meant
-from ..record.names import qualified
-from ..suite.model import AllowedTools
-from ..suite.model import Choice
-from ..suite.model import ExpectedCall
-from ..suite.model import OneTool
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
-from ..suite.model import TestCase
-from ..suite.model import Tool
+from ..record.names import meant, qualified
+from ..suite.model import (
+    AllowedTools,
+    Choice,
+    ExpectedCall,
+    OneTool,
+    ResolvedCase,
+    Suite,
+    TestCase,
+    Tool,
+)
 from .variant import Condition
 
 # Keywords of JSON Schema that contain schemas by name, and those that contain data.

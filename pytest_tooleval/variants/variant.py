@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
 from ..errors import ConfigError
 from ..record.variants import Arm
-from ..suite.model import ResolvedCase
-from ..suite.model import Suite
+from ..suite.model import ResolvedCase, Suite
 from ..text import near
 
 # A function, so that the suites are only loaded when needed.

@@ -8,64 +8,47 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import structs
 from msgspec.structs import astuple
 
-from ..errors import ConfigError
-from ..errors import ScoringError
+from ..errors import ConfigError, ScoringError
 from ..figures import TOLERANCE
-from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedModel
-from ..record.comparison import ComparedRun
-from ..record.comparison import Comparison
-from ..record.comparison import Incomparable
-from ..record.comparison import RenamedCase
+from ..record.comparison import (
+    ComparedCases,
+    ComparedModel,
+    ComparedRun,
+    Comparison,
+    Incomparable,
+    RenamedCase,
+)
 from ..record.gates import Verdict
-from ..record.identity import Identity
-from ..record.identity import shared_names
+from ..record.identity import Identity, shared_names
 from ..record.metrics import BUILT_IN
-from ..record.results import CaseRow
-from ..record.results import unchanged
+from ..record.results import CaseRow, unchanged
 from ..text import shown
-from .baseline_text import incomparable_text
-from .baseline_text import labels_text
-from .baseline_text import left_out_text
-from .baseline_text import no_model_text
-from .baseline_text import nothing_text
-from .baseline_text import otherwise_text
-from .baseline_text import rescored_text
-from .baseline_text import served_text
-from .baseline_text import setting_text
-from .baseline_text import verdict_text
-from .case import Standard
-from .case import decide_again
+from .baseline_text import (
+    incomparable_text,
+    labels_text,
+    left_out_text,
+    no_model_text,
+    nothing_text,
+    otherwise_text,
+    rescored_text,
+    served_text,
+    setting_text,
+    verdict_text,
+)
+from .case import Standard, decide_again
 from .options import strict_text
-from .paired import ALPHA
-from .paired import Limits
-from .paired import PairedCase
-from .paired import PairedMetric
-from .paired import metrics_of
-from .paired import moved
-from .pairing import Pair
-from .pairing import Pairing
-from .pairing import moved_files
-from .pairing import pair_cases
+from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
+from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
 from .selection import not_selected
-from .sides import FindSuite
-from .sides import Rescored
-from .sides import Side
-from .statistics import clusters_of
-from .statistics import holm
-from .statistics import newly_broken_test
+from .sides import FindSuite, Rescored, Side
+from .statistics import clusters_of, holm, newly_broken_test
 from .summary import SCORED
 
 _WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")

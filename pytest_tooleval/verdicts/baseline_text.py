@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ..engine.fallbacks import fallback_text
-from ..figures import p_text
-from ..figures import points_text
-from ..figures import score_text
-from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedMetric
-from ..record.comparison import ComparedModel
-from ..record.comparison import Incomparable
-from ..text import counted
-from ..text import first_few
-from ..text import shown
+from ..figures import p_text, points_text, score_text
+from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
+from ..text import counted, first_few, shown
 from .pairing import Pairing
 from .sides import Rescored
 

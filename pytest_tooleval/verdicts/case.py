@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import NamedTuple
-from typing import get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, get_args
 
 from msgspec import structs
 
 from ..record.endings import NoAnswerCategory
-from ..record.results import CaseRow
-from ..record.results import FailureCategory
-from ..record.results import Outcome
-from ..record.results import TrialRow
-from ..scoring.thresholds import below
-from ..scoring.thresholds import missed_thresholds
-from ..scoring.thresholds import over_limit
+from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
+from ..scoring.thresholds import below, missed_thresholds, over_limit
 from ..suite.model import needed_of
 
 Decision = tuple[Outcome, dict[str, float | None], str]

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..record.confusion import Cell
-from ..record.confusion import Choice
-from ..record.confusion import Confusion
-from ..record.confusion import ToolFigures
+from ..record.confusion import Cell, Choice, Confusion, ToolFigures
 from ..record.results import CaseRow
 from ..record.summary import Mean
-from .statistics import clusters_of
-from .statistics import mean_of
+from .statistics import clusters_of, mean_of
 
 
 class _Seen(NamedTuple):

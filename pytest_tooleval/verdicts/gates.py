@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections import defaultdict
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import structs
 
-from ..figures import TOLERANCE
-from ..figures import limit_text
-from ..figures import score_text
-from ..figures import seconds_text
-from ..figures import usd_text
-from ..record.gates import Gate
-from ..record.gates import Verdict
+from ..figures import TOLERANCE, limit_text, score_text, seconds_text, usd_text
+from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
 from .options import strict_text
-from .planning import more_cases
-from .planning import more_trials
-from .rules import ERRORS
-from .rules import MODEL
-from .rules import PASS_RATE
-from .rules import RECOVERED
-from .rules import RELIABILITY
-from .rules import Rule
-from .rules import rule_of
-from .statistics import clusters_of
-from .statistics import mean_over
-from .statistics import pass_at_k
-from .statistics import pass_hat_k
+from .planning import more_cases, more_trials
+from .rules import ERRORS, MODEL, PASS_RATE, RECOVERED, RELIABILITY, Rule, rule_of
+from .statistics import clusters_of, mean_over, pass_at_k, pass_hat_k
 
 
 def decide_gates(

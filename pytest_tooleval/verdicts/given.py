@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError
-from ..errors import NoBaseline
-from ..errors import ToolevalError
+from ..errors import ConfigError, NoBaseline, ToolevalError
 from .options import Option
-from .presets import PRESETS
-from .presets import options_text
+from .presets import PRESETS, options_text
 
 if TYPE_CHECKING:
     from .rules import Rule

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from datetime import datetime
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..errors import ToolevalError
-from ..record.encoding import read_document
-from ..record.encoding import to_json
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..record.results import unchanged
-from ..record.run import Run
-from ..record.run import Shard
-from ..record.run import add_up
-from ..record.run import new_run_id
-from ..text import counted
-from ..text import printable
-from ..text import shown
+from ..record.encoding import read_document, to_json
+from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
+from ..record.run import Run, Shard, add_up, new_run_id
+from ..text import counted, printable, shown
 from .given import Gates
 from .options import OUTPUTS
 from .run import tolerates
-from .summary import file_order
-from .summary import ran_partly
+from .summary import file_order, ran_partly
 
 # Options that belong to each shard, and those that may differ: the places of recorded answers.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from ..errors import ConfigError
-from ..text import near
-from ..text import read_number
-from ..text import read_share
+from ..text import near, read_number, read_share
 from .presets import PRESETS
 
 # The default maximum for --tooleval-trials=auto.

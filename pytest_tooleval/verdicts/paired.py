@@ -6,27 +6,25 @@ docs/reference/methods.md explains the tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import astuple
 
 from ..figures import TOLERANCE
-from ..record.comparison import ComparedMetric
-from ..record.comparison import Moved
-from ..record.identity import Identity
-from ..record.identity import suite_names
-from ..record.metrics import METRICS
-from ..record.metrics import PENALTIES
+from ..record.comparison import ComparedMetric, Moved
+from ..record.identity import Identity, suite_names
+from ..record.metrics import METRICS, PENALTIES
 from ..record.results import CaseRow
-from .statistics import dealt_tail
-from .statistics import dealt_variance
-from .statistics import difference_interval
-from .statistics import is_newly_broken
-from .statistics import largest_drop
-from .statistics import permutation_test
-from .statistics import summed
+from .statistics import (
+    dealt_tail,
+    dealt_variance,
+    difference_interval,
+    is_newly_broken,
+    largest_drop,
+    permutation_test,
+    summed,
+)
 
 PASS = "pass"
 # The probability of a false alarm.

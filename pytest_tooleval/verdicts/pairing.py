@@ -7,11 +7,7 @@ that are new, because suites in several files may share names, prompts and expec
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import ToolevalError

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..figures import TOLERANCE
-from .statistics import dealt_variance
-from .statistics import effective_cases
-from .statistics import is_newly_broken
-from .statistics import largest_drop
-from .statistics import mean_interval
-from .statistics import newly_broken_test
-from .statistics import summed
-from .statistics import wilson
+from .statistics import (
+    dealt_variance,
+    effective_cases,
+    is_newly_broken,
+    largest_drop,
+    mean_interval,
+    newly_broken_test,
+    summed,
+    wilson,
+)
 
 MOST = 10_000
 

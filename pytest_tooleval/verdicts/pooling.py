@@ -8,8 +8,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ..record.results import CaseRow
-from .case import Standard
-from .case import decide_again
+from .case import Standard, decide_again
 
 _Case = TypeVar("_Case", bound=CaseRow)
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..record.results import CaseRow
 from ..text import counted
 from .gates import groups_of
-from .planning import least_cases
-from .planning import reach
-from .rules import MODEL
-from .rules import PASS_RATE
-from .rules import Rule
-from .statistics import clusters_of
-from .statistics import summed
+from .planning import least_cases, reach
+from .rules import MODEL, PASS_RATE, Rule
+from .statistics import clusters_of, summed
 
 
 def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:

@@ -7,31 +7,17 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ..errors import ScoringError
-from ..errors import ToolevalError
+from ..errors import ScoringError, ToolevalError
 from ..record.metrics import BUILT_IN
 from ..record.names import KnownTools
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.results import Score
-from ..record.results import TrialResult
+from ..record.results import CaseResult, CaseRow, Score, TrialResult
 from ..record.run import SCORING_VERSION
-from ..record.transcript import Reply
-from ..record.transcript import Transcript
-from ..record.transcript import ended_turn
-from ..record.transcript import read_message
-from ..record.transcript import statuses_of
+from ..record.transcript import Reply, Transcript, ended_turn, read_message, statuses_of
 from ..scoring import score_transcript
-from ..suite.fingerprints import ToolsContent
-from ..suite.fingerprints import content_of_case
-from ..suite.model import ResolvedCase
-from ..suite.model import known_tools
-from ..suite.model import resolve
-from .case import Standard
-from .case import decide_again
-from .sides import FindSuite
-from .sides import Rescored
-from .sides import Side
+from ..suite.fingerprints import ToolsContent, content_of_case
+from ..suite.model import ResolvedCase, known_tools, resolve
+from .case import Standard, decide_again
+from .sides import FindSuite, Rescored, Side
 from .summary import SCORED
 
 _RULES = "has scores of other rules"

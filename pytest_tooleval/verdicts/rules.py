@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..record.gates import Gate
-from ..record.metrics import AMOUNTS
-from ..record.metrics import PENALTIES
-from ..record.metrics import RATES
+from ..record.metrics import AMOUNTS, PENALTIES, RATES
 from ..record.results import CaseRow
-from ..text import near
-from ..text import read_number
-from ..text import read_share
+from ..text import near, read_number, read_share
 
 _Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
 

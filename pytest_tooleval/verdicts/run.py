@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..errors import NoBaseline
-from ..errors import ToolevalError
+from ..errors import NoBaseline, ToolevalError
 from ..record.comparison import Comparison
 from ..record.gates import Gate
-from ..record.results import CaseRow
-from ..record.results import unchanged
+from ..record.results import CaseRow, unchanged
 from ..record.run import Run
 from ..text import counted
-from .given import Baseline
-from .given import Gates
+from .given import Baseline, Gates
 from .sides import FindSuite
 
 
@@ -171,9 +166,7 @@ def compare_run(
         return None
     from .baseline import compare
     from .paired import ALPHA
-    from .sides import BASE_WORD
-    from .sides import RUN_WORD
-    from .sides import Side
+    from .sides import BASE_WORD, RUN_WORD, Side
 
     evaluated = [case for case in unchanged(cases) if case.model]
     old = baseline.run

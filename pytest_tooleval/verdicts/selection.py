@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
 from ..errors import ToolevalError

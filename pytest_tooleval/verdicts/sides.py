@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import SuiteError
-from ..errors import ToolevalError
-from ..record.results import CaseResult
-from ..record.results import CaseRow
+from ..errors import SuiteError, ToolevalError
+from ..record.results import CaseResult, CaseRow
 from ..record.run import Run
 
 if TYPE_CHECKING:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .paired import ALPHA
-from .statistics import newly_broken_test
-from .statistics import permutation_test
+from .statistics import newly_broken_test, permutation_test
 
 # Draws pass rates for a number of cases.
 DrawRates = Callable[[int, random.Random], list[float]]

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..record.results import CaseRow
-from ..record.summary import Mean
-from ..record.summary import Reliability
+from ..record.summary import Mean, Reliability
 
 # Cases added when measuring the spread of scores; see `mean_interval`.
 PSEUDO_CASES = 1 / 3

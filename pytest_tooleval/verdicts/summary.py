@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
-from ..record.document import Document
-from ..record.document import RowsDocument
+from ..record.document import Document, RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
-from ..record.results import CaseResult
-from ..record.results import CaseRow
-from ..record.results import KeptCase
-from ..record.results import KeptCases
-from ..record.results import Outcome
-from ..record.results import unchanged
-from ..record.run import Run
-from ..record.run import SummedRun
-from ..record.summary import Fallback
-from ..record.summary import Mean
-from ..record.summary import ModelSummary
-from ..record.summary import SuiteSummary
-from ..record.summary import Summary
-from ..record.summary import Tokens
+from ..record.results import CaseResult, CaseRow, KeptCase, KeptCases, Outcome, unchanged
+from ..record.run import Run, SummedRun
+from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
 from .confusion import confusion_of
-from .statistics import clusters_of
-from .statistics import mean_of
-from .statistics import reliability
+from .statistics import clusters_of, mean_of, reliability
 
 SCORED: tuple[Outcome, ...] = ("passed", "failed")
 

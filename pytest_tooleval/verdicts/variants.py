@@ -8,31 +8,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import structs
 
-from ..figures import points_text
-from ..figures import score_text
+from ..figures import points_text, score_text
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..record.variants import Attacked
-from ..record.variants import ComparedVariant
-from ..record.variants import Effect
+from ..record.variants import Attacked, ComparedVariant, Effect
 from ..text import counted
-from .paired import ALPHA
-from .paired import PASS
-from .paired import PairedCase
-from .paired import dealt_p
-from .paired import moved
-from .statistics import clusters_of
-from .statistics import holm
-from .statistics import mean_over
-from .statistics import permutation_test
-from .statistics import summed
+from .paired import ALPHA, PASS, PairedCase, dealt_p, moved
+from .statistics import clusters_of, holm, mean_over, permutation_test, summed
 
 # 95% of a normal distribution is within this many standard errors.
 _ERRORS = 1.959964

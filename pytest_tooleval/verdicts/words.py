@@ -6,11 +6,8 @@ from collections import Counter
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..record.run import RunOutcome
-from ..record.run import RunSummary
-from ..record.run import Status
-from ..record.summary import SuiteSummary
-from ..record.summary import Summary
+from ..record.run import RunOutcome, RunSummary, Status
+from ..record.summary import SuiteSummary, Summary
 from ..text import counted
 from .rules import judged_by
 

@@ -9,18 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..errors import ConfigError
-from ..errors import ToolevalError
+from ..errors import ConfigError, ToolevalError
 from ..history import History
 from ..record.encoding import to_json
-from ..reports.html import html_text
-from ..reports.html import page_comparison
-from ..reports.html import page_document
+from ..reports.html import html_text, page_comparison, page_document
 from ..reports.notes import notes
-from .responses import ApiError
-from .responses import field_error
-from .responses import json_response
-from .responses import needed
+from .responses import ApiError, field_error, json_response, needed
 from .wording import in_page_words
 
 _DEFAULT_LIMIT = 50

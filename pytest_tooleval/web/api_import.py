@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..errors import ConfigError
-from ..errors import McpError
+from ..errors import ConfigError, McpError
 from ..suite.fingerprints import content_of_bytes
 from ..suite.source import Document
-from .bodies import McpImport
-from .bodies import read
-from .responses import ApiError
-from .responses import json_response
-from .suite_files import SuiteFolder
-from .suite_files import suite_to_text
+from .bodies import McpImport, read
+from .responses import ApiError, json_response
+from .suite_files import SuiteFolder, suite_to_text
 from .suite_paths import check_name
 
 if TYPE_CHECKING:
@@ -46,9 +41,7 @@ async def import_mcp(request: Request) -> Response:
 
 
 def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
-    from ..mcp.suites import functions_of
-    from ..mcp.suites import suite_of
-    from ..mcp.suites import title_of
+    from ..mcp.suites import functions_of, suite_of, title_of
 
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ..engine.models.spec import LEXICAL
-from ..engine.models.tables import ModelTables
-from ..engine.models.tables import read_tables
-from ..engine.models.tables import resolve_models
+from ..engine.models.tables import ModelTables, read_tables, resolve_models
 from ..errors import ConfigError
 from ..project import ini_models
 from ..reports.html import page_columns
 from ..verdicts.options import FORM
-from .bodies import NewRun
-from .bodies import taking
+from .bodies import NewRun, taking
 from .events import stream
 from .pytest_run import PytestRun
-from .responses import ApiError
-from .responses import field_error
-from .responses import json_response
+from .responses import ApiError, field_error, json_response
 from .runs import Runs
 from .suite_files import SuiteFolder
 

@@ -14,18 +14,9 @@ from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
 from ..suite.schema import suite_schema
-from .bodies import NewSuite
-from .bodies import SuiteText
-from .bodies import read_body
-from .bodies import taking
-from .responses import field_error
-from .responses import json_response
-from .responses import needed
-from .responses import problem_dicts
-from .suite_files import Examined
-from .suite_files import SuiteFolder
-from .suite_files import suite_to_text
-from .suite_files import text_of
+from .bodies import NewSuite, SuiteText, read_body, taking
+from .responses import field_error, json_response, needed, problem_dicts
+from .suite_files import Examined, SuiteFolder, suite_to_text, text_of
 from .suite_paths import check_name
 
 _ETAG = re.compile(r'"?([0-9a-f]{16})"?')

@@ -11,24 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
-from starlette.types import Message
-from starlette.types import Receive
-from starlette.types import Scope
-from starlette.types import Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..project import history_place
-from . import api_history
-from . import api_import
-from . import api_runs
-from . import api_suites
-from . import pages
-from .responses import ApiError
-from .responses import Limit
-from .responses import error_response
+from . import api_history, api_import, api_runs, api_suites, pages
+from .responses import ApiError, Limit, error_response
 from .runs import Runs
-from .security import Access
-from .security import Guard
+from .security import Access, Guard
 from .suite_files import SuiteFolder
 
 MAX_IMPORTS = 4

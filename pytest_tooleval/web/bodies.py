@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
-from collections.abc import Callable
-from typing import Annotated
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Meta
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ..text import near
 from ..verdicts.options import FORM
-from .responses import ApiError
-from .responses import field_error
+from .responses import ApiError, field_error
 
 MAX_BYTES = 32 * 1024 * 1024
 _PLACE = " - at `$"

@@ -6,12 +6,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import FileResponse
-from starlette.responses import HTMLResponse
-from starlette.responses import RedirectResponse
-from starlette.responses import Response
-from starlette.routing import Mount
-from starlette.routing import Route
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 

@@ -12,30 +12,20 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-from typing import BinaryIO
-from typing import Literal
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 from msgspec import Struct
 
 from ..record.encoding import to_json
-from ..record.events import Collected
-from ..record.events import CollectionProblem
-from ..record.events import RowDone
-from ..record.events import RowEvent
-from ..record.events import RunEnded
-from ..record.events import RunStarted
+from ..record.events import Collected, CollectionProblem, RowDone, RowEvent, RunEnded, RunStarted
 from ..record.run import Run
-from ..secrets import scrub
-from ..secrets import secret_values
+from ..secrets import scrub, secret_values
 from ..text import printable
 from ..verdicts.options import FORM
 from .bodies import NewRun
 from .events import EventLog
-from .processes import interrupt
-from .processes import kill
-from .processes import start
+from .processes import interrupt, kill, start
 from .wording import in_page_words
 
 Status = Literal["running", "finished", "cancelled", "failed"]

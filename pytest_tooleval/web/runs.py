@@ -9,11 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .bodies import NewRun
-from .pytest_run import GRACE_S
-from .pytest_run import PytestRun
-from .pytest_run import estimate
-from .responses import ApiError
-from .responses import Limit
+from .pytest_run import GRACE_S, PytestRun, estimate
+from .responses import ApiError, Limit
 
 MAX_RUNNING = 4
 MAX_ESTIMATES = 4

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from starlette.datastructures import Headers
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp
-from starlette.types import Message
-from starlette.types import Receive
-from starlette.types import Scope
-from starlette.types import Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .responses import ApiError
-from .responses import error_response
+from .responses import ApiError, error_response
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # Pages of other sites cannot send it without a preflight request, which is always denied.

@@ -12,17 +12,14 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from ..engine.cassettes.folders import work_folder
-from ..errors import ConfigError
-from ..errors import os_reason
+from ..errors import ConfigError, os_reason
 from ..project import pytest_root
 from ..text import printable
 from .app import create_app

@@ -10,38 +10,27 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
-from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import os_reason
+from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..imports.drafts import DRAFT
 from ..imports.write import suite_text
 from ..project import suite_folder
-from ..suite.discovery import SUITE_ENDING
-from ..suite.discovery import is_searched
+from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.fingerprints import content_of_bytes
 from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
-from ..suite.source import Document
-from ..suite.source import decode_bytes
-from ..suite.source import read_document
+from ..suite.source import Document, decode_bytes, read_document
 from ..writing import write_whole
 from .bodies import MAX_BYTES
-from .responses import ApiError
-from .responses import field_error
-from .suite_paths import check_name
-from .suite_paths import free_name
-from .suite_worlds import untrusted_worlds
-from .suite_worlds import worlds_of
+from .responses import ApiError, field_error
+from .suite_paths import check_name, free_name
+from .suite_worlds import untrusted_worlds, worlds_of
 
 _MAX_SUMMARIES = 2000
 

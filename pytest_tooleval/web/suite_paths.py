@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from ..suite.discovery import SUITE_ENDING
-from ..suite.discovery import UNSEARCHED
+from ..suite.discovery import SUITE_ENDING, UNSEARCHED
 from ..suite.slugs import slug
 from .responses import field_error
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Collection
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..findings import Finding
-from ..findings import Loc
+from ..findings import Finding, Loc
 
 _OWN = "pytest_tooleval.worlds."
 _OURS = {_OWN + "bfcl:BFCL", _OWN + "tau2:Airline", _OWN + "tau2:Retail"}

@@ -15,11 +15,8 @@ import json
 import random
 import re
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from types import FunctionType
-from types import MethodType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Any
 
 from ..errors import WorldError

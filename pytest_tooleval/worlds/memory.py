@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from collections.abc import Hashable
-from typing import Any
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 _MOST_PLAYS = 64
 

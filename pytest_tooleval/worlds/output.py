@@ -7,8 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-from typing import TextIO
+from typing import Any, TextIO
 
 _here = threading.local()
 _lock = threading.Lock()

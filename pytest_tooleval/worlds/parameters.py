@@ -6,17 +6,14 @@ import dataclasses
 import datetime as dt
 import functools
 import inspect
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
-from ..errors import WorldError
-from ..errors import error_text
+from ..errors import WorldError, error_text
 from ..text import near
 
 _AS_SUCH = (dt.date, dt.time, dt.timedelta, Decimal, Enum, UUID, PurePath)

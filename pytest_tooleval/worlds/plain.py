@@ -11,10 +11,7 @@ import re
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from enum import Enum

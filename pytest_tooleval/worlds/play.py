@@ -6,19 +6,14 @@ import concurrent.futures
 import queue
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import NamedTuple
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
 from ..record.transcript import reports_error
-from .world import State
-from .world import World
-from .world import WorldSpec
+from .world import State, World, WorldSpec
 
 # Seconds for a call of a world.
 TIME_LIMIT_S = 10.0

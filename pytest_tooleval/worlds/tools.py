@@ -5,17 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 from ..errors import WorldError
 from ..jsonschemas.subschemas import changed
-from .parameters import name_of
-from .parameters import signature_of
+from .parameters import name_of, signature_of
 from .play import bounded
-from .world import World
-from .world import WorldSpec
-from .world import named
+from .world import World, WorldSpec, named
 
 _SECTION = re.compile(r"\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
 _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")

@@ -20,51 +20,39 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from ..errors import WorldError
-from ..errors import error_text
+from ..errors import WorldError, error_text
 from ..record.calls import NO_OBJECT
 from ..record.names import meant
-from ..secrets import scrub_json
-from ..secrets import secret_values
-from ..secrets import without_key_values
-from ..text import near
-from ..text import printable
-from ..text import shorten
-from ..text import shown
+from ..secrets import scrub_json, secret_values, without_key_values
+from ..text import near, printable, shorten, shown
 from .code import code_hash
 from .memory import Memory
 from .output import captured_in
-from .parameters import Parsers
-from .parameters import misfit
-from .parameters import name_of
-from .parameters import parsed
-from .parameters import parsers_of
-from .plain import ABSENT
-from .plain import STATE
-from .plain import canonical
-from .plain import differences
-from .plain import hidden
-from .plain import in_order
-from .plain import kinds_of
-from .plain import look_up
-from .plain import path_text
-from .plain import read_path
-from .plain import state_of
-from .plain import unseen
-from .plain import without_addresses
-from .plain import without_stack
+from .parameters import Parsers, misfit, name_of, parsed, parsers_of
+from .plain import (
+    ABSENT,
+    STATE,
+    canonical,
+    differences,
+    hidden,
+    in_order,
+    kinds_of,
+    look_up,
+    path_text,
+    read_path,
+    state_of,
+    unseen,
+    without_addresses,
+    without_stack,
+)
 
 # In characters; a model may request huge answers.
 MAX_ANSWER = 1024 * 1024

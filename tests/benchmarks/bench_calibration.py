@@ -19,9 +19,7 @@ import itertools
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,8 +33,7 @@ from power import power
 
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.run import SCORING_VERSION
-from pytest_tooleval.record.run import Run
+from pytest_tooleval.record.run import SCORING_VERSION, Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import decide_gates
@@ -44,8 +41,7 @@ from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
-from pytest_tooleval.verdicts.simulation import after_drop
-from pytest_tooleval.verdicts.simulation import typical_pass_rates
+from pytest_tooleval.verdicts.simulation import after_drop, typical_pass_rates
 from pytest_tooleval.verdicts.variants import compare_variants
 
 # Tool, parameters and validity of an answer.

@@ -26,8 +26,7 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from bench_pytest import EMPTY  # noqa: E402
-from bench_pytest import pytest_run  # noqa: E402
+from bench_pytest import EMPTY, pytest_run
 
 CALLS = 3
 ROUNDS = 2 * (CALLS + 1)
@@ -83,8 +82,7 @@ def server(latency: float) -> Iterator[str]:
 
 
 def serve(latency: float) -> None:
-    from mock_server import MockServer
-    from mock_server import call_message
+    from mock_server import MockServer, call_message
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         messages = request["messages"]

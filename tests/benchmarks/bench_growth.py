@@ -28,20 +28,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from bench_history import WORDS  # noqa: E402
-from bench_history import fill  # noqa: E402
-from bench_latency import QUIET  # noqa: E402
-from bench_latency import user_environment  # noqa: E402
-from bench_latency import write_project  # noqa: E402
-from mock_server import MockServer  # noqa: E402
+from bench_history import WORDS, fill
+from bench_latency import QUIET, user_environment, write_project
+from mock_server import MockServer
 
-from pytest_tooleval.history import History  # noqa: E402
+from pytest_tooleval.history import History
 
 ROWS = ("validate", "lexical", "cassette", "prune", "served")
 TOOLEVAL = ["-c", "from pytest_tooleval.cli import main; main()"]

@@ -18,11 +18,8 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +29,8 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import KeptCase
-from pytest_tooleval.record.run import AskedModel
-from pytest_tooleval.record.run import Git
-from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.run import new_run_id
+from pytest_tooleval.record.results import CaseRow, KeptCase
+from pytest_tooleval.record.run import AskedModel, Git, Run, new_run_id
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.sides import Side
 

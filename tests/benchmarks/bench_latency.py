@@ -24,7 +24,7 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from mock_server import MockServer  # noqa: E402
+from mock_server import MockServer
 
 MOST = 1.25
 # Not the developers': nor may pytest be kept from caching what it compiles, as it does for users.

@@ -18,10 +18,8 @@ from typing import TypeVar
 
 from bench_history import fill
 
-from pytest_tooleval.history import History
-from pytest_tooleval.history import place_of
-from pytest_tooleval.history.documents import read_head
-from pytest_tooleval.history.documents import read_texts
+from pytest_tooleval.history import History, place_of
+from pytest_tooleval.history.documents import read_head, read_texts
 from pytest_tooleval.history.heads import read_name
 from pytest_tooleval.history.places import Place
 

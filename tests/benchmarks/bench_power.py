@@ -15,10 +15,7 @@ import random
 import statistics
 from functools import partial
 
-from pytest_tooleval.verdicts.simulation import seen
-from pytest_tooleval.verdicts.simulation import smallest_drop
-from pytest_tooleval.verdicts.simulation import spreads_of
-from pytest_tooleval.verdicts.simulation import typical_pass_rates
+from pytest_tooleval.verdicts.simulation import seen, smallest_drop, spreads_of, typical_pass_rates
 
 MIXES = {"typical": (0.55, 0.15), "strong": (0.85, 0.03)}
 SIZES = (50, 100, 200)

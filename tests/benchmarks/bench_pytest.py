@@ -28,9 +28,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench_latency import QUIET
-from bench_latency import user_environment
-from bench_latency import write_project
+from bench_latency import QUIET, user_environment, write_project
 from mock_server import MockServer
 
 EMPTY = """

@@ -33,7 +33,7 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from bench_latency import user_environment  # noqa: E402
+from bench_latency import user_environment
 
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -255,8 +255,7 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     from pytest_tooleval.engine.trial import Trial
     from pytest_tooleval.scoring import score_transcript
     from pytest_tooleval.suite.load import load_suite
-    from pytest_tooleval.suite.model import Overrides
-    from pytest_tooleval.suite.model import resolve
+    from pytest_tooleval.suite.model import Overrides, resolve
 
     suite = load_suite(Path(suite_path))
     resolved = [resolve(suite, case, Overrides()) for case in suite.test_cases]

@@ -12,10 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from bench_start import pytest_command
-from bench_start import server
-from bench_start import timed
-from bench_start import write_project
+from bench_start import pytest_command, server, timed, write_project
 
 # Plugins, each of which takes a trick away.
 WITHOUT = {

@@ -17,8 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench_latency import write_project
-from bench_pytest import Figures
-from bench_pytest import pytest_run
+from bench_pytest import Figures, pytest_run
 from mock_server import MockServer
 
 VARIANTS = 5

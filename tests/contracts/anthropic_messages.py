@@ -10,18 +10,8 @@ from typing import Any
 
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
-from .shapes import Problem
-from .shapes import problem
-from .talk import KEY
-from .talk import Asked
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import StandIn
-from .talk import short
-from .talk import signature
+from .shapes import Problem, problem
+from .talk import KEY, Asked, Brain, Document, Exchange, Refused, Said, StandIn, short, signature
 
 _THOUGHTS = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 

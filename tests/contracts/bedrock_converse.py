@@ -13,12 +13,7 @@ from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
 from . import anthropic_messages
-from .talk import KEY
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import StandIn
+from .talk import KEY, Brain, Document, Exchange, Refused, StandIn
 
 
 @dataclass(frozen=True)

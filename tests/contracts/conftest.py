@@ -9,8 +9,7 @@ import pytest
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
 
-from .contract import Contract
-from .contract import script
+from .contract import Contract, script
 from .server import StandIns
 
 

@@ -6,18 +6,11 @@ import asyncio
 import itertools
 import json
 import os
-from collections.abc import Collection
-from collections.abc import Coroutine
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from builders import call
-from builders import tool
+from builders import call, tool
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -27,14 +20,10 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.model import Suite, resolve
 
 from .server import StandIns
-from .talk import Call
-from .talk import End
-from .talk import Exchange
-from .talk import Said
+from .talk import Call, End, Exchange, Said
 
 CITY: dict[str, Any] = {
     "type": "object",

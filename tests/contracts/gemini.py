@@ -7,26 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from google.genai import types
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from .talk import KEY
-from .talk import Asked
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import StandIn
-from .talk import short
-from .talk import signature
+from .talk import KEY, Asked, Brain, Document, Exchange, Refused, Said, StandIn, short, signature
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import ollama
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .talk import Asked
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import StandIn
+from .talk import Asked, Brain, Document, Exchange, Refused, Said, StandIn
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .shapes import Problem
-from .shapes import Tag
-from .talk import KEY
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import StandIn
+from .shapes import Problem, Tag
+from .talk import KEY, Brain, Document, Exchange, Refused, Said, StandIn
 
 REFUSAL = "I'm sorry, but I can't assist with that request."
 

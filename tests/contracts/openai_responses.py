@@ -6,23 +6,20 @@ import json
 
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
-from .openai_api import REFUSAL
-from .openai_api import Model
-from .openai_api import check_effort
-from .openai_api import check_end
-from .openai_api import check_functions
-from .openai_api import check_temperature
-from .openai_api import model_of
-from .openai_api import refused
-from .openai_api import told
-from .openai_api import unsupported
+from .openai_api import (
+    REFUSAL,
+    Model,
+    check_effort,
+    check_end,
+    check_functions,
+    check_temperature,
+    model_of,
+    refused,
+    told,
+    unsupported,
+)
 from .shapes import problem
-from .talk import Asked
-from .talk import Brain
-from .talk import Document
-from .talk import Said
-from .talk import short
-from .talk import signature
+from .talk import Asked, Brain, Document, Said, short, signature
 
 
 def answer(body: Document, brain: Brain) -> Document:

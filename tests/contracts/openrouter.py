@@ -11,18 +11,8 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 
 from . import openai_chat
 from .openai_api import told
-from .shapes import Tag
-from .shapes import problem
-from .talk import KEY
-from .talk import Asked
-from .talk import Brain
-from .talk import Document
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import StandIn
-from .talk import short
-from .talk import signature
+from .shapes import Tag, problem
+from .talk import KEY, Asked, Brain, Document, Exchange, Refused, Said, StandIn, short, signature
 
 
 @dataclass(frozen=True)

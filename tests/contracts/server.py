@@ -15,8 +15,7 @@ import json
 import ssl
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,15 +25,7 @@ import trustme
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
 
-from .talk import KEY
-from .talk import Asked
-from .talk import Brain
-from .talk import Exchange
-from .talk import Refused
-from .talk import Said
-from .talk import Script
-from .talk import StandIn
-from .talk import brain_of
+from .talk import KEY, Asked, Brain, Exchange, Refused, Said, Script, StandIn, brain_of
 
 # Providers with OpenAI's protocol and nothing more.
 PLAIN = {

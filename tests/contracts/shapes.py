@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 
 import typing_extensions
 

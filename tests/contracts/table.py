@@ -6,17 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from generated import ROOT
-from generated import part
-from generated import table
+from generated import ROOT, part, table
 
 from pytest_tooleval.engine.models.spec import ModelSpec
 
-from .contract import CHECKS
-from .contract import TARGETS
-from .contract import Contract
-from .contract import Target
-from .contract import script
+from .contract import CHECKS, TARGETS, Contract, Target, script
 from .server import StandIns
 
 PART = "models"

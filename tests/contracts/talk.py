@@ -6,15 +6,10 @@ import base64
 import hashlib
 import json
 import re
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 # A secret that no report and no log may hold.
 KEY = "sk-standin-0123456789abcdef"

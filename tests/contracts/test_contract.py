@@ -12,17 +12,9 @@ from generated import part
 from pytest_tooleval.engine.models.providers import Provider
 from pytest_tooleval.errors import ModelError
 
-from .contract import CHECKS
-from .contract import TARGETS
-from .contract import TRIED
-from .contract import Check
-from .contract import Contract
-from .contract import Target
+from .contract import CHECKS, TARGETS, TRIED, Check, Contract, Target
 from .server import PLAIN
-from .table import PART
-from .table import made_from
-from .table import on_page
-from .table import page_of
+from .table import PART, made_from, on_page, page_of
 
 pytestmark = pytest.mark.slow
 

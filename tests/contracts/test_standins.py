@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -240,8 +239,7 @@ def gemini(standins: StandIns) -> genai.Client:
 
 def test_a_chain_with_googles_sdk(gemini: genai.Client) -> None:
     from google.genai.errors import ClientError
-    from google.genai.types import Content
-    from google.genai.types import Part
+    from google.genai.types import Content, Part
 
     def ask(*contents: Any) -> Any:
         functions: Any = [{"name": "get_weather", "parameters": CITY}]

@@ -11,8 +11,7 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.jsonschemas.providers import Rules
-from pytest_tooleval.jsonschemas.providers import troubles
+from pytest_tooleval.jsonschemas.providers import Rules, troubles
 
 from .contract import Contract
 

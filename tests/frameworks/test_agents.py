@@ -10,17 +10,9 @@ import pytest
 from builders import calling
 from mock_server import MockServer
 
-from .agents import AGENTS
-from .agents import FORMS
-from .agents import module
+from .agents import AGENTS, FORMS, module
 from .anthropic_server import respond_with
-from .running import CITY
-from .running import TOOLS
-from .running import became
-from .running import calls_of
-from .running import import_agent
-from .running import rows_of
-from .running import skip_without
+from .running import CITY, TOOLS, became, calls_of, import_agent, rows_of, skip_without
 
 CHAIN = {
     "id": "chain",

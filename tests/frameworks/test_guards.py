@@ -10,21 +10,9 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from .agents import AGENTS
-from .agents import ASKING
-from .agents import GUARDS
-from .agents import OTHERS
-from .agents import UNSTOPPABLE
-from .agents import module
+from .agents import AGENTS, ASKING, GUARDS, OTHERS, UNSTOPPABLE, module
 from .anthropic_server import respond_with
-from .running import CITY
-from .running import Step
-from .running import became
-from .running import calls_of
-from .running import planned
-from .running import play
-from .running import rows_of
-from .running import skip_without
+from .running import CITY, Step, became, calls_of, planned, play, rows_of, skip_without
 
 
 @pytest.fixture(params=AGENTS)

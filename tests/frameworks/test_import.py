@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import import_agent
-from .running import skip_without
+from .running import import_agent, skip_without
 
 SERVER = Path(__file__).parents[1] / "doors" / "pytest" / "live_server.py"
 COMMAND = f"command={sys.executable!r}, args=[{str(SERVER)!r}, 'server.log']"

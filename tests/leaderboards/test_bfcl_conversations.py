@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.imports.formats.bfcl import answers_beside
-from pytest_tooleval.imports.formats.bfcl import bfcl_suite
+from pytest_tooleval.imports.formats.bfcl import answers_beside, bfcl_suite
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite

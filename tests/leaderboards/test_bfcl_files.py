@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from bfcl_data import bfcl_suite_file
 
-from pytest_tooleval.imports.formats.bfcl import answers_beside
-from pytest_tooleval.imports.formats.bfcl import bfcl_suite
+from pytest_tooleval.imports.formats.bfcl import answers_beside, bfcl_suite
 from pytest_tooleval.suite.load import parse_suite
 
 SPEC = importlib.util.find_spec("bfcl_eval")

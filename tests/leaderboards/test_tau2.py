@@ -13,17 +13,14 @@ import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.imports.formats.tau2 import DOMAINS
-from pytest_tooleval.imports.formats.tau2 import tau2_suite
+from pytest_tooleval.imports.formats.tau2 import DOMAINS, tau2_suite
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
@@ -103,8 +100,7 @@ class Domain:
 
     def rewarded(self, task: Any, steps: Steps, reason: str = "user_stop") -> bool:
         """What tau2 says. It replays the calls, and would raise if an answer were another one."""
-        from tau2.evaluator.evaluator import EvaluationType
-        from tau2.evaluator.evaluator import evaluate_simulation
+        from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation
         from tau2.registry import registry
 
         run = self.simulation(task, steps, reason)
@@ -285,8 +281,7 @@ def test_result_files_are_judged_as_by_the_benchmark(domain: Domain, tmp_path: P
 
 
 def test_rewards_that_look_elsewhere(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tau2.data_model.tasks import InitialState
-    from tau2.data_model.tasks import RewardType
+    from tau2.data_model.tasks import InitialState, RewardType
 
     def made(**criteria: Any) -> dict[str, Any]:
         task = domain.tasks[0].model_copy(deep=True)

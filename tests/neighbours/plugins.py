@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import distribution
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 
 NEIGHBOURS = {
     "allure-pytest": "--alluredir=allure",

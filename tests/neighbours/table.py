@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import pytest
-from generated import ROOT
-from generated import part
-from generated import table
+from generated import ROOT, part, table
 
 from .plugins import NEIGHBOURS
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from doors.pytest.project import Project
-from doors.pytest.project import raising
-from doors.pytest.project import right
-from doors.pytest.project import wrong
+from doors.pytest.project import Project, raising, right, wrong
 
-from .plugins import NEIGHBOURS
-from .plugins import loaded
+from .plugins import NEIGHBOURS, loaded
 
 WAYS = {
     "plain": [],

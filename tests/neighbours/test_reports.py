@@ -7,10 +7,7 @@ import json
 import re
 
 import pytest
-from doors.pytest.project import Project
-from doors.pytest.project import raising
-from doors.pytest.project import right
-from doors.pytest.project import wrong
+from doors.pytest.project import Project, raising, right, wrong
 
 from .plugins import loaded
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from doors.pytest.project import Project
-from doors.pytest.project import right
-from doors.pytest.project import wrong
+from doors.pytest.project import Project, right, wrong
 
 from .test_reports import run
 

@@ -102,10 +102,7 @@ def langgraph_agent(url: str) -> None:
 
 
 def agents_sdk(url: str) -> None:
-    from agents import Agent
-    from agents import OpenAIChatCompletionsModel
-    from agents import Runner
-    from agents import function_tool
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool
     from openai import AsyncOpenAI
 
     @function_tool

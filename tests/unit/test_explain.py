@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.explain import describe
-from pytest_tooleval.explain import field_path
-from pytest_tooleval.explain import listing
-from pytest_tooleval.explain import nearest
-from pytest_tooleval.explain import show
+from pytest_tooleval.explain import describe, field_path, listing, nearest, show
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,11 @@ import re
 from urllib.parse import quote
 
 import pytest
-from hypothesis import Phase
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval import keys
-from pytest_tooleval.keys import PublicTexts
-from pytest_tooleval.keys import stand_in
-from pytest_tooleval.keys import without_keys
+from pytest_tooleval.keys import PublicTexts, stand_in, without_keys
 
 KEY = "sk-proj-A0b1C2d3E4f5G6h7"
 MADE = "sk-proj-xxxxxxxxxxxxxxxx"

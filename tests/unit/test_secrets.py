@@ -4,22 +4,23 @@ import base64
 import json
 import logging
 import re
-from urllib.parse import quote
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.secrets import PLACEHOLDER
-from pytest_tooleval.secrets import ScrubFilter
-from pytest_tooleval.secrets import keep_secret
-from pytest_tooleval.secrets import key_values
-from pytest_tooleval.secrets import redacted
-from pytest_tooleval.secrets import scrub
-from pytest_tooleval.secrets import scrub_json
-from pytest_tooleval.secrets import secret_values
-from pytest_tooleval.secrets import shown_address
+from pytest_tooleval.secrets import (
+    PLACEHOLDER,
+    ScrubFilter,
+    keep_secret,
+    key_values,
+    redacted,
+    scrub,
+    scrub_json,
+    secret_values,
+    shown_address,
+)
 
 
 def test_values_by_name_and_by_the_look_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.text import json_text
-from pytest_tooleval.text import printable
-from pytest_tooleval.text import shorten
+from pytest_tooleval.text import json_text, printable, shorten
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
-from ..models.spec import SAMPLING
-from ..models.spec import ModelSpec
+from ..models.spec import SAMPLING, ModelSpec
 from ..reply import Read
 from .turn import Turn
 

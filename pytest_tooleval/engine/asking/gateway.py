@@ -8,38 +8,27 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from ...errors import ModelError
 from ...record.run import Role
 from ...record.transcript import Transcript
-from ..cassettes.cassette import key_of
-from ..cassettes.cassette import question
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatRequest
-from ..fallbacks import Fallbacks
-from ..fallbacks import ParameterRefused
+from ..cassettes.cassette import key_of, question
+from ..clients.base import ChatAnswer, ChatRequest
+from ..fallbacks import Fallbacks, ParameterRefused
 from ..hosted_tools import with_secrets
 from ..limits.adaptive import AdaptiveSlots
-from ..limits.retry import RetryPolicy
-from ..limits.retry import with_retries
-from ..limits.slots import Pace
-from ..limits.slots import Slots
+from ..limits.retry import RetryPolicy, with_retries
+from ..limits.slots import Pace, Slots
 from ..limits.spending import Spending
-from ..models.spec import LEXICAL
-from ..models.spec import ModelSpec
-from ..reply import Read
-from ..reply import Replies
-from ..reply import last_of
-from ..reply import read_run
+from ..models.spec import LEXICAL, ModelSpec
+from ..reply import Read, Replies, last_of, read_run
 from ..tool_features import fitted
 from ..tool_schemas import ToolSchemas
 from .breaker import Breaker
-from .context import Context
-from .context import set_by
+from .context import Context, set_by
 from .received import Received
 from .turn import Turn
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 
 from msgspec import structs
 
 from ...errors import ModelError
 from ...keys import PublicTexts
-from ...record.calls import MAX_DEPTH
-from ...record.calls import is_nested_deeper
+from ...record.calls import MAX_DEPTH, is_nested_deeper
 from ...record.run import payer
-from ...secrets import redacted
-from ...secrets import scrub
-from ...secrets import secret_values
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatClient
-from ..clients.base import ChatRequest
+from ...secrets import redacted, scrub, secret_values
+from ..clients.base import ChatAnswer, ChatClient, ChatRequest
 from ..clients.choice import make_client
-from ..limits.spending import Spending
-from ..limits.spending import price
+from ..limits.spending import Spending, price
 from ..models.spec import ModelSpec
 from .context import Context
 

@@ -11,45 +11,29 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import structs
 
-from ...errors import ModelError
-from ...errors import os_reason
+from ...errors import ModelError, os_reason
 from ...record.transcript import SEARCHES
-from ...secrets import scrub_json
-from ...secrets import secret_values
-from ...text import counted
-from ...text import first_few
-from ...text import json_text
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatRequest
+from ...secrets import scrub_json, secret_values
+from ...text import counted, first_few, json_text
+from ..clients.base import ChatAnswer, ChatRequest
 from ..clients.transport import CONTAINER
-from ..models.modules import changed
-from ..models.modules import name_of
+from ..models.modules import changed, name_of
 from ..models.spec import ModelSpec
 from ..protocols.builder import PROGRAMS
-from .appending import Appender
-from .appending import try_appending
+from .appending import Appender, try_appending
 from .claims import Claims
-from .places import Place
-from .places import line_at
-from .why_missing import RecordedQuestions
-from .why_missing import canonical_question
-from .why_missing import definitions
-from .why_missing import summary
+from .places import Place, line_at
+from .why_missing import RecordedQuestions, canonical_question, definitions, summary
 
 RecordMode = Literal["none", "new", "all"]
 VERSION = 3

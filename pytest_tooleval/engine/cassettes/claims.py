@@ -7,9 +7,7 @@ import hashlib
 from io import FileIO
 from pathlib import Path
 
-from .byte_locks import TAKEN
-from .byte_locks import lock
-from .byte_locks import unlock
+from .byte_locks import TAKEN, lock, unlock
 from .folders import work_folder
 
 

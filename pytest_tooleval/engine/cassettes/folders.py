@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
 KEPT_RUNS = 10

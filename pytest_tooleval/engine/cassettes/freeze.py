@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...matchers.modes import ParamScoring
 from ...record.transcript import Transcript
 from ...scoring.argument_scores import params_match
 from ...scoring.tool_selection import find_tool
-from ...suite.mocks import EXACT
-from ...suite.mocks import SEQUENCE
-from ...suite.mocks import WHEN
+from ...suite.mocks import EXACT, SEQUENCE, WHEN
 from ..tools.mocks import mocks_of
 from ..trial import Trial
 

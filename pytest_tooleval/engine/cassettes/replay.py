@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ModelError
 from ...record.run import Role
 from ...record.transcript import Transcript
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatRequest
+from ..clients.base import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
-from ..reply import Read
-from ..reply import Replies
-from ..reply import read_run
-from ..trial import Trial
-from ..trial import run_trial
-from .cassette import NotRecorded
-from .cassette import key_of
-from .cassette import question
+from ..reply import Read, Replies, read_run
+from ..trial import Trial, run_trial
+from .cassette import NotRecorded, key_of, question
 
 
 class RecordedModels:

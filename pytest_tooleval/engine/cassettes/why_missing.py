@@ -6,22 +6,16 @@ import contextlib
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import is_
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...text import first_few
-from ...text import json_text
-from ...text import shorten
+from ...text import first_few, json_text, shorten
 from ..tool_features import name_of
-from .places import Place
-from .places import line_at
+from .places import Place, line_at
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.

@@ -7,31 +7,21 @@ be restored from the message, it keeps them under `BLOCKS`, so that they are sen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
 from ...record.endings import PAUSED
-from ...record.transcript import SEARCHES
-from ...record.transcript import SYSTEM_ROLES
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.transcript import SEARCHES, SYSTEM_ROLES
+from ...record.untrusted import as_mapping, as_text, objects_in
 from ..models.prices import token_count
-from ..models.spec import EFFORT_TOKENS
-from ..models.spec import Effort
+from ..models.spec import EFFORT_TOKENS, Effort
 from ..protocols.reading import replied
 from .base import ChatRequest
 from .http_client import HttpClient
-from .message_parts import data_in
-from .message_parts import input_of
-from .message_parts import parts_of
-from .transport import BLOCKS
-from .transport import CONTAINER
-from .transport import key_from
+from .message_parts import data_in, input_of, parts_of
+from .transport import BLOCKS, CONTAINER, key_from
 
 Block = dict[str, Any]
 

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NamedTuple
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from ...record.endings import Ending
-from ...record.transcript import CallStatus
-from ...record.transcript import Message
-from ...record.transcript import Usage
+from ...record.transcript import CallStatus, Message, Usage
 from ...record.untrusted import as_text
-from ..models.prices import cost_usd
-from ..models.prices import reasoning_tokens
-from ..models.prices import reported_cost
-from ..models.prices import token_count
-from ..models.prices import usage_of
+from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_count, usage_of
 from ..models.spec import ModelSpec
 
 if TYPE_CHECKING:

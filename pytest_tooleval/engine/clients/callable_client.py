@@ -8,32 +8,22 @@ import importlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from ...errors import AgentGaveUp
-from ...errors import ModelError
-from ...errors import error_text
-from ...errors import raised_at
+from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
 from ..toolbox import Toolbox
-from .base import ChatAnswer
-from .base import ChatRequest
+from .base import ChatAnswer, ChatRequest
 from .own_loop import OwnLoop
-from .returned import callable_error
-from .returned import read_giving_up
-from .returned import read_result
-from .shares import BLOCKS
-from .shares import BLOCKS_S
-from .shares import LoopClock
-from .shares import Share
+from .returned import callable_error, read_giving_up, read_result
+from .shares import BLOCKS, BLOCKS_S, LoopClock, Share
 
 
 class CallableClient:

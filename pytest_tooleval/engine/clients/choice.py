@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...secrets import keep_secret
-from ..models.spec import LEXICAL
-from ..models.spec import ModelSpec
+from ..models.spec import LEXICAL, ModelSpec
 from .base import ChatClient
 
 

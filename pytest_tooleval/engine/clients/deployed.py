@@ -6,34 +6,22 @@ The model's table has the address, the request, and the places of text and calls
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from ...errors import ModelError
-from ...jsonschemas.subschemas import MISSING
-from ...jsonschemas.subschemas import pointed
+from ...jsonschemas.subschemas import MISSING, pointed
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...text import json_text
 from ..models.spec import ModelSpec
-from . import anthropic_messages
-from . import openai_responses
-from .base import ChatAnswer
-from .base import ChatRequest
-from .event_streams import events
-from .event_streams import joined_chat
-from .event_streams import joined_messages
-from .event_streams import joined_responses
-from .http_client import HttpAnswer
-from .http_client import HttpClient
-from .transport import headers_from
-from .transport import not_json
+from . import anthropic_messages, openai_responses
+from .base import ChatAnswer, ChatRequest
+from .event_streams import events, joined_chat, joined_messages, joined_responses
+from .http_client import HttpAnswer, HttpClient
+from .transport import headers_from, not_json
 
 # What ends a pointer to something that is not in every answer.
 OPTIONAL = "?"

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 
 Document = Mapping[str, Any]
 _LINE_END = re.compile(r"\r\n|\n|\r")

@@ -9,29 +9,19 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...record.calls import ToolCall
-from ...record.transcript import SYSTEM_ROLES
-from ...record.transcript import text_of
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.transcript import SYSTEM_ROLES, text_of
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..fallbacks import ParameterRefused
 from ..models.prices import token_count
 from ..protocols.reading import replied
 from .base import ChatRequest
 from .http_client import HttpClient
-from .message_parts import call_of
-from .message_parts import data_in
-from .message_parts import input_of
-from .message_parts import parts_of
-from .transport import PARTS
-from .transport import key_from
+from .message_parts import call_of, data_in, input_of, parts_of
+from .transport import PARTS, key_from
 
 Part = dict[str, Any]
 

@@ -10,14 +10,10 @@ import os
 import ssl
 import time
 import urllib.request
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import Any
-from typing import NamedTuple
-from urllib.parse import SplitResult
-from urllib.parse import urlsplit
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 
@@ -26,21 +22,11 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..models.prices import listed
 from ..models.spec import ModelSpec
-from .base import ChatAnswer
-from .base import ChatRequest
-from .base import headers_of
-from .base import sent_parameters
+from .base import ChatAnswer, ChatRequest, headers_of, sent_parameters
 from .chat_document import read_chat
 from .event_streams import is_stream
-from .provider_errors import one_line
-from .provider_errors import provider_error
-from .provider_errors import redirected
-from .provider_errors import refused_answer
-from .provider_errors import retry_after_s
-from .transport import connection_error
-from .transport import extend
-from .transport import not_json
-from .transport import tool_arguments
+from .provider_errors import one_line, provider_error, redirected, refused_answer, retry_after_s
+from .transport import connection_error, extend, not_json, tool_arguments
 
 # Many servers close an idle connection after 5 s, and a request sent at that moment would be lost.
 _KEEP_IDLE_S = 4.0

@@ -9,19 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ...record.calls import ToolCall
-from ...record.transcript import SEARCHES
-from ...record.transcript import text_of
-from ..tool_features import functions_of
-from ..tool_features import name_of
-from .base import ChatAnswer
-from .base import ChatRequest
+from ...record.transcript import SEARCHES, text_of
+from ..tool_features import functions_of, name_of
+from .base import ChatAnswer, ChatRequest
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?(?![\w.]*\d)")

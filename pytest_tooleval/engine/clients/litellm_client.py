@@ -14,8 +14,7 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -26,29 +25,15 @@ from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
-from ...secrets import ScrubFilter
-from ...secrets import shown_address
+from ...secrets import ScrubFilter, shown_address
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
-from .base import ChatAnswer
-from .base import ChatRequest
-from .base import headers_of
-from .base import sent_parameters
+from .base import ChatAnswer, ChatRequest, headers_of, sent_parameters
 from .chat_document import read_chat
 from .openai_responses import wants_responses
-from .provider_errors import lacks_credentials
-from .provider_errors import one_line
-from .provider_errors import provider_error
-from .provider_errors import refused_answer
-from .provider_errors import retry_after_s
-from .transport import chain
-from .transport import connection_error
-from .transport import for_chat
-from .transport import key_from
-from .transport import no_message
-from .transport import timed_out
-from .transport import tool_arguments
+from .provider_errors import lacks_credentials, one_line, provider_error, refused_answer, retry_after_s
+from .transport import chain, connection_error, for_chat, key_from, no_message, timed_out, tool_arguments
 
 _load_lock = threading.Lock()
 _loaded: Any = None

@@ -12,9 +12,7 @@ from typing import Any
 import httpx
 
 from ...errors import ModelError
-from .provider_errors import LONGEST_TEXT
-from .provider_errors import redirected
-from .provider_errors import size_of
+from .provider_errors import LONGEST_TEXT, redirected, size_of
 from .transport import extend
 
 _kept: list[object] = []  # a handler closes its client when it is freed

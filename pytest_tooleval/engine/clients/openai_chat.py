@@ -13,19 +13,12 @@ from msgspec import structs
 
 from ..models.prices import listed
 from ..models.spec import ModelSpec
-from ..models.traits import needs_responses
-from ..models.traits import reasons
-from .base import ChatAnswer
-from .base import ChatRequest
-from .event_streams import events
-from .event_streams import joined_chat
-from .event_streams import joined_responses
+from ..models.traits import needs_responses, reasons
+from .base import ChatAnswer, ChatRequest
+from .event_streams import events, joined_chat, joined_responses
 from .http_client import HttpClient
-from .openai_responses import chat_document
-from .openai_responses import responses_body
-from .openai_responses import wants_responses
-from .transport import for_chat
-from .transport import key_from
+from .openai_responses import chat_document, responses_body, wants_responses
+from .transport import for_chat, key_from
 
 _REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)

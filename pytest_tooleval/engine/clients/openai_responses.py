@@ -7,15 +7,11 @@ they can be sent back unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...record.endings import ending_of
-from ...record.untrusted import as_mapping
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_mapping, objects_in
 from ..protocols.reading import replied
 
 # The field of an assistant's message with the `output` of the answer.

@@ -10,25 +10,17 @@ import concurrent.futures
 import json
 import time
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.calls import MAX_DEPTH
-from ...record.calls import ToolCall
-from ...record.transcript import NOT_RUN
-from ...record.transcript import CallStatus
-from ...record.transcript import Message
+from ...record.calls import MAX_DEPTH, ToolCall
+from ...record.transcript import NOT_RUN, CallStatus, Message
 from ...secrets import redacted
 from ..toolbox import Toolbox
-from .base import MOST_BYTES
-from .base import ChatAnswer
+from .base import MOST_BYTES, ChatAnswer
 from .returned import in_order
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.

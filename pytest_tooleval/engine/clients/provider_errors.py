@@ -9,27 +9,19 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urljoin
 
-from ...errors import ErrorKind
-from ...errors import ModelError
+from ...errors import ErrorKind, ModelError
 from ...record.calls import ToolCall
 from ...record.endings import UNPARSED
 from ...record.names import ANY_TOOLS
-from ...record.recovery import NOTHING
-from ...record.recovery import read_calls
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...secrets import scrub
-from ...secrets import secret_values
-from ...secrets import shown_address
+from ...record.recovery import NOTHING, read_calls
+from ...record.untrusted import as_list, as_mapping, as_text
+from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
-from ..fallbacks import ParameterRefused
-from ..fallbacks import refused_parameter
+from ..fallbacks import ParameterRefused, refused_parameter
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
 from msgspec import structs
 
-from ...errors import AgentGaveUp
-from ...errors import ModelError
-from ...errors import error_text
-from ...record.endings import ending_of
-from ...record.endings import usual_reason
-from ...record.transcript import SYSTEM_ROLES
-from ...record.transcript import Message
-from ...record.transcript import gist_of
-from ...record.transcript import statuses_of
+from ...errors import AgentGaveUp, ModelError, error_text
+from ...record.endings import ending_of, usual_reason
+from ...record.transcript import SYSTEM_ROLES, Message, gist_of, statuses_of
 from ...record.untrusted import as_mapping
-from ...secrets import scrub
-from ...secrets import secret_values
+from ...secrets import scrub, secret_values
 from ...text import shorten
 from ..models.spec import ModelSpec
 from .base import ChatAnswer

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from collections.abc import Coroutine
-from collections.abc import Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from typing import Any
 

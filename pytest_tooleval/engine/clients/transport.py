@@ -5,17 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
 from ..models.spec import ModelSpec
 from ..protocols.builder import EXTENSIONS
-from .base import MOST_BYTES
-from .base import ChatRequest
+from .base import MOST_BYTES, ChatRequest
 from .openai_responses import ITEMS
 
 # Fields of an assistant's message with the provider's original answer.

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cassettes.appending import Appender
-from ..cassettes.byte_locks import TAKEN
-from ..cassettes.byte_locks import lock
-from ..cassettes.byte_locks import unlock
+from ..cassettes.byte_locks import TAKEN, lock, unlock
 
 _PAUSE_S = 0.001
 

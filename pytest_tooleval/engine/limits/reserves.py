@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatRequest
-from ..models.prices import cost_usd
-from ..models.prices import listed
+from ..clients.base import ChatAnswer, ChatRequest
+from ..models.prices import cost_usd, listed
 from ..models.spec import ModelSpec
 
 # Before a model's first answer. Dense JSON has about one token for each three bytes.

@@ -7,9 +7,7 @@ import collections
 import heapq
 import itertools
 import time
-from collections.abc import AsyncIterator
-from collections.abc import Awaitable
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 

@@ -7,26 +7,18 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import ModelError
 from ...figures import usd_text
-from ...record.run import Spent
-from ...record.run import add_up
-from ..clients.base import ChatAnswer
-from ..clients.base import ChatRequest
+from ...record.run import Spent, add_up
+from ..clients.base import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
 from .ledger import Ledger
-from .reserves import Seen
-from .reserves import has_price
-from .reserves import reserve_for
+from .reserves import Seen, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 _TICK_S = 0.02

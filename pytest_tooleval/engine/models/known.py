@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 from ...text import near
-from .prices import data_file
-from .prices import price_list
+from .prices import data_file, price_list
 from .providers import PROVIDERS
 
 

@@ -11,10 +11,7 @@ import ast
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...writing import code_of

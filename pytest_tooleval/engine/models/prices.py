@@ -12,9 +12,7 @@ from typing import Any
 import msgspec
 
 from ...record.calls import is_number
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_mapping, as_text, objects_in
 
 # Items that OpenAI runs itself, and does not charge by tokens alone.
 _RUN = (

@@ -5,8 +5,7 @@ Each provider is a row of the table. litellm handles providers without a row or 
 
 from __future__ import annotations
 
-from typing import Literal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ...jsonschemas.providers import Rules
 

@@ -7,23 +7,14 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import Literal
-from typing import get_args
+from typing import Any, Literal, get_args
 
-from .modules import digest_of
-from .modules import imported_modules
-from .modules import own_module
+from .modules import digest_of, imported_modules, own_module
 from .prices import provider_of
-from .providers import PROVIDERS
-from .providers import UNKNOWN
-from .providers import Protocol
-from .providers import Provider
+from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
 from .traits import needs_responses
 
 LEXICAL = "builtin/lexical"

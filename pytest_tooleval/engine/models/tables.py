@@ -5,34 +5,21 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ...errors import ConfigError
-from ...errors import os_reason
+from ...errors import ConfigError, os_reason
 from ...secrets import keep_secret
 from ...text import near
-from .known import known_providers
-from .known import unserved
+from .known import known_providers, unserved
 from .prices import price_list
-from .spec import EFFORTS
-from .spec import LEXICAL
-from .spec import SAMPLING
-from .spec import Effort
-from .spec import ModelSpec
+from .spec import EFFORTS, LEXICAL, SAMPLING, Effort, ModelSpec
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...record.call_like import unread_fields
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from .builder import ChatBuilder
 
 Block = Mapping[str, Any]

@@ -13,15 +13,12 @@ A call keeps the `caller` that made it and the `namespace` of its tool, as the p
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...record.call_like import UNREAD
-from ...record.call_like import unread_fields
+from ...record.call_like import UNREAD, unread_fields
 from ...record.transcript import SEARCHES
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_text, objects_in
 
 Message = dict[str, Any]
 

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.call_like import unread_fields
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_mapping, as_text, objects_in
 from .builder import ChatBuilder
 
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")

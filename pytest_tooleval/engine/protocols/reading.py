@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .blocks import has_blocks
-from .blocks import read_blocks
-from .builder import EXTENSIONS
-from .builder import ChatBuilder
-from .parts import has_parts
-from .parts import read_parts
+from .blocks import has_blocks, read_blocks
+from .builder import EXTENSIONS, ChatBuilder
+from .parts import has_parts, read_parts
 from .responses import ItemReader
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...record.call_like import is_call_like
-from ...record.untrusted import as_mapping
-from ...record.untrusted import objects_in
-from .builder import ChatBuilder
-from .builder import Message
-from .builder import as_content
+from ...record.untrusted import as_mapping, objects_in
+from .builder import ChatBuilder, Message, as_content
 
 Item = Mapping[str, Any]
 

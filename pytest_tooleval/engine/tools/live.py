@@ -9,14 +9,10 @@ calls, the trial then restarts and also runs those.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from contextlib import AsyncExitStack
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
@@ -24,9 +20,7 @@ from ...record.transcript import Message
 from ...scoring.tool_selection import is_expected
 from ...secrets import redacted
 from ...suite.model import ResolvedCase
-from ..cassettes.cassette import Cassette
-from ..cassettes.cassette import key_of
-from ..cassettes.cassette import normalised
+from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
 from .mocks import mocks_of

@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
-from ...suite.mocks import EXACT
-from ...suite.mocks import SEQUENCE
-from ...suite.mocks import WHEN
+from ...suite.mocks import EXACT, SEQUENCE, WHEN
 from ...suite.model import ResolvedCase
 from ..toolbox import ends_chain
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
 
-from ...errors import ModelError
-from ...errors import WorldError
+from ...errors import ModelError, WorldError
 from ...keys import PublicTexts
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...worlds.play import Worker
-from ...worlds.play import time_limit
-from ...worlds.play import too_slow
-from ...worlds.world import World
-from ...worlds.world import WorldSpec
+from ...worlds.play import Worker, time_limit, too_slow
+from ...worlds.world import World, WorldSpec
 
 _T = TypeVar("_T")
 

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...agents import adk_sdk
-from ...agents import claude_sdk
-from ...agents import crewai_sdk
-from ...agents import langgraph_sdk
-from ...agents import openai_sdk
-from ...agents import pydantic_sdk
+from ...agents import adk_sdk, claude_sdk, crewai_sdk, langgraph_sdk, openai_sdk, pydantic_sdk
 from ...engine.clients.callable_client import import_object
 from ...errors import ConfigError
 from ...text import shorten
-from ...worlds.tools import tool_of
-from ...worlds.tools import tools_of
+from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
 from ..apply import Found
-from ..openai_tools import UnusableError
-from ..openai_tools import tool_definitions
+from ..openai_tools import UnusableError, tool_definitions
 
 HELP = """Create a suite from the tools of an agent.
 

@@ -9,33 +9,21 @@ same calls, except for Python's `True == 1` inside objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ...errors import Problem
-from ...errors import SuiteError
-from ...explain import describe
-from ...explain import listing
-from ...explain import show
+from ...errors import Problem, SuiteError
+from ...explain import describe, listing, show
 from ...jsonschemas.subschemas import changed
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
-from ...record.untrusted import as_text
+from ...record.untrusted import as_list, as_mapping, as_text
 from ..apply import Found
-from ..bfcl_turns import conversation
-from ..bfcl_turns import functions_of
-from ..bfcl_turns import prompt_of
+from ..bfcl_turns import conversation, functions_of, prompt_of
 from ..cases import case_problem
-from ..openai_tools import UnusableError
-from ..openai_tools import typed
-from ..records import Record
-from ..records import read_records
+from ..openai_tools import UnusableError, typed
+from ..records import Record, read_records
 from ..tool_names import provider_name
 
 HELP = """Convert a category of BFCL, the Berkeley leaderboard.

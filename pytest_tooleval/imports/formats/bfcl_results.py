@@ -12,24 +12,18 @@ import ast
 import json
 import operator
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from ...errors import Problem
 from ...record.calls import is_number
-from ...record.transcript import Message
-from ...record.transcript import Usage
-from ...record.transcript import text_of
+from ...record.transcript import Message, Usage, text_of
 from ...text import shorten
-from ..conversation import NO_NAME
-from ..conversation import Conversation
-from ..openai_tools import UnusableError
-from ..openai_tools import typed
+from ..conversation import NO_NAME, Conversation
+from ..openai_tools import UnusableError, typed
 from ..records import Record
 
 _OTHER_CALLS = re.compile(r'<tool_call|<function|<\|tool|"(?:name|arguments|parameters)"\s*:')

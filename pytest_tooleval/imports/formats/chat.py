@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Meta
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ...errors import Problem
 from ...record.transcript import Usage
 from ..chats import chat_messages
-from ..conversation import NO_NAME
-from ..conversation import Conversation
-from ..openai_tools import UnusableError
-from ..openai_tools import typed
+from ..conversation import NO_NAME, Conversation
+from ..openai_tools import UnusableError, typed
 from ..records import Record
 
 _Count = Annotated[int, Meta(ge=0)]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import Problem
-from ...errors import SuiteError
-from ...errors import ToolevalError
+from ...errors import Problem, SuiteError, ToolevalError
 from ...record.results import CaseResult
 from ...text import shown
-from ..apply import Found
-from ..apply import Recorded
-from ..apply import recorded
-from ..chats import RecordedAnswer
-from ..chats import draft_in
+from ..apply import Found, Recorded, recorded
+from ..chats import RecordedAnswer, draft_in
 from ..conversation import Conversation
 from ..records import read_records
 from ..transcripts.files import read_transcripts

@@ -6,20 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ...errors import Problem
-from ...errors import SuiteError
+from ...errors import Problem, SuiteError
 from ..answers import tools_problem
-from ..apply import Found
-from ..apply import Recorded
-from ..apply import recorded
+from ..apply import Found, Recorded, recorded
 from ..chats import recorded_answers
-from ..openai_tools import UnusableError
-from ..openai_tools import is_hosted
-from ..openai_tools import looks_like_a_tool
-from ..openai_tools import tool_definition
-from ..openai_tools import tool_definitions
-from ..records import Record
-from ..records import clean_records
+from ..openai_tools import UnusableError, is_hosted, looks_like_a_tool, tool_definition, tool_definitions
+from ..records import Record, clean_records
 
 HELP = """Create a suite from OpenAI tools or recorded answers.
 

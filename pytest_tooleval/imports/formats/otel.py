@@ -7,34 +7,27 @@ given all previous messages. Calls inside a tool, or inside another call of a mo
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...errors import Problem
 from ...record.calls import is_number
-from ...record.transcript import SYSTEM_ROLES
-from ...record.transcript import CallStatus
-from ...record.transcript import Message
-from ...record.transcript import Usage
-from ...record.transcript import gist_of
-from ..conversation import NO_NAME
-from ..conversation import Conversation
+from ...record.transcript import SYSTEM_ROLES, CallStatus, Message, Usage, gist_of
+from ..conversation import NO_NAME, Conversation
 from ..openai_tools import UnusableError
 from ..records import Record
-from ..transcripts.dialects import ModelCall
-from ..transcripts.dialects import ToolRun
-from ..transcripts.dialects import arguments_text
-from ..transcripts.dialects import call_of
-from ..transcripts.dialects import first_of
-from ..transcripts.dialects import is_tool
-from ..transcripts.dialects import tool_run_of
-from ..transcripts.otlp import Span
-from ..transcripts.otlp import holds_spans
-from ..transcripts.otlp import spans_of
+from ..transcripts.dialects import (
+    ModelCall,
+    ToolRun,
+    arguments_text,
+    call_of,
+    first_of,
+    is_tool,
+    tool_run_of,
+)
+from ..transcripts.otlp import Span, holds_spans, spans_of
 
 HELP = """Create a suite from traces: OTLP spans as JSON.
 

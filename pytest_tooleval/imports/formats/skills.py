@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import Problem
-from ...errors import SuiteError
-from ...errors import os_reason
+from ...errors import Problem, SuiteError, os_reason
 from ...explain import show
 from ...suite.source import decode_bytes
 from ..apply import Found
-from ..drafts import EDIT
-from ..drafts import draft_case
+from ..drafts import EDIT, draft_case
 
 if TYPE_CHECKING:
     from yaml.nodes import Node

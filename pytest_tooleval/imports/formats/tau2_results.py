@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-from typing import Any
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ...errors import Problem
 from ...record.endings import NoAnswer
-from ...record.transcript import Message
-from ...record.transcript import Usage
+from ...record.transcript import Message, Usage
 from ...secrets import without_key_values
 from ...text import shown
-from ..conversation import NO_NAME
-from ..conversation import Conversation
-from ..openai_tools import UnusableError
-from ..openai_tools import typed
-from ..records import Record
-from ..records import read_records
+from ..conversation import NO_NAME, Conversation
+from ..openai_tools import UnusableError, typed
+from ..records import Record, read_records
 from .tau2 import suite_name
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.

@@ -9,28 +9,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from ...engine.protocols.blocks import read_call
-from ...engine.protocols.blocks import read_result
+from ...engine.protocols.blocks import read_call, read_result
 from ...engine.protocols.builder import ChatBuilder
 from ...explain import show
-from ...record.transcript import CallStatus
-from ...record.transcript import Message
-from ...record.transcript import status_of
-from ...record.untrusted import as_list
-from ...record.untrusted import as_mapping
+from ...record.transcript import CallStatus, Message, status_of
+from ...record.untrusted import as_list, as_mapping, objects_in
 from ...record.untrusted import as_text as text_in
-from ...record.untrusted import objects_in
 from ...worlds.plain import canonical
-from ..chats import chat_messages
-from ..chats import decoded
+from ..chats import chat_messages, decoded
 from ..openai_tools import UnusableError
 from .otlp import Span
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import Problem
-from ...errors import SuiteError
-from ...record.transcript import Message
-from ...record.transcript import text_of
-from ...secrets import redacted
-from ...secrets import without_key_values
+from ...errors import Problem, SuiteError
+from ...record.transcript import Message, text_of
+from ...secrets import redacted, without_key_values
 from ...suite.discovery import SUITE_ENDING
 from ...suite.source import MAX_PROBLEMS
-from ...text import json_text
-from ...text import shown
+from ...text import json_text, shown
 from ..conversation import Conversation
 from ..formats import formats_with
 from ..records import read_records

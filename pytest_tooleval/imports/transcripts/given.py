@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec import structs
 
-from ...errors import CannotCompare
-from ...errors import ModelError
-from ...record.transcript import Message
-from ...record.transcript import Transcript
-from ...record.transcript import text_of
+from ...errors import CannotCompare, ModelError
+from ...record.transcript import Message, Transcript, text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
-from ...suite.model import ResolvedCase
-from ...suite.model import Suite
-from ...suite.model import TestCase
-from ...suite.model import needed_of
-from ...suite.model import prompt_messages
+from ...suite.model import ResolvedCase, Suite, TestCase, needed_of, prompt_messages
 from ...text import counted
 from ..conversation import Conversation
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct
-from msgspec import field
+from msgspec import Struct, field
 
 from ..openai_tools import typed
 

@@ -5,27 +5,18 @@ The facts are from the models' chat templates. `recovery` says where in a text a
 
 from __future__ import annotations
 
-from .deepseek import DEEPSEEK
-from .deepseek import DSML
-from .gemma import FUNCTION_GEMMA
-from .gemma import GEMMA
+from .deepseek import DEEPSEEK, DSML
+from .gemma import FUNCTION_GEMMA, GEMMA
 from .glm import GLM
 from .harmony import HARMONY
 from .hermes import HERMES
 from .kimi import KIMI
-from .lfm2 import LFM2
-from .lfm2 import OLMO
-from .llama import LLAMA
-from .llama import LLAMA_FUNCTION
-from .minimax import MINIMAX_M1
-from .minimax import MINIMAX_M2
+from .lfm2 import LFM2, OLMO
+from .llama import LLAMA, LLAMA_FUNCTION
+from .minimax import MINIMAX_M1, MINIMAX_M2
 from .mistral import MISTRAL
-from .others import COHERE
-from .others import INTERNLM
-from .others import NEMOTRON
-from .phi import GRANITE
-from .phi import GRANITE_20B
-from .phi import PHI
+from .others import COHERE, INTERNLM, NEMOTRON
+from .phi import GRANITE, GRANITE_20B, PHI
 from .qwen3_coder import QWEN3_CODER
 
 # Several open with `<tool_call>` or `<function=`; what must follow tells them apart.

@@ -8,14 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS
-from .dialect import NAME
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
-from .xml_calls import Tags
-from .xml_calls import read_calls
+from .dialect import ARGUMENTS, NAME, Broken, Cursor, Dialect, Written
+from .xml_calls import Tags, read_calls
 
 
 def _token(words: str) -> str:

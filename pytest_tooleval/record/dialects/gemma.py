@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import Cursor, Dialect, Written
 from .pythonic import read_gemma
 
 

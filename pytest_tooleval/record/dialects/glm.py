@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .dialect import NAME
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import NotACall
-from .dialect import Written
+from .dialect import NAME, Broken, Cursor, Dialect, NotACall, Written
 from .xml_calls import typed
 
 _END = "</tool_call>"

@@ -8,12 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS
-from .dialect import ARGUMENTS_NEXT
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import ARGUMENTS, ARGUMENTS_NEXT, Broken, Cursor, Dialect, Written
 from .xml_calls import as_json
 
 _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")

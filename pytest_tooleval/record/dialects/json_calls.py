@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..repeated_keys import Ambiguous
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Written
+from .dialect import Broken, Cursor, Written
 
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")

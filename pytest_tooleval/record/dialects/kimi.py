@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import ARGUMENTS, Cursor, Dialect, Written
 
 _ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
 

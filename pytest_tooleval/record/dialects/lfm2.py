@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from .dialect import LIST_NEXT
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import LIST_NEXT, Cursor, Dialect, Written
 from .json_calls import read_values
 from .pythonic import read_list
 

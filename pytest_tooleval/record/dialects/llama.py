@@ -5,16 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS
-from .dialect import ARGUMENTS_NEXT
-from .dialect import LIST_NEXT
-from .dialect import NAME
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import ARGUMENTS, ARGUMENTS_NEXT, LIST_NEXT, NAME, Cursor, Dialect, Written
 from .json_calls import read_values
-from .pythonic import read_call
-from .pythonic import read_list
+from .pythonic import read_call, read_list
 
 _CALL = '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}'
 _JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")

@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS_NEXT
-from .dialect import CALL
-from .dialect import LIST_NEXT
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import ARGUMENTS_NEXT, CALL, LIST_NEXT, Cursor, Dialect, Written
 from .json_calls import in_tags
-from .xml_calls import Tags
-from .xml_calls import read_calls
+from .xml_calls import Tags, read_calls
 
 MINIMAX_M1 = Dialect(
     name="MiniMax M1",

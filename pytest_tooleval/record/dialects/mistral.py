@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS
-from .dialect import ARGUMENTS_NEXT
-from .dialect import CALL
-from .dialect import LIST_NEXT
-from .dialect import NAME
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
+from .dialect import ARGUMENTS, ARGUMENTS_NEXT, CALL, LIST_NEXT, NAME, Cursor, Dialect, Written
 from .json_calls import read_values
 
 _NAMED = re.compile(rf"(?P<name>{NAME})\s*(?:\[CALL_ID\]\s*(?P<id>\w+)\s*)?(?:\[ARGS\]|(?=\{{))")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from .dialect import CALL
-from .dialect import LIST_NEXT
-from .dialect import Dialect
+from .dialect import CALL, LIST_NEXT, Dialect
 from .json_calls import in_tags
 
 COHERE = Dialect(

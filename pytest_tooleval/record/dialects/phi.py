@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from .dialect import CALL
-from .dialect import JSON_NEXT
-from .dialect import LIST_NEXT
-from .dialect import Dialect
+from .dialect import CALL, JSON_NEXT, LIST_NEXT, Dialect
 from .json_calls import in_tags
 
 PHI = Dialect(

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Written
+from .dialect import Broken, Cursor, Written
 
 _MOST_LEVELS = 100
 _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.\-]*)\s*\(")

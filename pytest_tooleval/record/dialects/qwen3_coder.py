@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import NAME
-from .dialect import Cursor
-from .dialect import Dialect
-from .dialect import Written
-from .xml_calls import Tags
-from .xml_calls import read_calls
+from .dialect import NAME, Cursor, Dialect, Written
+from .xml_calls import Tags, read_calls
 
 _TAGS = Tags(
     call=re.compile(rf"<function=\s*(?P<name>{NAME})\s*>"),

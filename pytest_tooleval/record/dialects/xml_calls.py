@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..untrusted import as_list
-from ..untrusted import as_mapping
-from .dialect import DECODER
-from .dialect import Broken
-from .dialect import Cursor
-from .dialect import Written
+from ..untrusted import as_list, as_mapping
+from .dialect import DECODER, Broken, Cursor, Written
 
 _MOST_LEVELS = 20
 

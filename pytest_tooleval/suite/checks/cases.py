@@ -6,14 +6,8 @@ import re
 from collections.abc import Callable
 
 from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
-from ..model import MAX_ID_LENGTH
-from ..model import MAX_TRIALS
-from ..model import Suite
-from ..model import TestCase
-from ..model import needed_of
+from ...findings import Finding, Findings, Loc
+from ..model import MAX_ID_LENGTH, MAX_TRIALS, Suite, TestCase, needed_of
 from .scope import Scope
 
 _TAG = re.compile(r"[^\W_][\w.+-]*")

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from ...findings import Findings
-from ...findings import Loc
+from ...findings import Findings, Loc
 from ..fields import readable
 from ..kinds import KINDS
-from ..model import Suite
-from ..model import TestCase
-from . import cases
-from . import expectations
-from . import features
-from . import thresholds
-from . import tools
-from .scope import Check
-from .scope import KnownTools
-from .scope import Scope
-from .scope import case_scopes
-from .scope import tools_of_suite
+from ..model import Suite, TestCase
+from . import cases, expectations, features, thresholds, tools
+from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
 _OF_CASES = (cases.mark_errors, thresholds.judging_errors, tools.named_tool_errors)

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
+from ...findings import Finding, Findings, Loc
 from ...matchers.matcher import matcher_findings
 from ...record.names import same_tool
-from ..fields import expected_at
-from ..fields import wrong_value
-from ..model import ANY_TOOL
-from ..model import ExpectedCall
-from ..model import TestCase
-from ..model import forces_call
-from .scope import KnownTools
-from .scope import Scope
+from ..fields import expected_at, wrong_value
+from ..model import ANY_TOOL, ExpectedCall, TestCase, forces_call
+from .scope import KnownTools, Scope
 
 
 def prompt_errors(scope: Scope) -> Findings:

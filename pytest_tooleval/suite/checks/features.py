@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...explain import describe
-from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
+from ...explain import describe, show
+from ...findings import Finding, Findings, Loc
 from ...jsonschemas.subschemas import recursion
 from ...jsonschemas.well_formed import json_schema_findings
-from ..model import ANY_TOOL
-from ..model import AllowedTools
-from ..model import OneTool
-from ..model import ProviderTools
-from ..model import Suite
-from ..model import TestCase
-from ..model import Tool
+from ..model import ANY_TOOL, AllowedTools, OneTool, ProviderTools, Suite, TestCase, Tool
 from .scope import KnownTools
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

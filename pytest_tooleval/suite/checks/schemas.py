@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from ...errors import CannotCompare
-from ...errors import WorldError
-from ...explain import describe
-from ...explain import listing
-from ...explain import nearest
-from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
-from ...jsonschemas.older import TODAY
-from ...jsonschemas.older import older_keywords
-from ...jsonschemas.parameters import described
-from ...jsonschemas.parameters import taken
+from ...errors import CannotCompare, WorldError
+from ...explain import describe, listing, nearest, show
+from ...findings import Finding, Findings, Loc
+from ...jsonschemas.older import TODAY, older_keywords
+from ...jsonschemas.parameters import described, taken
 from ...jsonschemas.providers import troubles
-from ...jsonschemas.subschemas import parts
-from ...jsonschemas.subschemas import references
+from ...jsonschemas.subschemas import parts, references
 from ...jsonschemas.validation import parameter_problem
 from ...jsonschemas.well_formed import unknown_keywords
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside
-from ...matchers.modes import DEFAULT_MODE
-from ...matchers.modes import MODES
+from ...matchers.modes import DEFAULT_MODE, MODES
 from ...matchers.named import listed
-from ...text import first_few
-from ...text import folded
+from ...text import first_few, folded
 from ...worlds.tools import tools_of
-from ...worlds.world import WorldSpec
-from ...worlds.world import method_for
+from ...worlds.world import WorldSpec, method_for
 from ..mocks import WHEN
-from ..model import ANY_PARAMETER
-from ..model import Expectations
-from ..model import ExpectedCall
-from ..model import Suite
-from ..model import Tool
-from .scope import KnownTools
-from .scope import Scope
+from ..model import ANY_PARAMETER, Expectations, ExpectedCall, Suite, Tool
+from .scope import KnownTools, Scope
 
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
 

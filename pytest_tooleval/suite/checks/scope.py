@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...explain import listing
-from ...explain import nearest
-from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
+from ...explain import listing, nearest, show
+from ...findings import Finding, Findings, Loc
 from ...record.names import Offered
-from ..model import ANY_TOOL
-from ..model import Suite
-from ..model import TestCase
-from ..model import Tool
-from ..model import Turn
+from ..model import ANY_TOOL, Suite, TestCase, Tool, Turn
 
 
 class KnownTools:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from ...explain import listing
-from ...explain import nearest
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
-from ...matchers.modes import DEFAULT_MODE
-from ...matchers.modes import MODES
-from ...record.metrics import LIMITS
-from ...record.metrics import METRICS
-from ...record.metrics import PENALTIES
-from ...record.metrics import ROWS
+from ...explain import listing, nearest
+from ...findings import Finding, Findings, Loc
+from ...matchers.modes import DEFAULT_MODE, MODES
+from ...record.metrics import LIMITS, METRICS, PENALTIES, ROWS
 from ..fields import expected_at
-from ..model import ANY_TOOL
-from ..model import NOTHING_JUDGES
-from ..model import Suite
-from ..model import TestCase
-from ..model import judges
-from ..model import merged_thresholds
+from ..model import ANY_TOOL, NOTHING_JUDGES, Suite, TestCase, judges, merged_thresholds
 from .scope import Scope
 
 _OWN = "a metric of your own needs its scorer, in conftest.py"

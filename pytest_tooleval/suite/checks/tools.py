@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
+from ...findings import Finding, Findings, Loc
 from ...jsonschemas.well_formed import schema_findings
 from ...record.names import same_tool
 from ..mocks import mock_findings
-from ..model import ANY_TOOL
-from ..model import Suite
-from ..model import TestCase
-from .scope import KnownTools
-from .scope import Scope
+from ..model import ANY_TOOL, Suite, TestCase
+from .scope import KnownTools, Scope
 
 
 def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools) -> Findings:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .kind import OF_CHAINS
-from .kind import OF_CONVERSATIONS
-from .kind import Kind
+from .kind import OF_CHAINS, OF_CONVERSATIONS, Kind
 
 CALLS = Kind("calls", {**OF_CHAINS, **OF_CONVERSATIONS})

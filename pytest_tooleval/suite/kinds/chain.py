@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from ...explain import listing
-from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
+from ...explain import listing, show
+from ...findings import Finding, Findings
 from ...record.names import same_tool
 from ..checks.scope import Scope
 from ..model import ANY_TOOL
-from .kind import OF_CONVERSATIONS
-from .kind import Kind
+from .kind import OF_CONVERSATIONS, Kind
 
 
 def _end_errors(scope: Scope) -> Findings:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...explain import describe
-from ...explain import nearest
-from ...explain import show
-from ...findings import Finding
-from ...findings import Findings
-from ...findings import Loc
+from ...explain import describe, nearest, show
+from ...findings import Finding, Findings, Loc
 from ...jsonschemas.patterns import pattern_problem
-from ...matchers.matcher import matcher_findings
-from ...matchers.matcher import matcher_key
+from ...matchers.matcher import matcher_findings, matcher_key
 from ...record.calls import is_number
 from ...text import folded_words
 from ...worlds.plain import read_path
 from ..checks.scope import Scope
-from ..model import ANY_TOOL
-from ..model import Expectations
-from ..model import forces_call
+from ..model import ANY_TOOL, Expectations, forces_call
 from .kind import Kind
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...findings import Finding
-from ...findings import Findings
-from ..checks.scope import Check
-from ..checks.scope import Scope
-from ..model import CaseKind
-from ..model import TestCase
+from ...findings import Finding, Findings
+from ..checks.scope import Check, Scope
+from ..model import CaseKind, TestCase
 
 # Fields that only some kinds have, with the message for the others.
 OF_CHAINS = dict.fromkeys(

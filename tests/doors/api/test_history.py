@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from unit.history.runs import case_of
-from unit.history.runs import kept
-from unit.history.runs import run_of
+from unit.history.runs import case_of, kept, run_of
 
 from pytest_tooleval.history import History
 from pytest_tooleval.record.results import CaseResult

@@ -13,8 +13,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.web.responses import ApiError
-from pytest_tooleval.web.responses import error_response
+from pytest_tooleval.web.responses import ApiError, error_response
 
 pytestmark = pytest.mark.slow
 

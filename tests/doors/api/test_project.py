@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tooleval.project import ini_models
-from pytest_tooleval.project import pytest_root
+from pytest_tooleval.project import ini_models, pytest_root
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog
 from pytest_tooleval.web.pytest_run import pytest_arguments
 
-from .suites import case
-from .suites import events_of
-from .suites import weather
+from .suites import case, events_of, weather
 
 pytestmark = pytest.mark.slow
 

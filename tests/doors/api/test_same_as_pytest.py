@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from .suites import case
-from .suites import weather
+from .suites import case, weather
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from .suites import as_text
-from .suites import case
-from .suites import weather
+from .suites import as_text, case, weather
 
 pytestmark = pytest.mark.slow
 

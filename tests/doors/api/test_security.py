@@ -9,19 +9,11 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from pytest_tooleval.web import api_history
-from pytest_tooleval.web import api_import
-from pytest_tooleval.web import api_runs
-from pytest_tooleval.web import api_suites
-from pytest_tooleval.web import bodies
+from pytest_tooleval.web import api_history, api_import, api_runs, api_suites, bodies
 from pytest_tooleval.web.security import Access
 
-from .conftest import AUTHORIZATION
-from .conftest import ORIGIN
-from .conftest import PORT
-from .conftest import TOKEN
-from .suites import as_text
-from .suites import weather
+from .conftest import AUTHORIZATION, ORIGIN, PORT, TOKEN
+from .suites import as_text, weather
 
 pytestmark = pytest.mark.slow
 

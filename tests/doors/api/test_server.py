@@ -14,8 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
 from pytest_tooleval.web.server import listen
 
-from .suites import case
-from .suites import weather
+from .suites import case, weather
 
 pytestmark = pytest.mark.slow
 

@@ -13,11 +13,9 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.suite_files import SuiteFolder
-from pytest_tooleval.web.suite_paths import check_name
-from pytest_tooleval.web.suite_paths import free_name
+from pytest_tooleval.web.suite_paths import check_name, free_name
 
-from .suites import as_text
-from .suites import weather
+from .suites import as_text, weather
 
 pytestmark = pytest.mark.slow
 

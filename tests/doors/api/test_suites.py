@@ -14,10 +14,7 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
 
-from .suites import as_text
-from .suites import case
-from .suites import tool
-from .suites import weather
+from .suites import as_text, case, tool, weather
 
 pytestmark = pytest.mark.slow
 

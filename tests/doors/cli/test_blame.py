@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import git
-from builders import tool
+from builders import git, tool
 from click.testing import CliRunner
 
 from pytest_tooleval.cli import main

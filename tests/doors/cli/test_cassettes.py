@@ -6,16 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.cassette import key_of
+from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of
 from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.models.tables import read_tables
-from pytest_tooleval.engine.models.tables import resolve_models
+from pytest_tooleval.engine.models.tables import read_tables, resolve_models
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.model import resolve

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 from mock_server import MockServer
 
 from pytest_tooleval.cli import main

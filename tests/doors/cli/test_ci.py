@@ -9,16 +9,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler
-from http.server import ThreadingHTTPServer
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import git
-from builders import tool
+from builders import git, tool
 
 STEPS = Path(__file__).parents[3] / ".github" / "action"
 TOKEN = "ghs_0123456789abcdef"

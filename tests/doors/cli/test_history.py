@@ -10,23 +10,16 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 from msgspec import structs
-from unit.history.runs import case_of
-from unit.history.runs import comparison
-from unit.history.runs import gate
-from unit.history.runs import kept
-from unit.history.runs import run_of
+from unit.history.runs import case_of, comparison, gate, kept, run_of
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.cli.tables import sparkline
@@ -34,12 +27,9 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Moved
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
-from pytest_tooleval.record.encoding import read_document
-from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.encoding import read_document, to_json
 from pytest_tooleval.record.gates import Gate
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import CaseResult, TrialError, TrialResult
 from pytest_tooleval.record.run import Git
 
 HOSTILE = "\x1b[31m\u202e\n"

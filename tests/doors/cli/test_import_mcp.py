@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
-from unit.mcp.servers import TRANSPORTS
-from unit.mcp.servers import http_base
-from unit.mcp.servers import target
+from click.testing import CliRunner, Result
+from unit.mcp.servers import TRANSPORTS, http_base, target
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.suite.lint import lint_suite

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.cli.imports import lines_of

@@ -9,8 +9,7 @@ import click
 import msgspec
 import pytest
 from bfcl_data import bfcl_suite_file
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 from unit.mcp.servers import stdio_command
 
 from pytest_tooleval.cli import main

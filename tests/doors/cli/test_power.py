@@ -7,22 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import result_of
-from builders import tool
-from builders import trial_of
-from click.testing import CliRunner
-from click.testing import Result
-from unit.history.runs import kept
-from unit.history.runs import run_of
+from builders import result_of, tool, trial_of
+from click.testing import CliRunner, Result
+from unit.history.runs import kept, run_of
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.history import History
-from pytest_tooleval.history import place_of
+from pytest_tooleval.history import History, place_of
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import whole_document
+from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import CITY
-from builders import git
-from builders import tool
-from click.testing import CliRunner
-from click.testing import Result
+from builders import CITY, git, tool
+from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
 

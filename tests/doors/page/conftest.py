@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from weather_suite import WEATHER
 
-from .site import PARIS
-from .site import PATIENCE_MS
-from .site import TOKYO
-from .site import Site
+from .site import PARIS, PATIENCE_MS, TOKYO, Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 _TELL_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
   console.error("policy", event.violatedDirective);

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from builders import result_of
-from builders import trial_of
+from builders import result_of, trial_of
 from msgspec import structs
 
 from pytest_tooleval.history import Trends
@@ -17,19 +16,19 @@ from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.gates import Gate
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import Check
-from pytest_tooleval.record.results import FailureCategory
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import (
+    CaseResult,
+    Check,
+    FailureCategory,
+    Outcome,
+    Score,
+    TrialError,
+    TrialResult,
+)
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.record.variants import Change
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import whole_document
+from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 MODELS = ("gpt-4o-mini", "claude-3-5-haiku", "qwen2.5-coder-1.5b")
 _QUALITY = (0.9, 0.85, 0.55)

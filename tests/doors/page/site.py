@@ -11,13 +11,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-    from playwright.sync_api import Page
-    from playwright.sync_api import Request
+    from playwright.sync_api import Browser, Page, Request
 
 # Answers as script.json says; a prompt that ends in a number waits until that many are released.
 _AGENT = """

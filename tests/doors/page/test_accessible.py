@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 
 from pytest_tooleval.reports.html import html_text
 
-from .documents import trends
-from .documents import varied_document
+from .documents import trends, varied_document
 from .site import Site
 
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 Axe = pytest.importorskip(
     "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"

@@ -9,43 +9,31 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from builders import result_of
-from builders import trial_of
+from builders import result_of, trial_of
 from click.testing import CliRunner
-from unit.history.runs import kept
-from unit.history.runs import run_of
+from unit.history.runs import kept, run_of
 
 from pytest_tooleval import reports
 from pytest_tooleval.cli import main
-from pytest_tooleval.figures import limit_text
-from pytest_tooleval.figures import points_text
-from pytest_tooleval.figures import score_text
-from pytest_tooleval.figures import seconds_text
-from pytest_tooleval.figures import usd_text
-from pytest_tooleval.history import History
-from pytest_tooleval.history import Place
-from pytest_tooleval.history import place_of
+from pytest_tooleval.figures import limit_text, points_text, score_text, seconds_text, usd_text
+from pytest_tooleval.history import History, Place, place_of
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import document_json
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.results import CaseResult, Score
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.csv import csv_text
 from pytest_tooleval.reports.html import html_text
-from pytest_tooleval.reports.junit import junit_xml
-from pytest_tooleval.reports.junit import properties
+from pytest_tooleval.reports.junit import junit_xml, properties
 from pytest_tooleval.reports.markdown import markdown_text
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import score_lines
 from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.run import Finding
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import whole_document
+from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 from .conftest import Opened
 

@@ -16,14 +16,16 @@ from pytest_tooleval.reports.html import html_text
 from pytest_tooleval.text import printable
 
 from .conftest import Opened
-from .documents import EVIL
-from .documents import LONG
-from .documents import MODELS
-from .documents import big_document
-from .documents import hostile_document
-from .documents import hostile_trends
-from .documents import rich_document
-from .documents import trends
+from .documents import (
+    EVIL,
+    LONG,
+    MODELS,
+    big_document,
+    hostile_document,
+    hostile_trends,
+    rich_document,
+    trends,
+)
 
 pytestmark = pytest.mark.slow
 

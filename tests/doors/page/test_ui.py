@@ -10,8 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mock_server import MockServer
@@ -20,9 +19,7 @@ from weather_suite import WEATHER
 from pytest_tooleval.history import History
 from pytest_tooleval.suite.schema import suite_schema
 
-from .site import PARIS
-from .site import TOKYO
-from .site import Site
+from .site import PARIS, TOKYO, Site
 
 pytestmark = pytest.mark.slow
 

@@ -10,12 +10,7 @@ import msgspec
 import pytest
 from builders import as_json
 from msgspec import structs
-from unit.reports.samples import comparison
-from unit.reports.samples import document
-from unit.reports.samples import gate
-from unit.reports.samples import no_answer
-from unit.reports.samples import row
-from unit.reports.samples import trial
+from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
 from pytest_tooleval.history import Trends
 from pytest_tooleval.record.calls import ToolCall
@@ -24,9 +19,7 @@ from pytest_tooleval.record.document import Document
 from pytest_tooleval.reports.html import html_text
 
 from .conftest import Opened
-from .documents import rich_document
-from .documents import trends
-from .documents import varied_document
+from .documents import rich_document, trends, varied_document
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from .project import Project
-from .project import right
-from .project import wrong
-from .test_resume import served_cases
-from .test_resume import with_server
+from .project import Project, right, wrong
+from .test_resume import served_cases, with_server
 
 CASES = 30
 # Of 30 cases that pass always, a drop of 0.1 is ruled out at 0.05 / 10 after so many trials each.

@@ -16,14 +16,9 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import KeptCase
-from pytest_tooleval.record.run import SCORING_VERSION
-from pytest_tooleval.record.run import Run
+from pytest_tooleval.record.run import SCORING_VERSION, Run
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import right
-from .project import wrong
+from .project import Project, call, case, right, wrong
 from .test_scorers import conftest
 
 CASES = 30

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from .project import Project
-from .project import right
+from .project import Project, right
 
 CASE = '{"name": "Weather", "tools": [], "test_cases": [{"prompt": "?", "expected_tool": null, %s}]}'
 # Of each kind of mistake one; tests/unit/suite has all.

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from .project import Project
-from .project import case
+from .project import Project, case
 
 PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
 WRITTEN = f"Let me look.\n<tool_call>{PARIS}</tool_call>"

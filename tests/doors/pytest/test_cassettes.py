@@ -13,14 +13,7 @@ from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
 
-from .project import TIME_TOOL
-from .project import WEATHER_TOOL
-from .project import Project
-from .project import call
-from .project import case
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import TIME_TOOL, WEATHER_TOOL, Project, call, case, raising, right, wrong
 
 CASSETTE = "--tooleval-cassette=tapes"
 

@@ -8,29 +8,26 @@ from typing import TypeVar
 
 import msgspec
 import pytest
-from generated import events_schema
-from generated import results_schema
+from generated import events_schema, results_schema
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from pytest_tooleval.record.events import CaseDone
-from pytest_tooleval.record.events import CaseStarted
-from pytest_tooleval.record.events import Collected
-from pytest_tooleval.record.events import CollectionProblem
-from pytest_tooleval.record.events import Event
-from pytest_tooleval.record.events import Judged
-from pytest_tooleval.record.events import Progress
-from pytest_tooleval.record.events import RunEnded
-from pytest_tooleval.record.events import RunStarted
+from pytest_tooleval.record.events import (
+    CaseDone,
+    CaseStarted,
+    Collected,
+    CollectionProblem,
+    Event,
+    Judged,
+    Progress,
+    RunEnded,
+    RunStarted,
+)
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
 
-from .project import Project
-from .project import case
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, case, raising, right, wrong
 
 pytestmark = pytest.mark.slow
 

@@ -14,13 +14,8 @@ from mock_server import MockServer
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import right
-from .project import wrong
-from .test_resume import served_cases
-from .test_resume import with_server
+from .project import Project, call, case, right, wrong
+from .test_resume import served_cases, with_server
 
 _NO_LIMITS = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 

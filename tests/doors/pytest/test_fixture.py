@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, call, case, raising, right, wrong
 
 SYNC = """
 def test_it(tooleval):

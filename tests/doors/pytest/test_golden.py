@@ -16,14 +16,11 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
-from pytest_tooleval.engine.cassettes.cassette import key_of
-from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.cassettes.cassette import key_of, question
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 
-from .project import TIME_TOOL
-from .project import WEATHER_TOOL
-from .project import Project
+from .project import TIME_TOOL, WEATHER_TOOL, Project
 
 GOLDEN = Path(__file__).with_name("golden.json")
 LIVE_SERVER = Path(__file__).with_name("live_server.py")

@@ -11,12 +11,7 @@ from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
 
-from .project import WEATHER_TOOL
-from .project import Project
-from .project import call
-from .project import case
-from .project import right
-from .project import wrong
+from .project import WEATHER_TOOL, Project, call, case, right, wrong
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m \x00\x07\x08 \u202egnp.exe \u2028 ]]> </failure> \ud83d \ufffe \x9b2J \r end\n"

@@ -6,10 +6,7 @@ import json
 
 import pytest
 
-from .project import Project
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, raising, right, wrong
 
 
 @pytest.fixture

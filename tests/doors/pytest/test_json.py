@@ -13,10 +13,7 @@ from builders import as_json
 import pytest_tooleval
 from pytest_tooleval import CaseResult
 
-from .project import Project
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, raising, right, wrong
 
 CASE_KEYS = {"nodeid", "suite", "case", "model", "outcome", "scores", "trials"}
 MODEL_KEYS = {

@@ -6,11 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from .project import Project
-from .project import failed
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, failed, raising, right, wrong
 
 
 def line_of(project: Project, text: str, file: str = "weather.tooleval.json") -> int:

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import comparable
+from .project import Project, call, case, comparable
 
 pytestmark = pytest.mark.slow
 

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
 from pytest_tooleval.record.run import SCORING_VERSION
 
-from .project import Project
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, raising, right, wrong
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project
-from .project import right
-from .project import wrong
+from .project import Project, right, wrong
 
 
 def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:

@@ -7,13 +7,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import failed
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, call, case, failed, raising, right, wrong
 
 
 @pytest.mark.parametrize("style", ["long", "short", "line", "native", "auto", "no"])

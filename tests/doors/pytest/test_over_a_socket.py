@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from mock_server import MockServer
 
-from .project import Project
-from .project import right
+from .project import Project, right
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .project import TIME_TOOL
-from .project import WEATHER_TOOL
-from .project import Project
+from .project import TIME_TOOL, WEATHER_TOOL, Project
 
 DESK = Path(__file__).parents[3] / "examples" / "conversations" / "desk.py"
 
@@ -96,8 +94,7 @@ def test_a_replayed_turn_leaves_the_world_as_it_was(project: Project) -> None:
 
 
 def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Pytester) -> None:
-    from .test_live_tools import Live
-    from .test_live_tools import write
+    from .test_live_tools import Live, write
 
     live = Live(pytester)
     live.write(

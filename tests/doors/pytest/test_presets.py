@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from .project import Project
-from .project import right
-from .project import wrong
+from .project import Project, right, wrong
 
 
 def test_pr_compares_with_the_last_good_run(project: Project) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import datetime
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 import pytest
 from mock_server import MockServer
 
 from pytest_tooleval.engine.cassettes import folders
 
-from .project import Project
-from .project import right
-from .project import wrong
+from .project import Project, right, wrong
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project
-from .project import failed
-from .project import right
+from .project import Project, failed, right
 
 CONFTEST = """
 from pytest_tooleval import Score

@@ -10,16 +10,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from mock_server import MockServer
-from mock_server import call_message
+from mock_server import MockServer, call_message
 
 from pytest_tooleval.cli import main
 
-from .project import Project
-from .project import case
-from .project import right
-from .test_resume import served_cases
-from .test_resume import with_server
+from .project import Project, case, right
+from .test_resume import served_cases, with_server
 
 pytestmark = pytest.mark.slow
 

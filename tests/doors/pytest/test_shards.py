@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, call, case, raising, right, wrong
 
 BOTH = "agent,other"
 

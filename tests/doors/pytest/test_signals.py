@@ -12,11 +12,7 @@ import pytest
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import right
-from .project import wrong
+from .project import Project, call, case, right, wrong
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,11 +9,8 @@ from mock_server import MockServer
 
 from pytest_tooleval.figures import usd_text
 
-from .project import Project
-from .project import case
-from .project import right
-from .test_resume import served_cases
-from .test_resume import with_server
+from .project import Project, case, right
+from .test_resume import served_cases, with_server
 
 pytestmark = pytest.mark.slow
 

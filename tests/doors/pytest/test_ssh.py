@@ -12,8 +12,7 @@ import pytest
 from mock_server import MockServer
 
 from .project import Project
-from .test_resume import served_cases
-from .test_resume import with_server
+from .test_resume import served_cases, with_server
 
 pytest.importorskip("xdist")
 

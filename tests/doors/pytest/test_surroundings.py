@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer
 
-from .project import Project
-from .project import right
-from .project import wrong
+from .project import Project, right, wrong
 
 pytestmark = pytest.mark.slow
 

@@ -13,13 +13,7 @@ from click.testing import CliRunner
 from pytest_tooleval.cli import main
 from pytest_tooleval.plugin import terminal
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import failed
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, call, case, failed, raising, right, wrong
 
 RULE = "=*= tool calling =*="
 

@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import failed
-from .project import right
-from .project import wrong
+from .project import Project, call, case, failed, right, wrong
 
 
 def test_the_narrowest_threshold_holds(project: Project) -> None:

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 from builders import calling
 
-from pytest_tooleval import load_suite
-from pytest_tooleval import score_messages
+from pytest_tooleval import load_suite, score_messages
 from pytest_tooleval.imports.transcripts.dialects import call_of
 from pytest_tooleval.imports.transcripts.otlp import spans_of
 
-from .project import WEATHER_TOOL
-from .project import Project
+from .project import WEATHER_TOOL, Project
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
 TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))

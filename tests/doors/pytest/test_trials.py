@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from .project import Project
-from .project import call
-from .project import case
-from .project import right
-from .project import wrong
+from .project import Project, call, case, right, wrong
 
 # A trial that passes, one that fails and one without an answer.
 P, F, E = {"calls": [call(city="Paris")]}, {"calls": [call(city="London")]}, {"error": "out of order"}

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from .project import WEATHER_TOOL
-from .project import Project
-from .project import right
-from .project import wrong
+from .project import WEATHER_TOOL, Project, right, wrong
 
 HOOK = """
 from msgspec.structs import replace

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project
-from .project import case
-from .project import comparable
-from .project import failed
-from .project import raising
-from .project import right
-from .project import wrong
+from .project import Project, case, comparable, failed, raising, right, wrong
 
 pytestmark = pytest.mark.slow
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from pytest_tooleval import AgentGaveUp
-from pytest_tooleval.agents import crewai
-from pytest_tooleval.agents import google_adk
-from pytest_tooleval.agents import openai_agents
+from pytest_tooleval.agents import crewai, google_adk, openai_agents
 from pytest_tooleval.agents.claude_sdk import _parts
-from pytest_tooleval.agents.messages import ToolDesk
-from pytest_tooleval.agents.messages import assistant
-from pytest_tooleval.agents.messages import split_prompt
-from pytest_tooleval.agents.messages import text_of
-from pytest_tooleval.agents.messages import tool_answer
-from pytest_tooleval.agents.messages import with_output
-from pytest_tooleval.agents.messages import without_calls
+from pytest_tooleval.agents.messages import (
+    ToolDesk,
+    assistant,
+    split_prompt,
+    text_of,
+    tool_answer,
+    with_output,
+    without_calls,
+)
 
 SEARCH, FORM = ("a", "search", {"n": 1}), ("b", "Answer", {"city": "Oslo"})
 

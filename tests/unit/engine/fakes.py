@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import random
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from builders import tool
@@ -15,25 +13,18 @@ from builders import tool
 from pytest_tooleval.engine import runner
 from pytest_tooleval.engine.asking import received
 from pytest_tooleval.engine.asking.context import Context
-from pytest_tooleval.engine.asking.gateway import ModelGateway
-from pytest_tooleval.engine.asking.gateway import Shared
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.asking.gateway import ModelGateway, Shared
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import Read
-from pytest_tooleval.engine.reply import Replies
-from pytest_tooleval.engine.trial import Trial
-from pytest_tooleval.engine.trial import run_trial
+from pytest_tooleval.engine.reply import Read, Replies
+from pytest_tooleval.engine.trial import Trial, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.suite.model import ResolvedCase
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.suite.model import ResolvedCase, Suite, resolve
 
 QUICK = RetryPolicy(base=0.001, longest=0.002)
 

@@ -9,31 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 from msgspec import structs
 
-from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.cassette import key_of
-from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
 from pytest_tooleval.engine.cassettes.replay import first_missing
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import ResolvedCase
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.model import ResolvedCase, resolve
 
-from .fakes import case_of
-from .fakes import held
-from .fakes import says
+from .fakes import case_of, held, says
 
 BOOK, SEARCH, CHECK = tool("book"), tool("search"), tool("check")
 CHAIN: dict[str, Any] = {

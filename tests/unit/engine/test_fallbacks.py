@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.fallbacks import Fallbacks
-from pytest_tooleval.engine.fallbacks import refused_parameter
+from pytest_tooleval.engine.fallbacks import Fallbacks, refused_parameter
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 

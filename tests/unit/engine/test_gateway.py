@@ -11,29 +11,18 @@ from typing import Any
 import pytest
 from builders import call
 
-from pytest_tooleval.engine.asking.context import Context
-from pytest_tooleval.engine.asking.context import sampling_for
-from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.cassette import key_of
-from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.asking.context import Context, sampling_for
+from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
 from pytest_tooleval.engine.cassettes.claims import Claims
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
-from pytest_tooleval.engine.models.spec import LEXICAL
-from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.errors import ErrorKind
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.transcript import Reply
 
-from .fakes import WEATHER
-from .fakes import FakeClient
-from .fakes import Gateway
-from .fakes import case_of
-from .fakes import gateway_to
-from .fakes import says
-from .fakes import use_clients
+from .fakes import WEATHER, FakeClient, Gateway, case_of, gateway_to, says, use_clients
 
 GOOD = says(call("get_weather", '{"city": "Paris"}'))
 

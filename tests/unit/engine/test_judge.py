@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 from builders import call
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.judge import VERDICT
-from pytest_tooleval.engine.judge import judge_messages
-from pytest_tooleval.engine.judge import read_verdict
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.judge import VERDICT, judge_messages, read_verdict
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 
 from .fakes import says
 

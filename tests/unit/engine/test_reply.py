@@ -6,15 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.engine.reply import read_run
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.reply import read_reply, read_run
 from pytest_tooleval.record.transcript import Reply
 
 from ..test_secrets import json_values

@@ -13,23 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.models.spec import LEXICAL
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 
-from .fakes import QUICK
-from .fakes import FakeClient
-from .fakes import case_of
-from .fakes import only
-from .fakes import says
-from .fakes import use_clients
+from .fakes import QUICK, FakeClient, case_of, only, says, use_clients
 
 SPEC = ModelSpec("m")
 CASE = case_of()

@@ -15,8 +15,7 @@ from pytest_tooleval.engine.tool_schemas import ToolSchemas
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 
-from .fakes import case_of
-from .fakes import only
+from .fakes import case_of, only
 
 
 def days(schema: dict[str, Any], name: str = "get_weather") -> dict[str, Any]:

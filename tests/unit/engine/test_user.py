@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 
-from .fakes import case_of
-from .fakes import held
-from .fakes import says
+from .fakes import case_of, held, says
 
 SPEC = ModelSpec("ada", callable="x:y", sampling={"temperature": 0.7})
 

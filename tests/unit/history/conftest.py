@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_tooleval.history import History
-from pytest_tooleval.history import RunWriter
+from pytest_tooleval.history import History, RunWriter
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.run import Run
 
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import case_of, kept, run_of
 
 Keep = Callable[..., str]
 

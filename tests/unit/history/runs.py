@@ -6,26 +6,16 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from builders import result_of
-from builders import trial_of
+from builders import result_of, trial_of
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.gates import Gate
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import KeptCase
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.run import SCORING_VERSION
-from pytest_tooleval.record.run import AskedModel
-from pytest_tooleval.record.run import Git
-from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.run import new_run_id
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.results import CaseResult, CaseRow, KeptCase, Outcome, Score
+from pytest_tooleval.record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.sides import Side
 

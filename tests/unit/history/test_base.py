@@ -10,16 +10,12 @@ import pytest
 from builders import git
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
-from pytest_tooleval.history import load_side
-from pytest_tooleval.history import place_of
+from pytest_tooleval.history import History, load_side, place_of
 from pytest_tooleval.history.base import base_commits
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.run import Git
 
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import case_of, kept, run_of
 
 
 def commit(folder: Path) -> str:

@@ -10,9 +10,7 @@ import sqlite3
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -21,16 +19,12 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
-from pytest_tooleval.history import database
-from pytest_tooleval.history import schema
+from pytest_tooleval.history import History, database, schema
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.verdicts.summary import rows_document
 
 from .conftest import Keep
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import case_of, kept, run_of
 
 
 def write(history: History) -> None:

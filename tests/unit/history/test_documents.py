@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
-from pytest_tooleval.history import load_side
+from pytest_tooleval.history import History, load_side
 from pytest_tooleval.record.encoding import to_json
 
 from .conftest import Keep

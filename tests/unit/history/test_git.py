@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from builders import git as run_git
 
-from pytest_tooleval.history import git
-from pytest_tooleval.history import git_state
+from pytest_tooleval.history import git, git_state
 from pytest_tooleval.record.run import Git
 
 

@@ -11,17 +11,11 @@ from uuid import uuid4
 import pytest
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
-from pytest_tooleval.history import NotStored
-from pytest_tooleval.history import place_of
-from pytest_tooleval.history import places
+from pytest_tooleval.history import History, NotStored, place_of, places
 from pytest_tooleval.record.run import Git
 
 from .conftest import Keep
-from .runs import COMMIT
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import COMMIT, case_of, kept, run_of
 
 
 def keep_in(history: History, day: int = 1) -> str:

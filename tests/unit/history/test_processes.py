@@ -12,15 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.history import History
-from pytest_tooleval.history import running
-from pytest_tooleval.history.running import Running
-from pytest_tooleval.history.running import is_locked
+from pytest_tooleval.history import History, running
+from pytest_tooleval.history.running import Running, is_locked
 
 from .conftest import Keep
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import case_of, kept, run_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,7 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.run import Git
 
 from .conftest import Keep
-from .runs import COMMIT
-from .runs import case_of
-from .runs import gate
-from .runs import kept
-from .runs import run_of
+from .runs import COMMIT, case_of, gate, kept, run_of
 
 
 def on(branch: str) -> Git:

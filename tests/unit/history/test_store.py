@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
-from pytest_tooleval.history import writer
-from pytest_tooleval.history.trends import PastRun
-from pytest_tooleval.history.trends import Series
-from pytest_tooleval.history.trends import Trends
-from pytest_tooleval.record.run import SCORING_VERSION
-from pytest_tooleval.record.run import Git
-from pytest_tooleval.record.run import new_run_id
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import whole_document
+from pytest_tooleval.history import History, writer
+from pytest_tooleval.history.trends import PastRun, Series, Trends
+from pytest_tooleval.record.run import SCORING_VERSION, Git, new_run_id
+from pytest_tooleval.verdicts.summary import rows_document, whole_document
 from pytest_tooleval.verdicts.words import sums_of
 
 from .conftest import Keep
-from .runs import COMMIT
-from .runs import case_of
-from .runs import comparison
-from .runs import gate
-from .runs import kept
-from .runs import run_of
+from .runs import COMMIT, case_of, comparison, gate, kept, run_of
 
 HOSTILE = "\x1b[31m \u202e \x00 </script>'; DROP TABLE cases; --"
 

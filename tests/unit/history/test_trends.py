@@ -11,9 +11,7 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.run import SCORING_VERSION
 
 from .conftest import Keep
-from .runs import case_of
-from .runs import kept
-from .runs import run_of
+from .runs import case_of, kept, run_of
 
 
 def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) -> None:

@@ -8,10 +8,7 @@ import pytest
 from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.formats.bfcl import allowed_values
-from pytest_tooleval.imports.formats.bfcl import answers_beside
-from pytest_tooleval.imports.formats.bfcl import bfcl_suite
-from pytest_tooleval.imports.formats.bfcl import json_schema
+from pytest_tooleval.imports.formats.bfcl import allowed_values, answers_beside, bfcl_suite, json_schema
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.chats import RecordedAnswer
-from pytest_tooleval.imports.chats import recorded_answers
-from pytest_tooleval.imports.openai_tools import UnusableError
-from pytest_tooleval.imports.openai_tools import looks_like_a_tool
-from pytest_tooleval.imports.openai_tools import tool_definition
-from pytest_tooleval.imports.openai_tools import tool_definitions
+from pytest_tooleval.imports.chats import RecordedAnswer, recorded_answers
+from pytest_tooleval.imports.openai_tools import (
+    UnusableError,
+    looks_like_a_tool,
+    tool_definition,
+    tool_definitions,
+)
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {

@@ -11,8 +11,7 @@ from pytest_tooleval.imports.drafts import draft_case
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
 
-from ..jsonschemas.test_values import SCHEMA
-from ..jsonschemas.test_values import required
+from ..jsonschemas.test_values import SCHEMA, required
 
 
 def tool(

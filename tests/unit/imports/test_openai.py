@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied
-from pytest_tooleval.imports.apply import apply
+from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.cases import new_ids
 from pytest_tooleval.imports.formats.openai import found
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.lint import lint_suite
-from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.load import read_model
+from pytest_tooleval.suite.load import parse_suite, read_model
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 KEY = "sk-" + "a1B2" * 10

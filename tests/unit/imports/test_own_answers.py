@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied
-from pytest_tooleval.imports.apply import apply
-from pytest_tooleval.imports.apply import found_in
+from pytest_tooleval.imports.apply import Applied, apply, found_in
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.formats import otel
 from pytest_tooleval.imports.formats.openai import found
@@ -25,8 +22,7 @@ from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import messages_of
 
-from .test_chats import CALLED
-from .test_chats import SHAPES
+from .test_chats import CALLED, SHAPES
 
 ORDERS = {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}}
 BOOK = {"type": "object", "properties": {"id": {}, "days": {}}, "required": ["id"]}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied
-from pytest_tooleval.imports.apply import apply
+from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.formats.skills import found
 
 FORMS = "---\nname: pdf-forms\ndescription: >-\n  Fill in PDF forms.\n  Also flatten them.\n---\n# How\n"

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_tooleval import load_suite
-from pytest_tooleval.errors import ModelError
-from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.errors import ModelError, SuiteError
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
-from pytest_tooleval.imports.transcripts.given import answers_of
-from pytest_tooleval.imports.transcripts.given import find_transcripts
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.imports.transcripts.given import answers_of, find_transcripts
+from pytest_tooleval.suite.model import Suite, resolve
 
 
 def user(text: str) -> dict[str, Any]:

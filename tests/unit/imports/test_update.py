@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.update import Changes
-from pytest_tooleval.imports.update import update_suite
+from pytest_tooleval.imports.update import Changes, update_suite
 from pytest_tooleval.suite.load import parse_suite
 
 STRING = {"type": "string"}

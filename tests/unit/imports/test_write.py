@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.write import read_existing
-from pytest_tooleval.imports.write import suite_text
-from pytest_tooleval.imports.write import write_suite
-from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.load import parse_document
+from pytest_tooleval.errors import ConfigError, SuiteError
+from pytest_tooleval.imports.write import read_existing, suite_text, write_suite
+from pytest_tooleval.suite.load import load_suite, parse_document
 
 CASE: dict[str, Any] = {"prompt": "Hello", "expected_tool": None}
 SUITE: dict[str, Any] = {"name": "s", "tools": [], "test_cases": [CASE]}

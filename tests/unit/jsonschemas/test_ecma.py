@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.jsonschemas.ecma import rewritten
-from pytest_tooleval.jsonschemas.patterns import compiled
-from pytest_tooleval.jsonschemas.patterns import pattern_problem
+from pytest_tooleval.jsonschemas.patterns import compiled, pattern_problem
 
 # A pattern, a text, and whether it is found there.
 FOUND = [

@@ -7,13 +7,11 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema import validators
+from jsonschema import Draft202012Validator, validators
 
 from pytest_tooleval.jsonschemas.parameters import undeclared
 from pytest_tooleval.jsonschemas.validation import is_valid
-from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.calls import is_number
+from pytest_tooleval.record.calls import ToolCall, is_number
 
 SCHEMAS, CALLS = 800, 25
 NAMES = ("a", "b", "c")

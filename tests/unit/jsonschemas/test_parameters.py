@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.jsonschemas.parameters import allows_others
-from pytest_tooleval.jsonschemas.parameters import described
-from pytest_tooleval.jsonschemas.parameters import undeclared
+from pytest_tooleval.jsonschemas.parameters import allows_others, described, undeclared
 
 X: dict[str, Any] = {"x": {"type": "integer"}}
 XY = {**X, "y": {}}

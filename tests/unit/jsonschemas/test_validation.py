@@ -10,9 +10,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import CannotCompare
 from pytest_tooleval.jsonschemas import patterns
-from pytest_tooleval.jsonschemas.validation import errors
-from pytest_tooleval.jsonschemas.validation import is_valid
-from pytest_tooleval.jsonschemas.validation import parameter_problem
+from pytest_tooleval.jsonschemas.validation import errors, is_valid, parameter_problem
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TYPES = st.sampled_from(["string", "number", "integer", "boolean", "null", "array", "object"])

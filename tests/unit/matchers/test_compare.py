@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import CannotCompare
-from pytest_tooleval.matchers.compare import identical
-from pytest_tooleval.matchers.compare import matches
-from pytest_tooleval.matchers.compare import reason
-from pytest_tooleval.matchers.modes import MODES
-from pytest_tooleval.matchers.modes import ParamScoring
+from pytest_tooleval.matchers.compare import identical, matches, reason
+from pytest_tooleval.matchers.modes import MODES, ParamScoring
 
 BIG = 2**53
 

@@ -9,9 +9,7 @@ from bfcl_data import bfcl_file
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.matchers.matcher import MATCHERS
-from pytest_tooleval.matchers.matcher import matcher_findings
-from pytest_tooleval.matchers.matcher import matcher_key
+from pytest_tooleval.matchers.matcher import MATCHERS, matcher_findings, matcher_key
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

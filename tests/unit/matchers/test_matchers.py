@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.matchers.compare import reason
-from pytest_tooleval.matchers.matcher import MATCHERS
-from pytest_tooleval.matchers.matcher import matcher_findings
+from pytest_tooleval.matchers.matcher import MATCHERS, matcher_findings
 from pytest_tooleval.matchers.modes import MODES
 
 FORBIDDEN = "is what it must not be"

@@ -17,9 +17,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from collections.abc import Awaitable
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,8 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.responses import RedirectResponse
-from starlette.responses import Response
-from starlette.responses import StreamingResponse
-from starlette.routing import Mount
-from starlette.routing import Route
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
 
 MEGABYTE = 1024 * 1024
 HUGE = 100 * MEGABYTE

@@ -11,8 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.mcp.server import Transport
+from pytest_tooleval.mcp.server import McpServer, Transport
 
 SCRIPT = Path(__file__).with_name("server.py")
 RAW_SCRIPT = Path(__file__).with_name("raw_server.py")

@@ -8,19 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import McpError
+from pytest_tooleval.errors import ConfigError, McpError
 from pytest_tooleval.mcp import connect as connect_module
 from pytest_tooleval.mcp.connect import connect
-from pytest_tooleval.mcp.discover import MAX_PAGES
-from pytest_tooleval.mcp.discover import discover
-from pytest_tooleval.mcp.discover import discover_tools
-from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.mcp.server import Transport
+from pytest_tooleval.mcp.discover import MAX_PAGES, discover, discover_tools
+from pytest_tooleval.mcp.server import McpServer, Transport
 
-from .servers import TRANSPORTS
-from .servers import raw_stdio
-from .servers import server_of
+from .servers import TRANSPORTS, raw_stdio, server_of
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,9 @@ import pytest
 
 from pytest_tooleval.errors import McpError
 from pytest_tooleval.mcp.discover import discover
-from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.mcp.server import Transport
+from pytest_tooleval.mcp.server import McpServer, Transport
 
-from .servers import raw_http
-from .servers import raw_stdio
-from .servers import server_of
+from .servers import raw_http, raw_stdio, server_of
 
 pytestmark = pytest.mark.slow
 

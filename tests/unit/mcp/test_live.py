@@ -8,12 +8,9 @@ import pytest
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.mcp.discover import discover
-from pytest_tooleval.mcp.discover import listed
-from pytest_tooleval.mcp.live import LiveMcp
-from pytest_tooleval.mcp.live import read_tools
-from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.mcp.server import Transport
+from pytest_tooleval.mcp.discover import discover, listed
+from pytest_tooleval.mcp.live import LiveMcp, read_tools
+from pytest_tooleval.mcp.server import McpServer, Transport
 from pytest_tooleval.suite.model import McpSource
 
 from .servers import server_of

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .servers import RAW_SCRIPT
-from .servers import http_base
-from .servers import target
+from .servers import RAW_SCRIPT, http_base, target
 
 pytestmark = [
     pytest.mark.slow,

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.mcp.server import McpServer
-from pytest_tooleval.mcp.server import split_command
+from pytest_tooleval.mcp.server import McpServer, split_command
 
 pytestmark = pytest.mark.slow
 

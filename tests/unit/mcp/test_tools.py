@@ -4,12 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from steps import Name
-from steps import growth
+from steps import Name, growth
 
 from pytest_tooleval.mcp.discover import Discovery
-from pytest_tooleval.mcp.suites import functions_of
-from pytest_tooleval.mcp.suites import suite_of
+from pytest_tooleval.mcp.suites import functions_of, suite_of
 from pytest_tooleval.mcp.tools import as_functions
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite

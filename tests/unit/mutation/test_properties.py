@@ -8,8 +8,7 @@ from typing import Any
 
 from hypothesis import given
 
-from pytest_tooleval.mutation.results import Call
-from pytest_tooleval.mutation.results import Survivor
+from pytest_tooleval.mutation.results import Call, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.model import Suite

@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval.mutation.answers import right_answer
-from pytest_tooleval.mutation.answers import score
+from pytest_tooleval.mutation.answers import right_answer, score
 from pytest_tooleval.mutation.mutants import mutants
-from pytest_tooleval.mutation.results import CaseMutation
-from pytest_tooleval.mutation.results import Survivor
+from pytest_tooleval.mutation.results import CaseMutation, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.model import Suite, resolve
 
 WEATHER = {
     "type": "function",

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_tooleval.plugin.garbage import as_before
-from pytest_tooleval.plugin.garbage import leave_out_what_is_there
+from pytest_tooleval.plugin.garbage import as_before, leave_out_what_is_there
 
 
 def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.plugin.settings import Settings
-from pytest_tooleval.plugin.settings import read_settings
+from pytest_tooleval.plugin.settings import Settings, read_settings
 from pytest_tooleval.verdicts.options import OPTIONS
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.record.dialects import DIALECTS
 from pytest_tooleval.record.names import KnownTools
-from pytest_tooleval.record.recovery import NOTHING
-from pytest_tooleval.record.recovery import read_calls
+from pytest_tooleval.record.recovery import NOTHING, read_calls
 
 WEATHER = {
     "type": "object",

@@ -7,8 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from hypothesis import given
@@ -18,8 +17,7 @@ from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Moved
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
-from pytest_tooleval.record.identity import Identity
-from pytest_tooleval.record.identity import suite_names
+from pytest_tooleval.record.identity import Identity, suite_names
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.reports.html import page_document
 from pytest_tooleval.reports.markdown import markdown_text
@@ -31,9 +29,7 @@ from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.variants import compare_variants
 
-from ..history.runs import case_of
-from ..history.runs import kept
-from ..history.runs import run_of
+from ..history.runs import case_of, kept, run_of
 
 FILES, TRIALS = ("a.tooleval.json", "b.tooleval.json"), 2
 OLD, NEW = run_of("2026-11-21T10:00:00+00:00"), run_of("2026-11-22T10:00:00+00:00")

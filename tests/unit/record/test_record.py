@@ -14,24 +14,19 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.encoding import document_json
-from pytest_tooleval.record.encoding import to_ascii_json
-from pytest_tooleval.record.encoding import to_json
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import Check
-from pytest_tooleval.record.results import KeptCases
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.encoding import document_json, to_ascii_json, to_json
+from pytest_tooleval.record.results import (
+    CaseResult,
+    CaseRow,
+    Check,
+    KeptCases,
+    Score,
+    TrialError,
+    TrialResult,
+)
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.transcript import Measures
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.record.transcript import measures_of
-from pytest_tooleval.record.transcript import text_of
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import whole_document
+from pytest_tooleval.record.transcript import Measures, Reply, Transcript, measures_of, text_of
+from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 json_values = st.recursive(

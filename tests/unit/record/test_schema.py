@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from generated import events_schema
-from generated import results_schema
+from generated import events_schema, results_schema
 from jsonschema import Draft202012Validator
 
 SCHEMAS = pytest.mark.parametrize("make", [results_schema, events_schema])

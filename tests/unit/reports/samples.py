@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from builders import as_json
-from builders import result_of
-from builders import trial_of
+from builders import as_json, result_of, trial_of
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.gates import Gate
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import CaseResult, Outcome, Score, TrialError, TrialResult
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.verdicts.summary import rows_document
 
 RUN = {

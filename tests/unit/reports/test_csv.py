@@ -13,15 +13,10 @@ import pytest
 from hypothesis import given
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.reports.csv import csv_text
 
-from .samples import any_text
-from .samples import document
-from .samples import no_answer
-from .samples import row
-from .samples import trial
+from .samples import any_text, document, no_answer, row, trial
 
 PARIS = ToolCall.parse("get_weather", '{"city": "Paris"}')
 

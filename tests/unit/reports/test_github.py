@@ -13,12 +13,7 @@ from pytest_tooleval.record.results import EXPECTED_FAILURE
 from pytest_tooleval.reports import github
 from pytest_tooleval.reports.markdown import markdown_text
 
-from .samples import any_text
-from .samples import comparison
-from .samples import document
-from .samples import gate
-from .samples import row
-from .samples import trial
+from .samples import any_text, comparison, document, gate, row, trial
 
 FAILED = row("failed", trial(0, 0.6))
 ERROR = row("error", case="rome", reason="no connection")

@@ -12,16 +12,10 @@ from typing import Any
 
 import pytest
 from builders import as_json
-from doors.page.documents import EVIL
-from doors.page.documents import hostile_document
-from doors.page.documents import hostile_trends
-from doors.page.documents import rich_document
-from doors.page.documents import trends
+from doors.page.documents import EVIL, hostile_document, hostile_trends, rich_document, trends
 
 from pytest_tooleval.record.encoding import to_json
-from pytest_tooleval.reports.html import PAGE
-from pytest_tooleval.reports.html import html_text
-from pytest_tooleval.reports.html import script_text
+from pytest_tooleval.reports.html import PAGE, html_text, script_text
 
 MODULES = sorted(PAGE.glob("*.js"))
 STYLE = (PAGE / "page.css").read_text(encoding="utf-8")

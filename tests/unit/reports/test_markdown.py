@@ -12,18 +12,9 @@ from msgspec import structs
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.reports.markdown import COMMENT_LIMIT
-from pytest_tooleval.reports.markdown import LEAST_LIMIT
-from pytest_tooleval.reports.markdown import SUMMARY_LIMIT
-from pytest_tooleval.reports.markdown import markdown_text
+from pytest_tooleval.reports.markdown import COMMENT_LIMIT, LEAST_LIMIT, SUMMARY_LIMIT, markdown_text
 
-from .samples import any_text
-from .samples import comparison
-from .samples import document
-from .samples import gate
-from .samples import hostile
-from .samples import row
-from .samples import trial
+from .samples import any_text, comparison, document, gate, hostile, row, trial
 
 # Code spans as CommonMark finds them: the next run of as many backticks ends one.
 CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")

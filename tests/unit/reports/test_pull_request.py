@@ -5,16 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from msgspec import structs
 
-from pytest_tooleval.reports.pull_request import Changed
-from pytest_tooleval.reports.pull_request import comment_text
-from pytest_tooleval.reports.pull_request import headline
+from pytest_tooleval.reports.pull_request import Changed, comment_text, headline
 
-from .samples import comparison
-from .samples import document
-from .samples import gate
-from .samples import hostile
-from .samples import row
-from .samples import trial
+from .samples import comparison, document, gate, hostile, row, trial
 from .test_markdown import outside_code
 
 FAILED = row("failed", trial(0, 0.6))

@@ -14,10 +14,7 @@ from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.tables import score_tables
 
-from .samples import document
-from .samples import gate
-from .samples import row
-from .samples import trial
+from .samples import document, gate, row, trial
 
 
 def with_metrics(

@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 from pytest_tooleval import parse_suite
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.reports.text import render_case
-from pytest_tooleval.reports.text import render_transcript
-from pytest_tooleval.reports.text import show_call
+from pytest_tooleval.record.results import CaseResult, TrialResult
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.reports.text import render_case, render_transcript, show_call
 from pytest_tooleval.scoring import score_trial
 from pytest_tooleval.suite.model import resolve
 

@@ -7,13 +7,9 @@ from typing import Any
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.scoring import score_trial
-from pytest_tooleval.suite.model import ResolvedCase
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.scoring import score_calls, score_trial
+from pytest_tooleval.suite.model import ResolvedCase, Suite, resolve
 
 NAMES = (
     "get_weather",

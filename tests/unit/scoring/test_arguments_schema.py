@@ -6,15 +6,10 @@ import pytest
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_trial
 
-from .cases import call
-from .cases import resolved
-from .cases import score
-from .cases import score_live
-from .cases import tool
+from .cases import call, resolved, score, score_live, tool
 
 CITY: dict[str, Any] = {
     "type": "object",

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.scoring.argument_scores import Share
-from pytest_tooleval.scoring.assignment import MAX_ACTUAL
-from pytest_tooleval.scoring.assignment import Row
-from pytest_tooleval.scoring.assignment import pair
+from pytest_tooleval.scoring.assignment import MAX_ACTUAL, Row, pair
 
 SHARES = st.none() | st.integers(1, 4).flatmap(
     lambda total: st.integers(0, total).map(lambda correct: Share(correct, total))

@@ -8,8 +8,7 @@ from typing import Any
 from bfcl_data import bfcl_file
 
 from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import TestCase
+from pytest_tooleval.suite.model import Suite, TestCase
 
 # What is not worth copying: greedy pairing, and Python's True == 1 inside objects.
 GREEDY = [("parallel_178", "reordered_reverse", "invalid")]

@@ -12,18 +12,11 @@ from hypothesis import strategies as st
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_transcript
 
-from .cases import call
-from .cases import resolved
-from .cases import score
-from .cases import tool
-from .test_properties import ARGUMENTS
-from .test_properties import EXPECTED_CALLS
-from .test_properties import PARAMS
-from .test_properties import TOOLS
+from .cases import call, resolved, score, tool
+from .test_properties import ARGUMENTS, EXPECTED_CALLS, PARAMS, TOOLS
 
 
 def choices(result: TrialResult) -> list[tuple[str | None, str | None]]:

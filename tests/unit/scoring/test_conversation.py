@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval import Suite
-from pytest_tooleval import TrialResult
-from pytest_tooleval import score_calls
-from pytest_tooleval import score_messages
+from pytest_tooleval import Suite, TrialResult, score_calls, score_messages
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.texts import says

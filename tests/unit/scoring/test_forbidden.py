@@ -8,20 +8,14 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring import score_calls, score_messages
 
-from .cases import call
-from .cases import score
-from .cases import score_live
-from .cases import suite_of
-from .cases import tool
+from .cases import call, score, score_live, suite_of, tool
 
 PAY_NOTHING = {"tool": "b", "params": {"x": {"$any_of": [0, None]}}}
 

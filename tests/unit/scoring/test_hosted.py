@@ -9,8 +9,7 @@ from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 
-from .cases import call
-from .cases import score_live
+from .cases import call, score_live
 
 RAN = structs.replace(call("code_interpreter", code="1"), hosted=True)
 A = call("a")

@@ -8,8 +8,7 @@ import pytest
 
 from pytest_tooleval.record.calls import ToolCall
 
-from .cases import call
-from .cases import score_live
+from .cases import call, score_live
 
 ONE = {"expected_tool": "a"}
 CHAIN = {**ONE, "multi_turn": True}

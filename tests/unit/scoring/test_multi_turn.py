@@ -4,22 +4,16 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
-from pytest_tooleval.record.transcript import CallStatus
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import CallStatus, Reply, Transcript
 from pytest_tooleval.scoring import score_transcript
 
-from .cases import call
-from .cases import resolved
-from .cases import score
-from .cases import score_live
+from .cases import call, resolved, score, score_live
 
 CHAIN: dict[str, Any] = {
     "expected_tool": "c",

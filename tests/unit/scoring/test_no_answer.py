@@ -9,17 +9,12 @@ import pytest
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_messages
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.record.results import Score, TrialResult
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.scoring import score_messages, score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
 
-from .cases import call
-from .cases import resolved
-from .cases import suite_of
+from .cases import call, resolved, suite_of
 
 REFUSED = NoAnswer("refused", "No.")
 MESSAGE = {"role": "assistant", "content": None}

@@ -6,15 +6,13 @@ import random
 from typing import Any
 
 import msgspec
-from hypothesis import assume
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
 
-from .cases import NAMES
-from .cases import score
+from .cases import NAMES, score
 
 TOOLS = st.sampled_from(["a", "b", "c", "search"])
 LEAVES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["x", "X", "y z", ""])

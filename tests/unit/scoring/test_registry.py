@@ -6,18 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.errors import ConfigError, ScoringError
+from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.scoring.registry import Scorer
-from pytest_tooleval.scoring.registry import ScorerRegistry
+from pytest_tooleval.scoring.registry import Scorer, ScorerRegistry
 from pytest_tooleval.suite.model import ResolvedCase
 
-from .cases import call
-from .cases import resolved
+from .cases import call, resolved
 
 
 class Brevity:

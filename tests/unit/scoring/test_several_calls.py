@@ -7,8 +7,7 @@ import pytest
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
 
-from .cases import call
-from .cases import score
+from .cases import call, score
 
 AB = [{"tool": "a", "params": {"x": 1, "y": 2}}, {"tool": "b", "params": {"x": 1}}]
 A, B = call("a", x=1, y=2), call("b", x=1)

@@ -7,14 +7,10 @@ from steps import growth
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.scoring import score_trial
+from pytest_tooleval.scoring import score_transcript, score_trial
 from pytest_tooleval.scoring.argument_scores import params_match
 
-from .cases import call
-from .cases import live
-from .cases import resolved
-from .cases import score
+from .cases import call, live, resolved, score
 
 WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris", "days": 3}}
 

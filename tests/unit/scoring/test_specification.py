@@ -6,16 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from weather_suite import FLIGHT
-from weather_suite import WEATHER
+from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.model import Suite
 
-from .cases import call
-from .cases import score
-from .cases import score_live
+from .cases import call, score, score_live
 
 PARIS = """
 {

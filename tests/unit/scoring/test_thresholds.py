@@ -5,14 +5,11 @@ import sys
 
 import pytest
 
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.errors import ConfigError, ScoringError
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 
-from .cases import call
-from .cases import resolved
-from .cases import score
+from .cases import call, resolved, score
 
 PARAMS = {"x": 1, "y": 2, "z": 3}
 

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 
 from pytest_tooleval import score_messages
 from pytest_tooleval.record.confusion import Choice

@@ -9,13 +9,9 @@ import pytest
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.model import Suite, resolve
 
-from .cases import call
-from .cases import score
-from .cases import score_live
-from .cases import tool
+from .cases import call, score, score_live, tool
 
 ONE = [tool("get_x")]
 BOTH = [

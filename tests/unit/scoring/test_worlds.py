@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval import Suite
-from pytest_tooleval import score_messages
+from pytest_tooleval import Suite, score_messages
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.suite.load import parse_suite
 

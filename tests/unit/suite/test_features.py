@@ -7,20 +7,15 @@ import json
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 
-from pytest_tooleval import score_calls
-from pytest_tooleval import score_messages
+from pytest_tooleval import score_calls, score_messages
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.secrets import redacted
-from pytest_tooleval.secrets import scrub
-from pytest_tooleval.secrets import secret_values
+from pytest_tooleval.secrets import redacted, scrub, secret_values
 from pytest_tooleval.suite.lint import lint_suite
-from pytest_tooleval.suite.load import parse_document
-from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.load import parse_document, parse_suite
 from pytest_tooleval.suite.model import resolve
 
 SQL: dict[str, Any] = {"type": "custom", "custom": {"name": "sql"}}

@@ -6,16 +6,14 @@ import copy
 import itertools
 import json
 import random
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.errors import Problem
-from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.errors import Problem, SuiteError
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_document
 from pytest_tooleval.suite.model import resolve

@@ -11,9 +11,7 @@ from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.jsonschemas import patterns
 from pytest_tooleval.suite.lint import lint_suite
-from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.load import parse_document
-from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.load import load_suite, parse_document, parse_suite
 
 ROOT = Path(__file__).parents[3]
 

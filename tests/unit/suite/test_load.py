@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 from bfcl_data import bfcl_suite_file
-from weather_suite import FLIGHT
-from weather_suite import WEATHER
+from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.fingerprints import content_of_case
-from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import ExpectedCall
-from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.load import load_suite, parse_suite
+from pytest_tooleval.suite.model import ExpectedCall, Suite
 
 ROOT = Path(__file__).parents[3]
 

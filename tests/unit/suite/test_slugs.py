@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.suite.slugs import MAX_LENGTH
-from pytest_tooleval.suite.slugs import assign_ids
-from pytest_tooleval.suite.slugs import slug
+from pytest_tooleval.suite.slugs import MAX_LENGTH, assign_ids, slug
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.errors import Problem
-from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.errors import Problem, SuiteError
 from pytest_tooleval.findings import Finding
-from pytest_tooleval.suite.source import decode_bytes
-from pytest_tooleval.suite.source import line_and_column
-from pytest_tooleval.suite.source import read_document
-from pytest_tooleval.suite.source import scan_container
+from pytest_tooleval.suite.source import decode_bytes, line_and_column, read_document, scan_container
 
 
 def refused(text: str) -> Problem:

@@ -18,22 +18,16 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.scoring.leaks import passes_on
-from pytest_tooleval.scoring.leaks import reveals
+from pytest_tooleval.scoring.leaks import passes_on, reveals
 from pytest_tooleval.secrets import redacted
-from pytest_tooleval.suite.altered import AlteredAnswers
-from pytest_tooleval.suite.altered import has_note
-from pytest_tooleval.suite.altered import with_note
+from pytest_tooleval.suite.altered import AlteredAnswers, has_note, with_note
 from pytest_tooleval.suite.attacks import read_attacks
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import ResolvedCase
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.model import ResolvedCase, resolve
 from pytest_tooleval.variants.builtin import add_built_in
-from pytest_tooleval.variants.injection import OUR_ATTACKS
-from pytest_tooleval.variants.injection import harmless
+from pytest_tooleval.variants.injection import OUR_ATTACKS, harmless
 from pytest_tooleval.variants.variant import Variants
 
 NOTHING = {"type": "object", "properties": {}}

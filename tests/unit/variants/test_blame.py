@@ -7,10 +7,7 @@ import random
 import pytest
 
 from pytest_tooleval.record.identity import Identity
-from pytest_tooleval.variants.blame import CaseRates
-from pytest_tooleval.variants.blame import Rate
-from pytest_tooleval.variants.blame import blame_lines
-from pytest_tooleval.variants.blame import part_text
+from pytest_tooleval.variants.blame import CaseRates, Rate, blame_lines, part_text
 
 FIND, SORT = "find.description", "sort.strict"
 

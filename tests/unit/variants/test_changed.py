@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from builders import git
-from builders import tool
+from builders import git, tool
 
 from pytest_tooleval.variants.changed import changed_suites
 

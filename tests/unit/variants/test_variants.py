@@ -9,29 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import git
-from builders import tool
+from builders import git, tool
 
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import MAX_TRIALS
-from pytest_tooleval.suite.model import ResolvedCase
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.scoring import score_calls, score_transcript
+from pytest_tooleval.suite.load import load_suite, parse_suite
+from pytest_tooleval.suite.model import MAX_TRIALS, ResolvedCase, Suite, resolve
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.changes import changes_of
-from pytest_tooleval.variants.revisions import parts_of
-from pytest_tooleval.variants.revisions import suite_at
+from pytest_tooleval.variants.revisions import parts_of, suite_at
 from pytest_tooleval.variants.variant import Variants
 
 DESCRIBED = {

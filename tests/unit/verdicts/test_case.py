@@ -11,24 +11,11 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.endings import NoAnswer
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import FailureCategory
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring.thresholds import below
-from pytest_tooleval.scoring.thresholds import missed_thresholds
-from pytest_tooleval.suite.model import Overrides
-from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.model import TestCase
-from pytest_tooleval.suite.model import resolve
-from pytest_tooleval.verdicts.case import Decision
-from pytest_tooleval.verdicts.case import Standard
-from pytest_tooleval.verdicts.case import decide
-from pytest_tooleval.verdicts.case import decide_again
-from pytest_tooleval.verdicts.case import mean_scores
+from pytest_tooleval.record.results import CaseRow, FailureCategory, Score, TrialError, TrialResult
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.scoring.thresholds import below, missed_thresholds
+from pytest_tooleval.suite.model import Overrides, Suite, TestCase, resolve
+from pytest_tooleval.verdicts.case import Decision, Standard, decide, decide_again, mean_scores
 
 
 def trial(

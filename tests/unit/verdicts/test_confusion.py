@@ -7,14 +7,10 @@ from builders import result_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.record.confusion import Choice
-from pytest_tooleval.record.confusion import ToolFigures
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.confusion import Choice, ToolFigures
+from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.summary import Mean
-from pytest_tooleval.reports.confusion import confusion_text
-from pytest_tooleval.reports.confusion import matrix_of
-from pytest_tooleval.reports.confusion import matrix_rows
+from pytest_tooleval.reports.confusion import confusion_text, matrix_of, matrix_rows
 from pytest_tooleval.verdicts.confusion import confusion_of
 from pytest_tooleval.verdicts.statistics import wilson
 

@@ -10,10 +10,7 @@ import pytest
 from builders import result_of
 
 from pytest_tooleval.record.gates import Gate
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
 from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.rules import read_rule
 

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.verdicts.pairing import Pairing
-from pytest_tooleval.verdicts.pairing import moved_files
-from pytest_tooleval.verdicts.pairing import pair_cases
+from pytest_tooleval.verdicts.pairing import Pairing, moved_files, pair_cases
 
 
 def row(case: str, content: str = "1", suite: str = "weather", line: int = 0, **fields: Any) -> CaseRow:

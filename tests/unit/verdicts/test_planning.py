@@ -6,15 +6,16 @@ import operator
 import random
 
 import pytest
-from hypothesis import assume
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_tooleval.verdicts.planning import least_cases
-from pytest_tooleval.verdicts.planning import more_cases
-from pytest_tooleval.verdicts.planning import more_trials
-from pytest_tooleval.verdicts.planning import reach
-from pytest_tooleval.verdicts.planning import trials_to_compare
+from pytest_tooleval.verdicts.planning import (
+    least_cases,
+    more_cases,
+    more_trials,
+    reach,
+    trials_to_compare,
+)
 from pytest_tooleval.verdicts.statistics import mean_interval
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import result_of
 
-from pytest_tooleval.record.results import Score
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import Score, TrialError, TrialResult
 from pytest_tooleval.verdicts.pooling import pool
 
 # Each trial by a letter: right and wrong, fresh (in capitals) or cached; without an answer.

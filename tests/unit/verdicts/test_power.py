@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from builders import result_of
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.verdicts.given import Gates
 from pytest_tooleval.verdicts.rules import read_rule
-from pytest_tooleval.verdicts.run import decide_run
-from pytest_tooleval.verdicts.run import foresee
+from pytest_tooleval.verdicts.run import decide_run, foresee
 
 CASE = st.tuples(st.booleans(), st.sampled_from([1.0, 3.0]), st.sampled_from(["", "", "a", "b"]))
 ALIKE = st.tuples(st.booleans(), st.just(1.0), st.just(""))

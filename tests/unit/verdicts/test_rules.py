@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from pytest_tooleval.verdicts.rules import Rule
-from pytest_tooleval.verdicts.rules import read_rule
+from pytest_tooleval.verdicts.rules import Rule, read_rule
 
 UNDER = {
     "0.9": "pass_rate 0.9 of each model",

@@ -7,21 +7,11 @@ from builders import result_of
 from msgspec import structs
 
 from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.record.results import FailureCategory
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, TrialResult
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.verdicts.given import Baseline
-from pytest_tooleval.verdicts.given import Gates
-from pytest_tooleval.verdicts.rules import judged_by
-from pytest_tooleval.verdicts.rules import read_rule
-from pytest_tooleval.verdicts.run import Finding
-from pytest_tooleval.verdicts.run import RunVerdict
-from pytest_tooleval.verdicts.run import decide
-from pytest_tooleval.verdicts.run import decide_run
-from pytest_tooleval.verdicts.run import foresee
-from pytest_tooleval.verdicts.run import tolerates
+from pytest_tooleval.verdicts.given import Baseline, Gates
+from pytest_tooleval.verdicts.rules import judged_by, read_rule
+from pytest_tooleval.verdicts.run import Finding, RunVerdict, decide, decide_run, foresee, tolerates
 from pytest_tooleval.verdicts.sides import Side
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)

@@ -6,11 +6,7 @@ import random
 
 import pytest
 
-from pytest_tooleval.verdicts.simulation import Spread
-from pytest_tooleval.verdicts.simulation import enough_cases
-from pytest_tooleval.verdicts.simulation import seen
-from pytest_tooleval.verdicts.simulation import smallest_drop
-from pytest_tooleval.verdicts.simulation import spreads_of
+from pytest_tooleval.verdicts.simulation import Spread, enough_cases, seen, smallest_drop, spreads_of
 
 SPREADS = [
     ([(1, 1), (1, 0)], [Spread(0.5, 1.0), Spread(0.5, 0.0)]),

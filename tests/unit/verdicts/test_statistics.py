@@ -10,24 +10,24 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from power import power
 
 from pytest_tooleval.verdicts import statistics
-from pytest_tooleval.verdicts.simulation import after_drop
-from pytest_tooleval.verdicts.simulation import typical_pass_rates
-from pytest_tooleval.verdicts.statistics import holm
-from pytest_tooleval.verdicts.statistics import kappa
-from pytest_tooleval.verdicts.statistics import largest_drop
-from pytest_tooleval.verdicts.statistics import mean_interval
-from pytest_tooleval.verdicts.statistics import newly_broken_test
-from pytest_tooleval.verdicts.statistics import pass_at_k
-from pytest_tooleval.verdicts.statistics import pass_hat_k
-from pytest_tooleval.verdicts.statistics import permutation_test
-from pytest_tooleval.verdicts.statistics import reliability
-from pytest_tooleval.verdicts.statistics import wilson
+from pytest_tooleval.verdicts.simulation import after_drop, typical_pass_rates
+from pytest_tooleval.verdicts.statistics import (
+    holm,
+    kappa,
+    largest_drop,
+    mean_interval,
+    newly_broken_test,
+    pass_at_k,
+    pass_hat_k,
+    permutation_test,
+    reliability,
+    wilson,
+)
 
 DOCS = Path(__file__).parents[3] / "docs/reference/methods.md"
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from builders import result_of
-from builders import trial_of
+from builders import result_of, trial_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import Outcome
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.results import CaseResult, Outcome, TrialError, TrialResult
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.record.summary import Fallback
-from pytest_tooleval.record.summary import Mean
-from pytest_tooleval.record.summary import Tokens
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.verdicts.summary import rows_document
-from pytest_tooleval.verdicts.summary import summarise
+from pytest_tooleval.record.summary import Fallback, Mean, Tokens
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.verdicts.summary import rows_document, summarise
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3")
 

@@ -8,11 +8,8 @@ from collections.abc import Sequence
 import pytest
 from builders import result_of
 
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.results import TrialError
-from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.reports.variants import curves_of
-from pytest_tooleval.reports.variants import variant_remarks
+from pytest_tooleval.record.results import CaseResult, TrialError, TrialResult
+from pytest_tooleval.reports.variants import curves_of, variant_remarks
 from pytest_tooleval.verdicts.variants import compare_variants
 
 STARTED = "2026-11-25T13:02:11+00:00"

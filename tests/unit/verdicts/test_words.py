@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.verdicts.words import run_summary
-from unit.reports.samples import comparison
-from unit.reports.samples import document
-from unit.reports.samples import gate
-from unit.reports.samples import no_answer
-from unit.reports.samples import row
-from unit.reports.samples import trial
+from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
 TOLERATED = row("failed", trial(0, 0.6), tolerated=True)

@@ -20,17 +20,10 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play as play_module
 from pytest_tooleval.worlds import world as world_module
 from pytest_tooleval.worlds.memory import Memory
-from pytest_tooleval.worlds.plain import as_json
-from pytest_tooleval.worlds.plain import differences
-from pytest_tooleval.worlds.plain import look_up
-from pytest_tooleval.worlds.plain import path_text
-from pytest_tooleval.worlds.plain import plain
-from pytest_tooleval.worlds.plain import read_path
-from pytest_tooleval.worlds.play import Calls
-from pytest_tooleval.worlds.play import play
+from pytest_tooleval.worlds.plain import as_json, differences, look_up, path_text, plain, read_path
+from pytest_tooleval.worlds.play import Calls, play
 from pytest_tooleval.worlds.tools import tools_of
-from pytest_tooleval.worlds.world import World
-from pytest_tooleval.worlds.world import WorldSpec
+from pytest_tooleval.worlds.world import World, WorldSpec
 
 
 def spec(folder: Path, code: str, target: str = "things:Things", **args: Any) -> WorldSpec:

@@ -14,17 +14,12 @@ from builders import call
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes import cassette as cassettes
-from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.cassette import RecordMode
-from pytest_tooleval.engine.cassettes.cassette import key_of
-from pytest_tooleval.engine.cassettes.cassette import question
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode, key_of, question
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
-from ..fakes import WEATHER
-from ..fakes import says
+from ..fakes import WEATHER, says
 
 SPEC = ModelSpec("m", model="openai/gpt", api_base="http://localhost:1/v1")
 REQUEST = ChatRequest(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
 from pytest_tooleval.engine.cassettes import folders
-from pytest_tooleval.engine.cassettes.folders import KEPT_RUNS
-from pytest_tooleval.engine.cassettes.folders import last_run
-from pytest_tooleval.engine.cassettes.folders import make_room
-from pytest_tooleval.engine.cassettes.folders import new_run
+from pytest_tooleval.engine.cassettes.folders import KEPT_RUNS, last_run, make_room, new_run
 
 
 def old_folder(path: Path) -> Path:

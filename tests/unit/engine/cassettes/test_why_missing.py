@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.cassettes.why_missing import RecordedQuestions
-from pytest_tooleval.engine.cassettes.why_missing import canonical
-from pytest_tooleval.engine.cassettes.why_missing import canonical_question
-from pytest_tooleval.engine.cassettes.why_missing import definitions
-from pytest_tooleval.engine.cassettes.why_missing import summary
+from pytest_tooleval.engine.cassettes.why_missing import (
+    RecordedQuestions,
+    canonical,
+    canonical_question,
+    definitions,
+    summary,
+)
 
 
 def tool(**fields: Any) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from typing import Any
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.models.spec import ModelSpec
 

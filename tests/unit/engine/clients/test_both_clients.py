@@ -18,34 +18,23 @@ from urllib.parse import quote
 
 import pytest
 from builders import call
-from mock_server import MockServer
-from mock_server import call_message
-from mock_server import http
+from mock_server import MockServer, call_message, http
 from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
-from pytest_tooleval.engine.models.prices import cost_usd
-from pytest_tooleval.engine.models.prices import listed
-from pytest_tooleval.engine.models.prices import price_list
+from pytest_tooleval.engine.models.prices import cost_usd, listed, price_list
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Trial
-from pytest_tooleval.errors import ErrorKind
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.errors import ErrorKind, ModelError
 
-from ..fakes import WEATHER
-from ..fakes import case_of
-from ..fakes import only
-from .asking import KEY
-from .asking import REQUEST
-from .asking import USER
-from .asking import ask
+from ..fakes import WEATHER, case_of, only
+from .asking import KEY, REQUEST, USER, ask
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.callable_client import CallableClient
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.threads import DaemonThreads

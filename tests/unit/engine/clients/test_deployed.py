@@ -13,23 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.deployed import DeployedClient
-from pytest_tooleval.engine.clients.event_streams import events
-from pytest_tooleval.engine.clients.event_streams import joined_chat
+from pytest_tooleval.engine.clients.event_streams import events, joined_chat
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.models.tables import read_tables
-from pytest_tooleval.engine.models.tables import spec_from_table
+from pytest_tooleval.engine.models.tables import read_tables, spec_from_table
 from pytest_tooleval.engine.reply import read_run
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.errors import ConfigError, ModelError
 
 from ..fakes import WEATHER
-from .asking import KEY
-from .asking import USER
-from .asking import ask
+from .asking import KEY, USER, ask
 
 POINTERS = {"text": "/reply", "calls": "/steps", "name": "/tool", "arguments": "/input"}
 STEP = {"tool": "get_weather", "input": {"city": "Paris"}}

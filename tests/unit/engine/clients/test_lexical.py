@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.clients.lexical import LexicalClient
-from pytest_tooleval.engine.clients.lexical import fill_arguments
-from pytest_tooleval.engine.clients.lexical import lexical_message
+from pytest_tooleval.engine.clients.lexical import LexicalClient, fill_arguments, lexical_message
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

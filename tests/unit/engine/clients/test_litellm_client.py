@@ -12,28 +12,19 @@ from typing import Any
 
 import pytest
 from builders import tool
-from mock_server import MockServer
-from mock_server import http
+from mock_server import MockServer, http
 
-from pytest_tooleval.engine.clients.base import MOST_BYTES
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import MOST_BYTES, ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
-from pytest_tooleval.engine.clients.litellm_client import LitellmClient
-from pytest_tooleval.engine.clients.litellm_client import load_litellm
+from pytest_tooleval.engine.clients.litellm_client import LitellmClient, load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.errors import ErrorKind
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.transcript import Reply
 
-from ..fakes import WEATHER
-from ..fakes import case_of
-from ..fakes import held
-from .asking import KEY
-from .asking import REQUEST
-from .asking import ask
+from ..fakes import WEATHER, case_of, held
+from .asking import KEY, REQUEST, ask
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,7 @@ import sys
 from typing import Any
 
 import pytest
-from mock_server import MockServer
-from mock_server import answer_to
-from mock_server import http
+from mock_server import MockServer, answer_to, http
 
 from pytest_tooleval.engine.clients import transport
 from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
@@ -23,19 +21,12 @@ from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
-from pytest_tooleval.engine.models.spec import LEXICAL
-from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.models.tables import ModelTables
-from pytest_tooleval.engine.models.tables import spec_from_table
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.tables import ModelTables, spec_from_table
+from pytest_tooleval.errors import ConfigError, ModelError
 
 from ..fakes import WEATHER
-from .asking import CLAUDE
-from .asking import GEMINI
-from .asking import REQUEST
-from .asking import USER
-from .asking import ask
+from .asking import CLAUDE, GEMINI, REQUEST, USER, ask
 
 
 def spec_of(base: str, **fields: Any) -> ModelSpec:

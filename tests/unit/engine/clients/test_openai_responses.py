@@ -10,16 +10,13 @@ from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
-from pytest_tooleval.engine.clients.openai_responses import ITEMS
-from pytest_tooleval.engine.clients.openai_responses import responses_body
+from pytest_tooleval.engine.clients.openai_responses import ITEMS, responses_body
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.traits import needs_responses
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from .asking import REQUEST
-from .asking import USER
-from .asking import ask
+from .asking import REQUEST, USER, ask
 
 THOUGHT = {
     "id": "rs_1",

@@ -21,13 +21,11 @@ from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.record.transcript import Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
 
-from ..fakes import case_of
-from ..fakes import only
+from ..fakes import case_of, only
 
 AGENT = """
 import asyncio, json, pathlib, time

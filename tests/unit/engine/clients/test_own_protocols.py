@@ -9,8 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from builders import call
-from builders import tool
+from builders import call, tool
 from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -19,14 +18,7 @@ from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from .asking import CLAUDE
-from .asking import GEMINI
-from .asking import RESPONSES
-from .asking import USER
-from .asking import Document
-from .asking import answered
-from .asking import ask
-from .asking import talk
+from .asking import CLAUDE, GEMINI, RESPONSES, USER, Document, answered, ask, talk
 
 
 def claude(*content: Document, **more: Any) -> Document:

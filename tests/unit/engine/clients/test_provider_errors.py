@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.provider_errors import one_line
-from pytest_tooleval.engine.clients.provider_errors import provider_error
-from pytest_tooleval.engine.clients.provider_errors import redirected
-from pytest_tooleval.engine.clients.provider_errors import refused_answer
-from pytest_tooleval.engine.clients.provider_errors import spoken
+from pytest_tooleval.engine.clients.provider_errors import (
+    one_line,
+    provider_error,
+    redirected,
+    refused_answer,
+    spoken,
+)
 from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ErrorKind

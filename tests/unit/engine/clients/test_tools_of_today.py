@@ -19,18 +19,14 @@ from openai.types.responses import ResponseOutputItem
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from pytest_tooleval.engine.cassettes.cassette import key_of
-from pytest_tooleval.engine.cassettes.cassette import question
-from pytest_tooleval.engine.clients import anthropic_messages
-from pytest_tooleval.engine.clients import gemini
-from pytest_tooleval.engine.clients import openai_responses
+from pytest_tooleval.engine.cassettes.cassette import key_of, question
+from pytest_tooleval.engine.clients import anthropic_messages, gemini, openai_responses
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.chat_document import read_chat
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_features import choice_text
-from pytest_tooleval.engine.tool_features import fitted
+from pytest_tooleval.engine.tool_features import choice_text, fitted
 from pytest_tooleval.errors import ModelError
 
 Document = dict[str, Any]

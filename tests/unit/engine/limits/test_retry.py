@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.clients.provider_errors import retry_after_s
-from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.limits.retry import with_retries
-from pytest_tooleval.errors import ErrorKind
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.engine.limits.retry import RetryPolicy, with_retries
+from pytest_tooleval.errors import ErrorKind, ModelError
 
 
 class Script:

@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from pytest_tooleval.engine.limits.slots import Pace
-from pytest_tooleval.engine.limits.slots import Slots
+from pytest_tooleval.engine.limits.slots import Pace, Slots
 
 
 async def _settle() -> None:

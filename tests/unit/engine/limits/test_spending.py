@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.limits.reserves import size_of
-from pytest_tooleval.engine.limits.spending import Spending
-from pytest_tooleval.engine.limits.spending import price
+from pytest_tooleval.engine.limits.spending import Spending, price
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.errors import ErrorKind
-from pytest_tooleval.errors import ModelError
+from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.run import Spent
 
 

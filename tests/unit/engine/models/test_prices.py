@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.models.prices import cost_usd
-from pytest_tooleval.engine.models.prices import listed
-from pytest_tooleval.engine.models.prices import price_list
-from pytest_tooleval.engine.models.prices import ran_unpriced
-from pytest_tooleval.engine.models.prices import token_count
+from pytest_tooleval.engine.models.prices import cost_usd, listed, price_list, ran_unpriced, token_count
 
 PRICE = {
     "input_cost_per_token": 2e-6,

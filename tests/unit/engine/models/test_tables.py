@@ -10,11 +10,8 @@ import pytest
 
 from pytest_tooleval.engine.models.known import known_providers
 from pytest_tooleval.engine.models.providers import PROVIDERS
-from pytest_tooleval.engine.models.spec import LEXICAL
-from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.models.tables import ModelTables
-from pytest_tooleval.engine.models.tables import read_tables
-from pytest_tooleval.engine.models.tables import resolve_models
+from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.tables import ModelTables, read_tables, resolve_models
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.secrets import secret_values
 

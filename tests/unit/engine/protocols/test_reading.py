@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from anthropic.types import ContentBlock
@@ -15,8 +14,7 @@ from steps import growth
 
 from pytest_tooleval.engine.protocols.reading import read_messages
 from pytest_tooleval.imports.chats import chat_messages
-from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
