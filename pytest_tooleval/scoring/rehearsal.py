@@ -20,7 +20,7 @@ from ..worlds.plain import differences, path_text
 from ..worlds.play import Calls, bounded, play
 from ..worlds.world import World, clean
 from .conversation import expected_calls, plays, state_row
-from .silent import require_evidence
+from .silent import require_evidence, require_state
 
 _Part = tuple[Loc, Expectations]
 
@@ -53,6 +53,7 @@ def rehearse(suite: Suite) -> Findings:
             try:
                 if not found:
                     require_evidence(case)
+                    require_state(case)
             except CannotCompare as error:
                 yield Finding(loc, error.message)
 

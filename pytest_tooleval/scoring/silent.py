@@ -71,10 +71,19 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     )
 
 
+def require_state(case: ResolvedCase) -> None:
+    """Raise CannotCompare if the case is judged by state, and its world shows none."""
+    if case.world is None or not any(map(partial(_by_state, case), case.parts)):
+        return
+    if problem := _looked_at(case.world, lambda world: _nothing_to_see(world, ())):
+        raise CannotCompare(f"{problem}; {_WAY_OUT}")
+
+
 def _nothing_to_see(world: World, paths: Sequence[str]) -> str:
     """Say that a world has no state, or not the one that is expected; empty if it has."""
-    if not world.compared():
-        return f"the world shows no state: {_few(world.unseen()) or 'it has no public attributes'}"
+    unseen = [] if world.compared() else world.unseen()
+    if unseen:
+        return f"the world shows no state: {_few(unseen)}"
     return next(filter(None, map(world.not_read, paths)), "")
 
 

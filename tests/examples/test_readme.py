@@ -51,7 +51,7 @@ def test_the_scorer_is_a_metric_that_can_have_a_threshold(pytester: pytest.Pytes
     pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
     pytester.makeconftest(PYTHON[2])
     result = pytester.runpytest(
-        "--tooleval-model=builtin/lexical", "--tooleval-threshold=short_answers=1"
+        "-v", "--tooleval-model=builtin/lexical", "--tooleval-threshold=short_answers=1"
     )
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["* short_", "model * answers*"])

@@ -226,6 +226,13 @@ def test_what_a_state_does_not_show_is_told(runner: CliRunner, tmp_path: Path) -
     result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
     assert result.exit_code == 1
     assert "test_cases[0]: an agent that makes no call passes" in result.output
+    (tmp_path / "desk.py").write_text(
+        "class Desk:\n  def __init__(self): self._paid = 0\n  def pay(self): self._paid += 40\n"
+    )
+    turn["results"] = True
+    result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
+    assert result.exit_code == 1
+    assert "test_cases[0]: the world shows no state: Desk._paid is private" in result.output
 
 
 def test_a_world_that_cannot_be_had_is_one_problem(runner: CliRunner, tmp_path: Path) -> None:
