@@ -62,7 +62,7 @@ export function pText(value) {
 
 /** A difference of shares in points, with its interval. @param {number} share @param {number | null} low @param {number | null} high */
 export function pointsText(share, low, high) {
-  const [value, begin, end] = [share, low ?? 0, high ?? 0].map((each) => String(Number((100 * each).toFixed(1)) + 0));
+  const [value, begin, end] = [share, low ?? 0, high ?? 0].map((each) => apart(100 * each, 1, [0]).replace(/\.0$/, ""));
   return `${share > 0 ? "+" : ""}${value} points${low === null || high === null ? "" : ` (${begin} to ${end})`}`;
 }
 
