@@ -34,12 +34,11 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"
-    word = VARIED if result.variant else NOT_JUDGED if is_judged_later else ""
-    # Other reports are written before the gate is judged.
-    text = tolerated_text(result, word or "judged by a gate")
+    text = tolerated_text(result, of_shard=settings.shard is not None)
     report.longrepr = (result.file, result.line, text)
     if result.outcome == "failed":
-        report.sections.append((word or TOLERATED, render_case(result)))
+        word = VARIED if result.variant else NOT_JUDGED if is_judged_later else TOLERATED
+        report.sections.append((word, render_case(result)))
     return True
 
 

@@ -11,7 +11,7 @@ from ..record.document import Document
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..text import printable
 from ..verdicts.run import Finding
-from ..verdicts.words import tolerated_word
+from ..verdicts.words import NOT_JUDGED, VARIED
 from .text import GATE_FILE, render_case
 
 PROPERTY = "tooleval."
@@ -63,8 +63,12 @@ def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
     return xml
 
 
-def tolerated_text(result: CaseResult, word: str) -> str:
-    """The message of a case that is skipped, so that nobody reads that it was not run."""
+def tolerated_text(result: CaseResult, *, of_shard: bool) -> str:
+    """The message of a case that is skipped, so that nobody reads that it was not run.
+
+    It holds whatever the gate decides, as pytest's own XML has the case before that.
+    """
+    word = VARIED if result.variant else NOT_JUDGED if of_shard else "judged by a gate"
     return f"{result.outcome} ({word}): {printable(result.reason)}"
 
 
@@ -75,8 +79,8 @@ def _case(result: CaseResult, document: Document) -> ET.Element:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
         ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
     elif result.tolerated or result.outcome == "skipped":
-        word = tolerated_word(result.row(), document)
-        text = tolerated_text(result, word) if result.tolerated else reason
+        of_shard = document.run.shard is not None
+        text = tolerated_text(result, of_shard=of_shard) if result.tolerated else reason
         ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
     elif result.outcome == "failed":
         ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)
