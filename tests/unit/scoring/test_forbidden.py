@@ -183,7 +183,7 @@ def readings(value: Any) -> Iterator[Any]:
         yield value
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 @given(RAW, st.dictionaries(st.sampled_from("xyz"), PLAIN, min_size=1, max_size=2))
 def test_a_forbidden_call_is_found_in_every_reading(raw: Pairs, params: dict[str, Any]) -> None:
     forbidden = [{"tool": "b", "params": params}]

@@ -323,7 +323,7 @@ def test_a_surplus_call_is_shown_where_it_was_made() -> None:
 MADE = st.sampled_from([("a", 1), ("b", 1), ("search", 1), ("c", 1), ("C", 1.0), ("c", 2)])
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=500)
 @given(st.lists(st.lists(MADE, max_size=3), min_size=1, max_size=5), st.integers(1, 5))
 def test_a_chain_passes_if_it_gets_there_without_a_call_too_many(
     replies: list[list[tuple[str, float]]], most: int

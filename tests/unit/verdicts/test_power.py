@@ -28,7 +28,7 @@ def suites(number: int) -> st.SearchStrategy[tuple[str, list[tuple[float, float,
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(suites(24), st.sampled_from([0.3, 0.6, 0.85]), st.sampled_from([0.6, 0.95]))
 def test_forecasts_and_verdicts_agree(
     suite: tuple[str, list[tuple[float, float, str]]], needed: float, confidence: float
