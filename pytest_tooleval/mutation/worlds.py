@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
 from ..suite.model import ResolvedCase
-from ..worlds.play import bounded
+from ..worlds.play import look
 from ..worlds.world import World
 from .answers import Right, Turn
 from .results import Kind
@@ -17,25 +16,25 @@ from .results import Kind
 
 def wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Kind, list[Turn]]]:
     """Yield wrong answers to a case that is judged by state, each with all turns."""
-    calls = [call for turn in right.turns for call in turn.calls]
-    if len(calls) > 1:
-        yield "half_done", _with(right, calls[: len(calls) // 2])
+    made = sum(len(turn.calls) for turn in right.turns)
+    if made > 1:
+        yield "half_done", _begun(right, made // 2)
+    state = _begin(case)
     for number, turn in enumerate(right.turns):
         answer = right.answer()
         if len(turn.calls) > 1:
             answer[number] = turn.with_calls(turn.calls[::-1])
             yield "wrong_order", answer
         for index, call in enumerate(turn.calls):
-            for changed in _of_other_records(case, call):
+            for changed in _of_other_records(state, call):
                 answer = right.answer()
                 others = [*turn.calls[:index], changed, *turn.calls[index + 1 :]]
                 answer[number] = turn.with_calls(others)
                 yield "another_record", answer
 
 
-def _with(right: Right, kept: list[ToolCall]) -> list[Turn]:
-    """Return the answer with these calls only, which are its first ones."""
-    left = len(kept)
+def _begun(right: Right, left: int) -> list[Turn]:
+    """Return the answer with only its first calls."""
     answer = []
     for turn in right.turns:
         answer.append(turn.with_calls(turn.calls[:left]))
@@ -43,10 +42,9 @@ def _with(right: Right, kept: list[ToolCall]) -> list[Turn]:
     return answer
 
 
-def _of_other_records(case: ResolvedCase, call: ToolCall) -> Iterator[ToolCall]:
+def _of_other_records(state: Any, call: ToolCall) -> Iterator[ToolCall]:
     """Yield the call with an argument that names a record of the world, naming another one."""
     given = call.arguments or {}
-    state = _begin(case)
     for name, value in given.items():
         other = next(_others(state, value), None) if isinstance(value, str) else None
         if other is not None:
@@ -55,18 +53,10 @@ def _of_other_records(case: ResolvedCase, call: ToolCall) -> Iterator[ToolCall]:
 
 def _begin(case: ResolvedCase) -> Any:
     assert case.world is not None
-    world = World(case.world)
     try:
-        return bounded(world, partial(_state, world))
+        return look(case.world, World.state)
     except WorldError:
         return {}  # scoring reports it
-
-
-def _state(world: World) -> Any:
-    try:
-        return world.begin().state()
-    finally:
-        world.close()
 
 
 def _others(state: Any, name: str) -> Iterator[str]:

@@ -43,8 +43,8 @@ def in_steps(
         rows = [each.row(answer) for each, answer in zip(jobs, answers, strict=True)]
         found = undecided(rows)
         answered = [index for index in again if rows[index].outcome != "error"]
-        cases = {_case_of(rows[index]) for index in answered if rows[index].nodeid in found}
-        again = [index for index in answered if _case_of(rows[index]) in cases]
+        cases = {rows[index].identity.under("") for index in answered if rows[index].nodeid in found}
+        again = [index for index in answered if rows[index].identity.under("") in cases]
         again = [i for i in again if len(answers[i]) < _most(jobs[i].job, most_trials)]
         for index in again:
             more = asker.once_more(jobs[index].job, len(answers[index]))
@@ -64,8 +64,3 @@ def _is_spent(job: Job, answers: list[TrialAnswer]) -> bool:
     if spent and len(answers) > job.case.trials:
         answers.pop()
     return spent
-
-
-def _case_of(row: CaseRow) -> tuple[str, str, str]:
-    """The key of a case on a model, shared by all its variants."""
-    return row.file, row.case, row.model

@@ -186,14 +186,17 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
 
 
 def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
-    match = match_of(case, of)
-    results = case.case.results if of.results is None else of.results
-    return Span(place, of, replies, end, match, bool(results))
+    return Span(place, of, replies, end, match_of(case, of), compares_results(case, of))
 
 
 def match_of(case: ResolvedCase, of: Expectations) -> str:
     """Return the `match` of a turn or of the case."""
     return of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+
+
+def compares_results(case: ResolvedCase, of: Expectations) -> bool:
+    """Whether the model must get the answers that the expected calls give."""
+    return bool(case.case.results if of.results is None else of.results)
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
@@ -435,16 +438,16 @@ class _Conversation:
         A turn begins where the expected calls of the turns before it lead. After a turn that is not
         judged by state, it begins where the model's own calls have led, but not with `exact_state`.
         """
-        offered = {tool.name for tool in self._case.tools}
         *turns, whole = self._spans
         found: list[Played | None] = []
         while len(found) < len(turns):
             begins = len(found)
             together = list(takewhile(self._follows, turns[begins:]))
-            calls = [_expected(each, offered) for each in together]
+            calls = [_expected(self._case, each.expected) for each in together]
             played = self._reference(begins, calls) if any(map(_plays, together)) else None
             found += [played] * max(1, len(together))
-        return [*found, reference(self._case, [_expected(whole, offered)]) if _plays(whole) else None]
+        of_whole = [_expected(self._case, whole.expected)] if _plays(whole) else []
+        return [*found, reference(self._case, of_whole) if of_whole else None]
 
     def _follows(self, span: Span) -> bool:
         """Whether the expected calls of a turn say where the next turn begins."""
@@ -472,19 +475,18 @@ def failing_calls(case: ResolvedCase) -> list[str]:
     found = []
     for part in case.parts:
         if plays(case, part):
-            made = expected_calls(part)
-            played = reference(
-                case, [PlayedCalls(made, {tool.name for tool in case.tools}, must_run=True)]
-            )
-            for call, answer in zip(made, played.answers[0], strict=True):
+            made = _expected(case, part)
+            (answers,) = reference(case, [made]).answers
+            for call, answer in zip(made.calls, answers, strict=True):
                 if reports_error(answer):
                     found.append(f"{shown_call(call)} answers {shown(clean(answer), _LONGEST_ANSWER)}")
     return found
 
 
-def _expected(span: Span, offered: Collection[str]) -> PlayedCalls:
-    calls = expected_calls(span.expected) if _plays(span) else []
-    return PlayedCalls(calls, offered, must_run=True)
+def _expected(case: ResolvedCase, of: Expectations) -> PlayedCalls:
+    """Return the expected calls of a part that is judged by state; else none."""
+    calls = expected_calls(of) if plays(case, of) else []
+    return PlayedCalls(calls, {tool.name for tool in case.tools}, must_run=True)
 
 
 def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool | None:

@@ -17,9 +17,9 @@ from ..suite.kinds.conversation import unplayable
 from ..suite.model import Expectations, ResolvedCase, Suite, resolve, world_of
 from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
-from ..worlds.play import Calls, bounded, play
+from ..worlds.play import Calls, look, play
 from ..worlds.world import World, clean
-from .conversation import expected_calls, plays, state_row
+from .conversation import expected_calls, match_of, plays, state_row
 from .silent import require_evidence, require_state
 
 _Part = tuple[Loc, Expectations]
@@ -61,37 +61,43 @@ def rehearse(suite: Suite) -> Findings:
 def hidden_changes(suite: Suite) -> Findings:
     """Yield expected calls that change what the state leaves out, and nothing else."""
     for index, test in enumerate(suite.test_cases):
+        world = world_of(suite, test)
+        if world is None:
+            continue
+        loc: Loc = ("test_cases", index)
         case = resolve(suite, test)
-        for loc, part in [(("turns", i), each.turn) for i, each in enumerate(case.turns)] + [((), test)]:
-            if not plays(case, part) or case.world is None:
-                continue
-            world = World(case.world)
-            try:
-                found = bounded(world, partial(_unseen_calls, world, case, part))
-            except (WorldError, CannotCompare):
-                continue  # a problem that is told
-            for number, names in found:
-                message = f"changes only {names}, which the state does not show"
-                yield Finding(("test_cases", index, *loc, "expected_calls", number), message)
+        turns: list[_Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+        for place, part in (*turns, (loc, test)):
+            if plays(case, part):
+                try:
+                    found = look(world, partial(_unseen_calls, case, part))
+                except WorldError:
+                    continue  # a problem that is told
+                for number, names in found:
+                    message = f"changes only {names}, which the state does not show"
+                    yield Finding(_call_at(place, part, number), message)
 
 
-def _unseen_calls(world: World, case: ResolvedCase, part: Expectations) -> list[tuple[int, str]]:
+def _unseen_calls(case: ResolvedCase, part: Expectations, world: World) -> list[tuple[int, str]]:
     """Return the calls after which only private data is another, with the names of that data."""
     found = []
     offered = {tool.name for tool in case.tools}
-    try:
-        world.begin()
-        for number, call in enumerate(expected_calls(part)):
-            before = world.state(), world.hidden()
-            world.call(call.name, call.arguments, offered)
-            if next(differences(before[0], world.state()), None) is None:
-                changed = differences(before[1], world.hidden())
-                names = dict.fromkeys(path_text(path[:2]) for path, _, _ in changed)
-                if names:
-                    found.append((number, listing(list(names))))
-    finally:
-        world.close()
+    for number, call in enumerate(expected_calls(part)):
+        before = world.state(), world.hidden()
+        world.call(call.name, call.arguments, offered)
+        if next(differences(before[0], world.state()), None) is None:
+            changed = differences(before[1], world.hidden())
+            names = dict.fromkeys(path_text(path[:2]) for path, _, _ in changed)
+            if names:
+                found.append((number, listing(list(names))))
     return found
+
+
+def _call_at(loc: Loc, part: Expectations, index: int) -> Loc:
+    """Return the place of an expected call in the file."""
+    return (
+        (*loc, "expected_calls", index) if part.expected_calls is not None else (*loc, "expected_tool")
+    )
 
 
 def _can_be_made(case: ResolvedCase) -> bool:
@@ -123,11 +129,11 @@ def _play(
             if reports_error(answer):
                 fails = True
                 # Where others are allowed, some may have to come first; a state shows what came of it.
-                is_free = (part.match or case.case.match) in ("contains", "within", "state")
+                is_free = match_of(case, part) in ("contains", "within", "state")
                 if not is_free and call.params is not None:
-                    several = part.expected_calls is not None
-                    at = (*loc, "expected_calls", index) if several else (*loc, "expected_tool")
-                    yield Finding(at, f"{call.tools[0]} answers {shown(answer, 200)}")
+                    yield Finding(
+                        _call_at(loc, part, index), f"{call.tools[0]} answers {shown(answer, 200)}"
+                    )
         found = next(differences(first.states[number], second.states[number]), None)
         if found is not None:
             one, other = (json_text(clean(value)) for value in found[1:])

@@ -17,9 +17,9 @@ from ..matchers.matcher import is_optional
 from ..record.transcript import Reply, Transcript
 from ..suite.model import Expectations, ResolvedCase, judges
 from ..worlds.plain import STATE
-from ..worlds.play import bounded
+from ..worlds.play import look
 from ..worlds.world import World, WorldSpec
-from .conversation import failing_calls, match_of, plays
+from .conversation import compares_results, failing_calls, match_of, plays
 from .kinds import assess
 from .registry import Scorer, run_scorer
 from .thresholds import missed_thresholds
@@ -37,13 +37,11 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
 
     Each case is played once per process.
     """
-    if case.world is None or not any(map(partial(_by_state, case), case.parts)):
+    if case.world is None or not _is_by_state(case):
         return
-    known, key = case.world.memory.silent, (case.id, case.arm, tuple(case.thresholds.items()))
-    if key not in known:
-        known[key] = _problem(case, scorers)
-    if known[key]:
-        raise CannotCompare(known[key])
+    key = ("silent", case.id, case.arm, tuple(case.thresholds.items()))
+    if problem := case.world.memory.once(key, lambda: _problem(case, scorers)):
+        raise CannotCompare(problem)
 
 
 def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
@@ -73,7 +71,7 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
 
 def require_state(case: ResolvedCase) -> None:
     """Raise CannotCompare if the case is judged by state, and its world shows none."""
-    if case.world is None or not any(map(partial(_by_state, case), case.parts)):
+    if case.world is None or not _is_by_state(case):
         return
     if problem := _looked_at(case.world, lambda world: _nothing_to_see(world, ())):
         raise CannotCompare(f"{problem}; {_WAY_OUT}")
@@ -87,18 +85,9 @@ def _nothing_to_see(world: World, paths: Sequence[str]) -> str:
     return next(filter(None, map(world.not_read, paths)), "")
 
 
-def _looked_at(spec: WorldSpec, look: Callable[[World], _T]) -> _T:
-    """Look at a new world."""
-    world = World(spec)
-
-    def begin() -> _T:
-        try:
-            return look(world.begin())
-        finally:
-            world.close()
-
+def _looked_at(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
     try:
-        return bounded(world, begin)
+        return look(spec, function)
     except WorldError as error:
         raise CannotCompare(str(error), "world") from None
 
@@ -120,6 +109,10 @@ def may_change_nothing(case: ResolvedCase) -> bool:
     return calls_nothing or case.case.may_change_nothing or all(e.may_change_nothing for e in judged)
 
 
+def _is_by_state(case: ResolvedCase) -> bool:
+    return any(map(partial(_by_state, case), case.parts))
+
+
 def _by_state(case: ResolvedCase, part: Expectations) -> bool:
     return bool(part.expected_state) or plays(case, part)
 
@@ -132,8 +125,9 @@ def _fails_anyway(case: ResolvedCase) -> bool:
 
 def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
     """Whether a check other than the state fails where nothing is called."""
-    results = case.case.results if part.results is None else part.results
-    allows_none = match_of(case, part) == "within" or (plays(case, part) and not results)
+    allows_none = match_of(case, part) == "within" or (
+        plays(case, part) and not compares_results(case, part)
+    )
     return bool(part.calls) and not allows_none
 
 

@@ -15,16 +15,13 @@ class Memory:
     """Shared by all worlds of a suite or of a run.
 
     `begun` has the state in which the first world of each kind began, and `answered` the hash of the
-    first answer to a call, by the digest of all calls up to it. `code` has the hashes of worlds' code.
-    `silent` says why a case cannot be judged by state; empty if it can.
+    first answer to a call, by the digest of all calls up to it.
     """
 
     def __init__(self) -> None:
         self.begun: dict[Hashable, dict[str, Any]] = {}
         self.answered: dict[bytes, int] = {}
-        self.code: dict[Hashable, str | None] = {}
-        self.silent: dict[Hashable, str] = {}
-        self._parsers: dict[type, Any] = {}
+        self._made: dict[Hashable, Any] = {}
         self._plays: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __eq__(self, other: object) -> bool:
@@ -41,9 +38,9 @@ class Memory:
         found: _T = self._plays[key]
         return found
 
-    def parsers_of(self, kind: type, make: Callable[[], _T]) -> _T:
-        """Return the parsers of a class, which are made once."""
-        if kind not in self._parsers:
-            self._parsers[kind] = make()
-        found: _T = self._parsers[kind]
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what was made for this key, or make it."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
         return found

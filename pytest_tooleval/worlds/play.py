@@ -161,6 +161,19 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
         worker.close()
 
 
+def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
+    """Look at a new world, which is closed afterwards. Raises WorldError."""
+    world = World(spec)
+
+    def looked() -> _T:
+        try:
+            return function(world.begin())
+        finally:
+            world.close()
+
+    return bounded(world, looked)
+
+
 def time_limit(*, made: bool) -> float:
     """Return the seconds for a call if the world is made, else for making it."""
     return TIME_LIMIT_S if made else _TO_BE_MADE * TIME_LIMIT_S

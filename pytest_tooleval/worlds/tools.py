@@ -10,8 +10,8 @@ from typing import Any, cast
 from ..errors import WorldError
 from ..jsonschemas.subschemas import changed
 from .parameters import name_of, signature_of
-from .play import bounded
-from .world import World, WorldSpec, named
+from .play import look
+from .world import WorldSpec, named
 
 _SECTION = re.compile(r"\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
 _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
@@ -19,9 +19,8 @@ _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
 
 def tools_of(spec: WorldSpec) -> list[dict[str, Any]]:
     """Return a world's tools as OpenAI functions. Raises WorldError if it cannot be made."""
-    world = World(spec)
-    bounded(world, world.begin)
-    return [tool_of(name, method) for name, method in world.methods.items()]
+    methods = look(spec, lambda world: world.methods)
+    return [tool_of(name, method) for name, method in methods.items()]
 
 
 def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:

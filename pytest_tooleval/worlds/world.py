@@ -22,6 +22,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -90,16 +91,11 @@ class WorldSpec:
         return self.folder / f"{self.target.partition(':')[0]}.py"
 
     @property
-    def _code(self) -> str | None:
-        known, key = self.memory.code, (self.target, self.folder)
-        if key not in known:
-            known[key] = code_hash(self.target, self.folder)
-        return known[key]
-
-    @property
     def identity(self) -> dict[str, Any]:
         """The world's part of a cassette key, with the code of its module or of its whole package."""
-        return {"target": self.target, "args": dict(self.args), "code": self._code}
+        where = (self.target, self.folder)
+        code = self.memory.once(("code", *where), partial(code_hash, *where))
+        return {"target": self.target, "args": dict(self.args), "code": code}
 
 
 class World:
@@ -129,7 +125,7 @@ class World:
         memory = self._spec.memory
         if self._answers_all is None:
             for thing in self.objects:
-                self._parsers |= memory.parsers_of(type(thing), lambda: _parsers(thing))  # noqa: B023
+                self._parsers |= memory.once(("parsers", type(thing)), partial(_parsers, thing))
         start = (factory, canonical(dict(self._spec.args)))
         self._past.update(repr(start).encode())
         state = self.state()
