@@ -29,7 +29,7 @@ def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
             "commit": commit_text(run.git),
             "branch": branch_text(run.git),
             "models": short(", ".join(run.models)),
-            **{each.title: _cell(record, each) for each in found.columns},
+            **{each.heading: _cell(record, each) for each in found.columns},
             "gates failed": str(run.gates_failed or ""),
             "tags": " ".join(run.tags),
         }

@@ -63,7 +63,7 @@ class Cases:
             labels = {run.model for each in runs.values() for run in each}
             models = [spec for spec in state.settings.models if spec.label in labels]
         state.suites[file.nodeid] = suite
-        origin = Origin(suite, content, ToolsContent(suite), registry.scorers)
+        origin = Origin(suite, content, ToolsContent(suite))
         variants = self._variants()
         asks = state.transcripts is None and state.settings.models
         for position, case in enumerate(suite.test_cases):

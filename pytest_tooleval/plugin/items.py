@@ -20,7 +20,6 @@ from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.job import Job
 from ..run.scored import CasePlace, as_expected, evaluate, unscored
-from ..scoring.registry import Scorer
 from ..suite.fingerprints import ToolsContent, content_of_case
 from ..suite.model import ResolvedCase, Suite
 from ..text import printable
@@ -53,7 +52,6 @@ class Origin:
     suite: Suite
     content: str
     tools: ToolsContent
-    scorers: Sequence[Scorer]
 
 
 class CaseItem(pytest.Item):
@@ -150,7 +148,8 @@ class CaseItem(pytest.Item):
         return self._evaluated(answers, explain=False).row()
 
     def _evaluated(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
-        scorers = self.origin.scorers
+        assert self.job is not None
+        scorers = self.job.scorers
         return evaluate(self.case, self.model, self._place, answers, scorers, explain=explain)
 
     def runtest(self) -> None:

@@ -59,15 +59,14 @@ _NAME = 60
 class Column(Struct, frozen=True):
     """How a value is found in a record, formatted and titled.
 
-    `unit` is for tables whose numbers have none, `about` explains the heading, `tone` colours what is
-    not 0. One that is `seldom` is left out if it is 0 or unknown everywhere, any if it is unknown.
+    `about` explains the heading, `tone` colours what is not 0. One that is `seldom` is left out if it
+    is 0 or unknown everywhere, any if it is unknown.
     """
 
     path: tuple[str, ...]
     heading: str
     format: Format
     shown: tuple[Place, ...]
-    unit: str = ""
     about: str = ""
     tone: str = ""
     seldom: bool = False
@@ -79,10 +78,6 @@ class Column(Struct, frozen=True):
     @property
     def is_metric(self) -> bool:
         return self.path[:1] in (("metrics",), ("reliability",))
-
-    @property
-    def title(self) -> str:
-        return f"{self.heading} ({self.unit})" if self.unit else self.heading
 
 
 _EVERYWHERE: tuple[Place, ...] = ("scores", "short", "runs", "page runs")
@@ -194,7 +189,7 @@ def limits_of(document: RowsDocument) -> tuple[float, ...]:
 def table_lines(table: Table) -> list[str]:
     """The table for a terminal."""
     texts = [place for place, each in enumerate(table.columns) if each.format in ("name", "verdict")]
-    titles = [each.title for each in table.columns]
+    titles = [each.heading for each in table.columns]
     rows = ([cell(record, each, table.limits) for each in table.columns] for record in table.records)
     return aligned([titles, *rows], texts=texts) if table.records else []
 

@@ -114,12 +114,16 @@ def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) 
 
     Older versions stored neither file nor model.
     """
-    now = Identity(case.suite, case.case, case.file, model, case.variant)
+    now = _now(case, model)
     was = case.was or Identity(case.suite, case.case, model=old_model)
     old, new = case.old_passes, case.new_passes
     if not (case.newly_broken or case.old is None or case.new is None or case.old == case.new):
         old, new = score_text(case.old), score_text(case.new)
     return CaseItem(now, was, now.suite_name(shared), old, new)
+
+
+def _now(case: Moved, model: str) -> Identity:
+    return Identity(case.suite, case.case, case.file, model, case.variant)
 
 
 def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
@@ -133,7 +137,7 @@ def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
 
 def rows_of(document: RowsDocument, moved: Iterable[tuple[str, Moved]]) -> list[CaseRow]:
     """The rows of moved cases, which are given with their models."""
-    found = {moved_item(case, model, model, ()).of for model, case in moved}
+    found = {_now(case, model) for model, case in moved}
     return [
         row for row in document.unchanged if row.identity in found or row.identity.without_file in found
     ]

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,12 @@ from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.variants import ComparedVariant
 from ..verdicts.words import run_summary
-from .columns import COLUMNS, Column, Place, limits_of, table_of
+from .columns import COLUMNS, Column, Place, table_of
 from .comparison import case_lists, metrics_table, moved_item
 from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
-from .tables import short_table
+from .tables import model_table
 from .variants import series_of, variants_table
 
 if TYPE_CHECKING:
@@ -99,20 +99,24 @@ def page_style() -> str:
     return (PAGE / "page.css").read_text(encoding="utf-8")
 
 
-def page_document(document: RowsDocument) -> dict[str, object]:
-    """What the page shows of a run: the document, and what is said of it in words and tables."""
+def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> dict[str, object]:
+    """What the page shows of a run: the document, and what is said of it in words and tables.
+
+    `say` puts a note into the page's own words.
+    """
     found = document.baseline
     rows = [*document.models, *document.suites]
+    short = model_table(document, rows)
     return {
         **structs.asdict(document),
         "variants": [_page_variant(each, document.shared_names) for each in document.variants],
         "summary": run_summary(document),
-        "notes": notes(document),
+        "notes": list(map(say, notes(document))),
         "lines": list(model_lines(document)),
         "columns": page_columns(),
-        "short": short_table(document, rows).columns,
+        "short": short.columns,
         "scores": table_of("scores", rows).columns,
-        "limits": limits_of(document),
+        "limits": short.limits,
         "comparison": None if found is None else page_comparison(found),
         "variant_table": variants_table(document.variants),
         "series": series_of(document.variants),

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec import structs
+
 from ..figures import seconds_text
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
@@ -29,12 +31,12 @@ from ..verdicts.words import (
     tolerated_word,
     tolerated_words,
 )
-from .columns import Column, Record, Table, cell, limits_of, table_of, value_in
+from .columns import Column, Record, Table, cell, value_in
 from .comparison import CaseItem, case_lists, change_text, compared_text, metrics_table, moved_cases
 from .confusion import matrix_of, matrix_rows
 from .model_lines import ModelLine, model_lines
 from .run_text import ModelVerdict, fallbacks_text
-from .tables import short_table, told_apart
+from .tables import model_table, told_apart
 from .variants import curves_of, variant_changes, variant_remarks, variants_table
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -231,31 +233,22 @@ def _scores(
     whole: bool = False,
 ) -> _Section:
     """A table of models, or of models and suites: of the columns that decide, or of the `whole`."""
-    table = short_table(document, rows)
-    if whole:
-        table = table_of("scores", rows, limits=limits_of(document))
-    return _table(head, _named(table, "model", *(["suite"] if suites else [])))
+    table = model_table(document, rows, whole=whole)
+    names = ("model", "suite") if suites else ("model",)
+    named = [Column((name,), name, "name", ()) for name in names]
+    return _table(head, structs.replace(table, columns=[*named, *table.columns]))
 
 
 def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:
     """A table of models, with the columns that decide."""
-    table = _named(short_table(document, rows), "model")
-    return _table("", table).cut(len(table.records))
-
-
-def _named(table: Table, *names: str) -> Table:
-    return Table(
-        [*(Column((name,), name, "name", ()) for name in names), *table.columns],
-        table.records,
-        table.limits,
-    )
+    return _scores(document, rows, "", suites=False).cut(len(rows))
 
 
 def _table(head: str, table: Table) -> _Section:
     """A table below its heading; nothing without records."""
     texts = sum(column.format == "name" for column in table.columns)
     # Names of metrics are not ours.
-    titles = [each.title or each.name for each in table.columns]
+    titles = [each.heading or each.name for each in table.columns]
     quoted = [
         code(title, table=True) if each.is_metric else title
         for title, each in zip(titles, table.columns, strict=True)

@@ -127,19 +127,21 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
 
 
 def _not_played(document: RowsDocument) -> Iterator[str]:
-    shared = document.shared_names
-    trials = [
-        (case.identity.case_name(shared), trial) for case in document.unchanged for trial in case.trials
-    ]
-    found = [(case, line) for case, trial in trials for line in trial.not_played]
-    if found:
-        calls = counted(len(found), "call")
-        first = printable(": ".join(found[0]))
-        yield f"{calls} answered with an error and not played on the world; the first: {first}"
-    found = [(case, line) for case, trial in trials for line in trial.differing]
-    if found:
-        answers = counted(len(found), "recorded answer")
-        yield f"{answers} that the world gives otherwise; the first: {printable(': '.join(found[0]))}"
+    kinds = {
+        "not_played": ("call", "answered with an error and not played on the world"),
+        "differing": ("recorded answer", "that the world gives otherwise"),
+    }
+    for field, (what, words) in kinds.items():
+        found = [
+            (case, line)
+            for case in document.unchanged
+            for trial in case.trials
+            for line in getattr(trial, field)
+        ]
+        if found:
+            case, line = found[0]
+            first = printable(f"{case.identity.case_name(document.shared_names)}: {line}")
+            yield f"{counted(len(found), what)} {words}; the first: {first}"
 
 
 def _reliability(row: ModelSummary) -> Iterator[str]:

@@ -9,7 +9,6 @@ from ..figures import score_text, seconds_text
 from ..record.comparison import ComparedModel, Moved
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..record.run import Spent
 from ..record.summary import ModelSummary
 from ..text import counted, first_few, shown
 from ..verdicts.words import run_summary, tolerated_word
@@ -149,8 +148,8 @@ def _facts(document: RowsDocument, link: str) -> Iterator[str]:
     else:
         commit = f", commit {code(found.old.git.commit[:10])}" if found.old.git else ""
         yield f"compared with {code(found.old.name)}{commit}, of {found.old.started[:10]}"
-    spent = sum(document.run.spent.values(), Spent())
-    yield f"cost {code(spent_text([spent]))}, took {seconds_text(document.run.duration_s)}"
+    cost, time = spent_text(document.run.spent.values()), seconds_text(document.run.duration_s)
+    yield f"cost {code(cost)}, took {time}"
     if link:
         yield f"[report]({link})"
 

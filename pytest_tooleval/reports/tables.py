@@ -43,8 +43,7 @@ def score_tables(
         return
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [structs.replace(row, tolerated=0) for row in rows]
-    limits = limits_of(document)
-    table = table_of("scores", rows, limits=limits) if whole else short_table(document, rows)
+    table = model_table(document, rows, whole=whole)
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
     by_model = is_grouped or len(groups) == 1
@@ -52,7 +51,7 @@ def score_tables(
     indent = "  " if is_grouped else ""
     first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
     scores = [
-        [*_folded(each.title), *(cell(record, each, limits) for record in table.records)]
+        [*_folded(each.heading), *(cell(record, each, table.limits) for record in table.records)]
         for each in table.columns
     ]
     for part in _fitting(scores, width - max(map(len, first))):
@@ -60,9 +59,12 @@ def score_tables(
         yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines
 
 
-def short_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> Table:
-    """The columns that decide: pass rate, outcomes, and the metrics of `_deciding`."""
-    return table_of("short", rows, _deciding(document), limits_of(document))
+def model_table(document: RowsDocument, rows: Sequence[ModelSummary], *, whole: bool = False) -> Table:
+    """The columns that decide: pass rate, outcomes, and the metrics of `_deciding`; `whole` has all."""
+    limits = limits_of(document)
+    if whole:
+        return table_of("scores", rows, limits=limits)
+    return table_of("short", rows, _deciding(document), limits)
 
 
 def _fitting(columns: Iterable[list[str]], width: int) -> Iterator[list[list[str]]]:

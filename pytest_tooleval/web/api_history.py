@@ -13,7 +13,6 @@ from ..errors import ConfigError, ToolevalError
 from ..history import History
 from ..record.encoding import to_json
 from ..reports.html import html_text, page_comparison, page_document
-from ..reports.notes import notes
 from .responses import ApiError, field_error, json_response, needed
 from .wording import in_page_words
 
@@ -58,8 +57,7 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            said = [in_page_words(each) for each in notes(found)]
-            content = to_json({**page_document(found), "notes": said})
+            content = to_json(page_document(found, in_page_words))
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:
