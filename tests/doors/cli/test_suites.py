@@ -112,6 +112,16 @@ def test_warnings_fail_only_when_strict(runner: CliRunner, tmp_path: Path) -> No
     assert runner.invoke(main, ["validate", "--strict", file]).exit_code == 1
 
 
+def test_a_table_of_models_that_is_wrong_keeps_no_suite_from_its_checks(
+    runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(write(tmp_path, "a", GOOD))
+    (tmp_path / "tooleval.toml").write_text('[models.a]\nmodl = "x"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(main, ["validate", file])
+    assert (result.exit_code, result.output) == (0, "1 suite, 1 case: 0 problems, 0 warnings\n")
+
+
 def test_metrics_of_third_parties(runner: CliRunner, tmp_path: Path) -> None:
     file = str(write(tmp_path, "a", GOOD.replace("null}", 'null, "thresholds": {"tone": 1}}')))
     output = runner.invoke(main, ["validate", file]).output
