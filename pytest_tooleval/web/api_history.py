@@ -43,8 +43,9 @@ def _history(request: Request, field: str = "id", status: int = 404) -> Iterator
 def list_history(request: Request) -> Response:
     names = ("model", "suite", "branch")
     filters = {name: request.query_params[name] for name in names if name in request.query_params}
-    with _history(request, "suite", 400) as history:
+    with _history(request, status=500) as history:
         history.refresh()
+    with _history(request, "suite", 400) as history:
         return json_response(history.runs(_limit(request), **filters))
 
 

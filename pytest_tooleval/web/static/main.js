@@ -4,6 +4,7 @@
 import { address } from "./address.js";
 import { ask, errorBox } from "./controls.js";
 import { el, link } from "./page/dom.js";
+import { roundFor } from "./page/numbers.js";
 
 /**
  * A page draws itself into `place`. `moved` is called when only the query of its address has changed.
@@ -83,6 +84,7 @@ async function route() {
   main.replaceChildren(place);
   window.scrollTo(0, 0);
   const isGone = () => visit !== visits;
+  roundFor([]); // those of the run that was open
   try {
     const shownPage = await page.show({ place, rest, params, isGone });
     if (isGone()) shownPage?.leave?.();
