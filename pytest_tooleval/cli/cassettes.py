@@ -17,6 +17,7 @@ from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import Cassette
+    from ..engine.models.tables import ModelTables
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
     from ..suite.model import ChoiceWord, ResolvedCase, Suite
@@ -59,6 +60,12 @@ class _Recording:
         suite = load_suite(self.suite_file, metrics=self.metrics, fetch_tools=tools.fetch)
         return recorded, tools, suite
 
+    @functools.cached_property
+    def tables(self) -> ModelTables:
+        from ..project import model_tables
+
+        return model_tables(Path.cwd())
+
     def trials_of(
         self, cases: Sequence[ResolvedCase], recorded: Cassette, tools: SuiteTools
     ) -> Iterator[tuple[str, Trial]]:
@@ -66,9 +73,8 @@ class _Recording:
         from ..engine.models.tables import resolve_models
         from ..engine.trial import Trial
         from ..engine.users import user_of
-        from ..project import model_tables
 
-        tables = model_tables(Path.cwd())
+        tables = self.tables
         specs = resolve_models(self.models, tables)
         judging, playing = (
             resolve_models([name], tables)[0] if name else None for name in (self.judge, self.user)

@@ -243,15 +243,13 @@ def cell(
     if value is None:
         is_price = column.format == "usd" and record.get("trials") != 0
         return UNKNOWN_USD if is_price else UNKNOWN
-    if column.format in ("rate", "mean") and not (intervals and column.format == "rate"):
+    if column.format == "interval" or (intervals and column.format == "rate"):
+        return interval_text(value["mean"], value["low"], value["high"], limits=limits)
+    if column.format in ("rate", "mean"):
         return score_text(value["mean"], limits)
     if column.format == "score":
         return score_text(value, limits)
     return _TEXTS[column.format](value, record)
-
-
-def _interval(mean: dict[str, Any], _: Record) -> str:
-    return interval_text(mean["mean"], mean["low"], mean["high"])
 
 
 def _total(tokens: dict[str, int | None], _: Record) -> str:
@@ -267,8 +265,6 @@ def _usd(value: float, record: Record) -> str:
 _TEXTS: dict[Format, Callable[[Any, Record], str]] = {
     "name": lambda value, _: shown(value, _NAME),
     "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
-    "rate": _interval,
-    "interval": _interval,
     "p": lambda value, _: p_text(value),
     "points": lambda value, record: points_text(value, record["low"], record["high"]),
     "length": lambda value, _: count_text(len(value)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..figures import score_text, seconds_text
+from ..figures import points_text, score_text, seconds_text
 from ..record.comparison import ComparedModel, Moved
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -165,7 +165,7 @@ def _of_model(document: RowsDocument, row: ModelSummary) -> str:
     ]
     gain = _gain(document, row)
     if gain is not None:
-        texts.append(f"{gain:+.1f} points" if round(gain, 1) else "as before")
+        texts.append(points_text(gain, None, None) if gain else "as before")
     model = _compared(document, row)
     if model is not None and model.newly_broken:
         texts.append(f"{len(model.newly_broken)} newly broken")
@@ -184,9 +184,9 @@ def _compared(document: RowsDocument, row: ModelSummary) -> ComparedModel | None
 
 
 def _gain(document: RowsDocument, row: ModelSummary) -> float | None:
-    """The difference of the share of passed trials from the baseline, in points."""
+    """The difference of the share of passed trials from the baseline."""
     model = _compared(document, row)
-    return -100 * model.metrics[0].drop if model is not None and model.metrics else None
+    return -model.metrics[0].drop if model is not None and model.metrics else None
 
 
 def _mended(model: ComparedModel) -> list[Moved]:

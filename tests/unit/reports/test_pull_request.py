@@ -17,7 +17,7 @@ PASSED = row("passed", trial(), case="rome")
 def test_the_headline_is_the_model_that_lost_the_most() -> None:
     assert headline(document(FAILED, PASSED)) == "pass rate 0.50 over 2 cases"
     found = document(FAILED, PASSED, row("passed", trial(), model="other"), baseline=comparison())
-    assert headline(found) == "gpt-4o: pass rate 0.50 over 2 cases, -10.0 points, 1 newly broken"
+    assert headline(found) == "gpt-4o: pass rate 0.50 over 2 cases, -10 points, 1 newly broken"
     assert headline(document()) == "nothing was evaluated"
 
 

@@ -10,6 +10,7 @@ from msgspec import structs
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.summary import Mean
+from pytest_tooleval.reports.columns import COLUMNS, cell
 from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.tables import score_tables
@@ -115,3 +116,11 @@ def test_several_models_stand_below_each_suite() -> None:
         *("Two", "  a", "  b"),
         *("all suites", "  a", "  b"),
     ]
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_no_rate_looks_as_if_it_reached_its_limit(intervals: bool) -> None:
+    (rate,) = [each for each in COLUMNS if each.path == ("pass_rate",)]
+    record = {"pass_rate": {"mean": 0.8996, "low": 0.85, "high": 0.93}}
+    text = cell(record, rate, (0.9,), intervals=intervals)
+    assert text == ("0.8996 (0.85 to 0.93)" if intervals else "0.8996")
