@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..engine.models.tables import ModelTables
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
-    from ..suite.model import ChoiceWord, ResolvedCase, Suite
+    from ..suite.model import ResolvedCase, Suite
+    from ..suite.overrides import ChoiceWord
 
 
 @click.group(cls=Group)
@@ -99,7 +100,8 @@ class _Recording:
                     )
 
     def resolved(self, suite: Suite) -> list[ResolvedCase]:
-        from ..suite.model import Overrides, resolve
+        from ..suite.model import resolve
+        from ..suite.overrides import Overrides
 
         choice = cast("ChoiceWord | None", self.tool_choice)
         overrides = Overrides(choice, self.temperature, trials=self.trials)

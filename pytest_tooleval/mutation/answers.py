@@ -17,10 +17,10 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
+from ..record.thresholds import below, missed_thresholds
 from ..record.transcript import Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
-from ..scoring.thresholds import below, missed_thresholds
 from ..scoring.tool_selection import find_tool, is_expected
 from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase, Tool

@@ -17,7 +17,8 @@ from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import ToolsContent, content_of_bytes
-from ..suite.model import Overrides, ResolvedCase, XFail, resolve
+from ..suite.model import ResolvedCase, XFail, resolve
+from ..suite.overrides import Overrides
 from ..text import near, printable
 from ..verdicts.rules import PASS_RATE
 from .items import CaseFailure, CaseItem, Origin

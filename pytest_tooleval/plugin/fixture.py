@@ -17,7 +17,8 @@ from ..run.asker import Pending
 from ..run.job import Job
 from ..run.scored import CasePlace, evaluate
 from ..scoring.registry import ScorerRegistry
-from ..suite.model import Overrides, Suite, TestCase, resolve
+from ..suite.model import Suite, TestCase, resolve
+from ..suite.overrides import Overrides
 from .no_model import missing_model, no_model
 from .settings import config_tables
 from .state import RunState

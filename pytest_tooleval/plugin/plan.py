@@ -8,7 +8,8 @@ from typing import Any
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
-from ..suite.model import Overrides, Suite, TestCase, resolve
+from ..suite.model import Suite, TestCase, resolve
+from ..suite.overrides import Overrides
 from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 

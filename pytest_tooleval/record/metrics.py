@@ -46,6 +46,8 @@ ROWS = (
     Metric("attack_success", ("chain", "conversation"), penalty=True, variant="inject"),
 )
 BUILT_IN = tuple(row.name for row in ROWS)
+# They can prove an answer wrong, but not right.
+NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
 _PLACES = {name: place for place, name in enumerate(BUILT_IN)}
 PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..engine.runner import TrialAnswer
 from ..errors import ModelError
 from ..record.results import CaseRow
-from ..suite.model import needed_of
+from ..record.thresholds import needed_of
 from .asker import Asker, Pending
 from .job import Job
 

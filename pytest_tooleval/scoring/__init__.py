@@ -13,6 +13,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN, PENALTIES
 from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
+from ..record.thresholds import missed_thresholds, over_limit
 from ..record.transcript import SYSTEM_ROLES, Judged, Transcript, gist_of, measures_of
 from ..record.untrusted import as_text
 from ..secrets import redacted
@@ -27,7 +28,6 @@ from .conversation import forbidden_in, to_judge
 from .hosted import without_hosted
 from .kinds import assess, failure_category
 from .registry import Scorer, run_scorer
-from .thresholds import missed_thresholds, over_limit
 from .tool_selection import shown_call
 from .wrong import what_was_wrong
 

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from ..errors import CannotCompare, WorldError
 from ..matchers.matcher import is_optional
+from ..record.thresholds import missed_thresholds
 from ..record.transcript import Reply, Transcript
 from ..suite.model import Expectations, ResolvedCase, judges
 from ..worlds.plain import STATE
@@ -22,7 +23,6 @@ from ..worlds.world import World, WorldSpec
 from .conversation import compares_results, failing_calls, match_of, plays
 from .kinds import assess
 from .registry import Scorer, run_scorer
-from .thresholds import missed_thresholds
 
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from ..record.metrics import is_perfect
 from ..record.results import FailureCategory
+from ..record.thresholds import below
 from ..text import shorten
 from .assessment import Assessment
-from .thresholds import below
 
 _LONGEST = 300
 

@@ -7,7 +7,6 @@ compare values (duplicate ids, undefined tools).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -22,17 +21,18 @@ from ..errors import ConfigError, ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE, MODES, ParamScoring
-from ..record.metrics import LIMITS, ROWS
+from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant, qualified
+from ..record.thresholds import needed_of
 from ..record.variants import UNCHANGED, Arm
 from ..worlds.memory import Memory
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .fields import Expects, Part
+from .overrides import ChoiceWord, Overrides
 from .tools import TOOL_EXAMPLE, other_format
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-ChoiceWord = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
 CaseKind = Literal["calls", "chain", "conversation"]
 Match = Literal["exact", "contains", "within", "state"]
@@ -44,8 +44,6 @@ ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
 DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
-# Metrics that can prove an answer wrong, but not right.
-NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
 )
@@ -885,18 +883,6 @@ class Suite(_Commented):
         raise ToolevalError(f"the suite {self.name!r} has no case {id!r}{hint}")
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
-    """Command-line values for every case; None keeps the value of the case, suite or model."""
-
-    tool_choice: ChoiceWord | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    trials: int | None = None
-    pass_rule: str | None = None
-    thresholds: Mapping[str, float | None] | None = None
-
-
 class ResolvedTurn(Struct, frozen=True):
     """A turn with its prompt as messages, and the tools offered in it.
 
@@ -1079,12 +1065,6 @@ def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
         elif getattr(suite, name) is not None:
             found[name] = "the suite"
     return found
-
-
-def needed_of(rule: str) -> tuple[int, int] | None:
-    """Return (K, N) for a rule `K/N`, else None."""
-    needed, slash, total = rule.partition("/")
-    return (int(needed), int(total)) if slash else None
 
 
 def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:

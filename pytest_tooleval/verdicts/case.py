@@ -9,8 +9,7 @@ from msgspec import structs
 
 from ..record.endings import NoAnswerCategory
 from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
-from ..scoring.thresholds import below, missed_thresholds, over_limit
-from ..suite.model import needed_of
+from ..record.thresholds import below, missed_thresholds, needed_of, over_limit
 
 Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)

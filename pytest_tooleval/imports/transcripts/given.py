@@ -9,10 +9,11 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ...errors import CannotCompare, ModelError
+from ...record.thresholds import needed_of
 from ...record.transcript import Message, Transcript, text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
-from ...suite.model import ResolvedCase, Suite, TestCase, needed_of, prompt_messages
+from ...suite.model import ResolvedCase, Suite, TestCase, prompt_messages
 from ...text import counted
 from ..conversation import Conversation
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from ...explain import show
 from ...findings import Finding, Findings, Loc
-from ..model import MAX_ID_LENGTH, MAX_TRIALS, Suite, TestCase, needed_of
+from ...record.thresholds import needed_of
+from ..model import MAX_ID_LENGTH, MAX_TRIALS, Suite, TestCase
 from .scope import Scope
 
 _TAG = re.compile(r"[^\W_][\w.+-]*")

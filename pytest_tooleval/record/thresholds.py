@@ -1,4 +1,4 @@
-"""Missed thresholds and exceeded limits."""
+"""What a case needs to pass: thresholds, limits, and how many of its trials."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..errors import ScoringError
 from ..figures import TOLERANCE, limit_text, score_text
-from ..suite.model import NEVER_DECISIVE
+from .metrics import NEVER_DECISIVE
 
 
 def missed_thresholds(
@@ -64,3 +64,9 @@ def below(score: float | None, least: float) -> str:
     if score is None:
         return f"has no score, needs {limit_text(least)}"
     return f"{score_text(score, [least])} < {limit_text(least)}"
+
+
+def needed_of(rule: str) -> tuple[int, int] | None:
+    """Return (K, N) for a rule `K/N`, else None."""
+    needed, slash, total = rule.partition("/")
+    return (int(needed), int(total)) if slash else None
