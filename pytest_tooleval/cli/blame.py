@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +10,9 @@ import click
 
 from ..errors import ToolevalError
 from ..figures import usd_text
+from ..project.child import Child
+from ..record.events import Estimated, RowDone, RunEnded, RunStarted
+from ..reports.estimate import estimate_lines
 from ..text import counted, printable
 
 if TYPE_CHECKING:
@@ -126,44 +125,25 @@ def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence
 
 def _estimated(arguments: Sequence[str]) -> str:
     """pytest's estimate for a run."""
-    done = _pytest([*arguments, "--tooleval-estimate", "-q"])
-    _, found, table = done.stdout.partition("tool calling: estimate")
-    if not found:
-        raise _cannot_run(done.stdout)
-    return "\n".join(printable(line) for line in table.splitlines()[1:-1])
+    with Child([*arguments, "--tooleval-estimate", "-q"]) as child:
+        estimates = [each.event for each in child.events() if isinstance(each.event, Estimated)]
+        if not estimates:
+            raise _cannot_run(child)
+    return "\n".join(estimate_lines(estimates[0]))
 
 
 def _run(arguments: Sequence[str]) -> _Run:
-    import msgspec
-
-    from ..record.events import RowDone, RowEvent, RunEnded, RunStarted
-
-    with tempfile.TemporaryDirectory(prefix="tooleval-") as folder:
-        file = Path(folder, "events.jsonl")
-        done = _pytest([*arguments, f"--tooleval-events={file}", "--tooleval-history=off", "-q"])
-        events = msgspec.json.Decoder(RowEvent).decode_lines(file.read_bytes()) if file.exists() else []
-    roots = [Path(each.root) for each in events if isinstance(each, RunStarted)]
-    runs = [each.run for each in events if isinstance(each, RunEnded)]
-    rows = [each.case for each in events if isinstance(each, RowDone)]
-    if done.returncode > _FAILED or not roots or not runs or not rows:
-        raise _cannot_run(done.stdout)
+    with Child([*arguments, "--tooleval-history=off", "-q"]) as child:
+        events = [each.event for each in child.events()]
+        roots = [Path(each.root) for each in events if isinstance(each, RunStarted)]
+        runs = [each.run for each in events if isinstance(each, RunEnded)]
+        rows = [each.case for each in events if isinstance(each, RowDone)]
+        if child.exitstatus > _FAILED or not roots or not runs or not rows:
+            raise _cannot_run(child)
     most, spent = runs[0].max_cost_usd, sum(each.usd for each in runs[0].spent.values())
     left = None if most is None else max(most - spent, _LEAST_USD)
     return _Run(roots[0], list({row.nodeid: row for row in rows}.values()), left)
 
 
-def _cannot_run(output: str) -> ToolevalError:
-    return ToolevalError(f"pytest could not run the cases:\n{output.strip()[-_SHOWN:]}")
-
-
-def _pytest(arguments: Iterable[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
-        env={**os.environ, "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+def _cannot_run(child: Child) -> ToolevalError:
+    return ToolevalError(f"pytest could not run the cases:\n{child.output()[-_SHOWN:]}")

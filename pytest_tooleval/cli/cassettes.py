@@ -63,9 +63,9 @@ class _Recording:
 
     @functools.cached_property
     def tables(self) -> ModelTables:
-        from ..project import model_tables
+        from ..project.root import Project
 
-        return model_tables(Path.cwd())
+        return Project.around().tables()
 
     def trials_of(
         self, cases: Sequence[ResolvedCase], recorded: Cassette, tools: SuiteTools

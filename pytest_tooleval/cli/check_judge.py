@@ -56,10 +56,10 @@ def check_judge(file: Path, judge: str) -> None:
     """
     from ..engine.models.tables import resolve_models
     from ..engine.runner import Runner, settled
-    from ..project import model_tables
+    from ..project.root import Project
 
     labels = list(_read(file))
-    (spec,) = resolve_models([judge], model_tables(Path.cwd()))
+    (spec,) = resolve_models([judge], Project.around().tables())
     runner = Runner()
     try:
         asked = [runner.judge(each.rubric, each.transcript, spec) for each in labels]

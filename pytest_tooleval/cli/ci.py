@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
 
 from ..errors import ToolevalError
+from ..project.child import run_pytest
+from ..project.ci import CiJob
 from ..text import counted, printable
 from .groups import Group
 
@@ -32,51 +31,15 @@ _FAILED = 1
 _FETCH_S = 60.0
 
 
-class Event(NamedTuple):
-    """What started the job. `number` is the pull request's, or 0; `base` is its base commit."""
-
-    name: str
-    number: int
-    is_fork: bool
-    commit: str
-    base: str
-
-
-def read_event(environment: dict[str, str]) -> Event:
-    """The event on GitHub or GitLab. Raises ToolevalError for events that expose secrets to forks."""
-    name = environment.get("GITHUB_EVENT_NAME", "")
-    if name in _REFUSED:
+def _job() -> CiJob | None:
+    """The CI service's job. Raises ToolevalError for events that expose secrets to forks."""
+    job = CiJob.now()
+    if job and job.event in _REFUSED:
         raise ToolevalError(
-            f"the event {name} gives the secrets of this repository to a fork's code; run on "
+            f"the event {job.event} gives the secrets of this repository to a fork's code; run on "
             "pull_request, push or schedule"
         )
-    if "GITLAB_CI" in environment:
-        return _gitlab_event(environment)
-    path = environment.get("GITHUB_EVENT_PATH")
-    data = json.loads(Path(path).read_bytes()) if path else {}
-    request = data.get("pull_request") or {}
-    head, base = request.get("head") or {}, request.get("base") or {}
-    here, there = ((each.get("repo") or {}).get("full_name") for each in (base, head))
-    return Event(
-        name,
-        int(request.get("number") or 0),
-        bool(request) and here != there,
-        str(head.get("sha") or environment.get("GITHUB_SHA", "")),
-        str(base.get("sha") or ""),
-    )
-
-
-def _gitlab_event(environment: dict[str, str]) -> Event:
-    project, source = (
-        environment.get(f"CI_MERGE_REQUEST_{name}PROJECT_ID", "") for name in ("", "SOURCE_")
-    )
-    return Event(
-        environment.get("CI_PIPELINE_SOURCE", ""),
-        int(environment.get("CI_MERGE_REQUEST_IID", "0")),
-        project != source,
-        environment.get("CI_COMMIT_SHA", ""),
-        environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
-    )
+    return job
 
 
 @click.group(cls=Group)
@@ -95,15 +58,16 @@ def run(arguments: tuple[str, ...]) -> None:
     Exits with pytest's status. A pull request from a fork gets no secrets, so its run only replays
     recorded answers and saves no history. Cases without a recorded answer then do not fail the job.
     """
-    event = read_event(dict(os.environ))
+    job = _job()
+    is_fork = job is not None and job.is_fork
     given = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
-    if event.is_fork:
+    if is_fork:
         given += ["--tooleval-history=off"]
         if any(text.startswith("--tooleval-cassette=") for text in arguments):
             given += ["--tooleval-record=none"]
     Path(RESULTS).unlink(missing_ok=True)  # an earlier run must not decide this one
-    status = subprocess.run([sys.executable, "-m", "pytest", *given], check=False).returncode
-    if event.is_fork and status == _FAILED:
+    status = run_pytest(given)
+    if is_fork and status == _FAILED:
         unasked = _only_unasked(_read(Path(RESULTS)))
         if unasked:
             cases = counted(unasked, "case")
@@ -150,36 +114,36 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
         raise click.UsageError(
             f"--name: expected letters, digits, spaces, dots and hyphens, got {name!r}"
         )
-    event = read_event(dict(os.environ))
+    job = _job()
     if not results.is_file():
         click.echo(f"{printable(str(results))} does not exist: pytest wrote no results to comment on")
         return
     document = _read(results)
     text = comment_text(
         document,
-        changed=_changed(cassette, event),
-        address=_addresses(event.commit),
+        changed=_changed(cassette, job),
+        address=_addresses(job),
         link=link,
-        note=_left_out(document, event),
+        note=_left_out(document, job),
     )
-    if event.name and not event.number:
+    if job and job.event and not job.number:
         click.echo("not commented: there is no pull request")
         return
-    if not event.number or event.is_fork:  # outside of CI, it is printed
-        _summarise(text)
+    if job is None or not job.number or job.is_fork:
+        _summarise(job, text)
         return
     from .forges import Refused
 
     try:
-        forge = _forge(event)
-        click.echo(_post(forge, event, name, text))
-        forge.set_status(event.commit, not document.run.exitstatus, name, headline(document), link)
+        forge = _forge(job)
+        click.echo(_post(forge, job, name, text))
+        forge.set_status(job.commit, not document.run.exitstatus, name, headline(document), link)
     except Refused as error:
-        _warn(f"{error}; the job needs the permissions pull-requests: write and statuses: write")
-        _summarise(text)
+        _warn(job, f"{error}; the job needs the permissions pull-requests: write and statuses: write")
+        _summarise(job, text)
     except ToolevalError as error:
-        _warn(str(error))
-        _summarise(text)
+        _warn(job, str(error))
+        _summarise(job, text)
 
 
 def _read(file: Path) -> RowsDocument:
@@ -189,22 +153,21 @@ def _read(file: Path) -> RowsDocument:
     return read_document(file, RowsDocument)
 
 
-def _left_out(document: RowsDocument, event: Event) -> str:
-    if event.is_fork:
+def _left_out(document: RowsDocument, job: CiJob | None) -> str:
+    if job and job.is_fork:
         return "A fork gets no secrets: only recorded answers were replayed."
     if document.run.partial:
         return "Only some cases of the suites ran."
     return ""
 
 
-def _post(forge: Forge, event: Event, name: str, text: str) -> str:
+def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
     """Add or edit the comment, and return what was done. Older runs never overwrite newer ones."""
-    number = int(os.environ.get("GITHUB_RUN_NUMBER") or os.environ.get("CI_PIPELINE_IID") or 0)
-    marked = f"<!-- tooleval: {name}; run {number} -->\n{text}"
-    if (newest := forge.head()) != event.commit:
+    marked = f"<!-- tooleval: {name}; run {job.run} -->\n{text}"
+    if (newest := forge.head()) != job.commit:
         return f"not commented: the pull request has a newer commit, {newest[:10]}"
     there = _own(forge, name)
-    if there and there[-1][0] > number:
+    if there and there[-1][0] > job.run:
         return f"not commented: run {there[-1][0]} is newer"
     if there:
         forge.edit_comment(there[-1][1], marked)
@@ -213,7 +176,7 @@ def _post(forge: Forge, event: Event, name: str, text: str) -> str:
         there = _own(forge, name)  # another run may have added one at the same time
     for _, id in there[:-1]:
         forge.delete_comment(id)
-    return f"commented on #{event.number}"
+    return f"commented on #{job.number}"
 
 
 def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
@@ -223,74 +186,60 @@ def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
     return sorted((int(marker[1]), each.id) for marker, each in found if marker)
 
 
-def _forge(event: Event) -> Forge:
+def _forge(job: CiJob) -> Forge:
     from .forges import GitHub, GitLab
 
-    variables = os.environ
-    if "GITLAB_CI" in variables:
-        url, project = variables["CI_API_V4_URL"], variables["CI_PROJECT_ID"]
-        return GitLab(url, project, event.number, _token("GITLAB_TOKEN"))
-    url = variables.get("GITHUB_API_URL", "https://api.github.com")
-    return GitHub(url, variables["GITHUB_REPOSITORY"], event.number, _token("GITHUB_TOKEN"))
-
-
-def _token(variable: str) -> str:
-    token = os.environ.get(variable)
+    token = job.token()
     if not token:
-        raise ToolevalError(f"{variable} is not set")
-    return token
+        raise ToolevalError(f"{job.token_variable} is not set")
+    forge = GitLab if job.service == "gitlab" else GitHub
+    return forge(job.api, job.project, job.number, token)
 
 
-def _summarise(text: str) -> None:
+def _summarise(job: CiJob | None, text: str) -> None:
     """Write the text to the job summary, or print it."""
-    file = os.environ.get("GITHUB_STEP_SUMMARY")
-    if file:
-        with open(file, "a", encoding="utf-8") as summary:
-            summary.write(text)
+    if job and job.summary:
+        from ..reports.github import append_step_summary
+
+        append_step_summary(job.summary, text)
     else:
         click.echo(text)
 
 
-def _warn(text: str) -> None:
-    click.echo(f"::warning::{printable(text)}" if "GITHUB_ACTIONS" in os.environ else printable(text))
+def _warn(job: CiJob, text: str) -> None:
+    click.echo(f"::warning::{printable(text)}" if job.annotates else printable(text))
 
 
-def _addresses(commit: str) -> Callable[[str, int], str]:
+def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
     """Where the forge shows a line of a file of this folder; nowhere outside of CI."""
     from ..history.git import git_output
 
-    variables = os.environ
-    blobs = ""
-    if "CI_PROJECT_URL" in variables:
-        blobs = f"{variables['CI_PROJECT_URL']}/-/blob"
-    elif "GITHUB_REPOSITORY" in variables:
-        server = variables.get("GITHUB_SERVER_URL", "https://github.com")
-        blobs = f"{server}/{variables['GITHUB_REPOSITORY']}/blob"
+    commits = f"{job.blobs}/{job.commit}" if job and job.blobs and job.commit else ""
     within = git_output(Path(), "rev-parse", "--show-prefix")
 
     def address(file: str, line: int) -> str:
-        if not blobs or not commit or within is None or not Path(file).is_file():
+        if not commits or within is None or not Path(file).is_file():
             return ""
         place = f"#L{line}" if line else ""
-        return f"{blobs}/{commit}/{quote(within + file)}{place}"
+        return f"{commits}/{quote(within + file)}{place}"
 
     return address
 
 
-def _changed(cassettes: Path | None, event: Event) -> Changed:
+def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
     """What the pull request changed since its base."""
     from ..history.git import git_output, has_revision
     from ..reports.pull_request import Changed
     from ..variants.changed import changed_suites
 
-    base = event.base
-    if not base:
+    if job is None or not job.base:
         return Changed()
+    base = job.base
     if not has_revision(Path(), base):  # in a shallow clone
         fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
         git_output(Path(), *fetch, timeout_s=_FETCH_S)
     if not has_revision(Path(), base):
-        depth = "`GIT_DEPTH: 0`" if "GITLAB_CI" in os.environ else "`fetch-depth: 0` of actions/checkout"
+        depth = "`GIT_DEPTH: 0`" if job.service == "gitlab" else "`fetch-depth: 0` of actions/checkout"
         return Changed(unknown=f"the clone lacks the base commit {base[:10]}; fetch it with {depth}")
     # Without a merge commit, the base branch may be ahead.
     base = git_output(Path(), "merge-base", "HEAD", base) or base

@@ -24,6 +24,7 @@ from .suite_files import STDOUT
 
 if TYPE_CHECKING:
     from ..history import History, Place
+    from ..project.root import Project
     from ..verdicts.sides import Side
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -32,7 +33,7 @@ folder_option = click.option(
     "--folder",
     "-C",
     type=click.Path(path_type=Path),
-    help="The project; default: the current folder, or the nearest parent with a .tooleval folder.",
+    help="The project, or a folder in it; default: the current folder.",
 )
 history_option = click.option(
     "--history",
@@ -45,9 +46,10 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 def _open(folder: Path | None, place: str | None) -> History:
     from ..history import History
+    from ..project.root import Project
 
-    store = store_of(folder)
-    history = History(store, place_from(place, store))
+    project = Project.around(folder)
+    history = History(project.store, place_from(place, project))
     for problem in history.refresh():
         click.echo(printable(problem), err=True)
     if not os.path.isfile(history.path):
@@ -58,23 +60,10 @@ def _open(folder: Path | None, place: str | None) -> History:
     return history
 
 
-def store_of(folder: Path | None) -> Path:
-    """The `.tooleval` of the given folder, else of the current one or the nearest parent with runs."""
-    from ..history import has_runs
-
-    if folder is not None:
-        return folder / ".tooleval"
-    above = (place / ".tooleval" for place in Path.cwd().parents)
-    stores = (store for store in (Path(".tooleval"), *above) if has_runs(store))
-    return next(stores, Path(".tooleval"))
-
-
-def place_from(typed: str | None, store: Path) -> Place:
-    """Where the runs are: by the option, else by the ini file, else in the folder `store`."""
-    from ..project import history_place
-
+def place_from(typed: str | None, project: Project) -> Place:
+    """Where the runs of a project are."""
     try:
-        return history_place(store.absolute().parent, typed)
+        return project.history(typed)
     except ConfigError as error:
         raise ToolevalError(own_options(str(error))) from None
 
@@ -82,9 +71,10 @@ def place_from(typed: str | None, store: Path) -> Place:
 def side_of(name: str) -> Side:
     """A report, or a run of the project around the current folder."""
     from ..history import load_side
+    from ..project.root import Project
 
-    store = store_of(None)
-    return load_side(name, store, place=place_from(None, store))
+    project = Project.around()
+    return load_side(name, project.store, place=place_from(None, project))
 
 
 def own_options(text: str) -> str:
@@ -281,13 +271,14 @@ def compare(
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..history import load_side
+    from ..project.root import Project
     from ..reports.comparison import render_comparison
     from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
-    store = store_of(folder)
-    where = place_from(place, store)
-    sides = [load_side(name, store, place=where) for name in (old, new)]
+    project = Project.around(folder)
+    where = place_from(place, project)
+    sides = [load_side(name, project.store, place=where) for name in (old, new)]
     found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=fail_inconclusive)
     if as_json:
         _print_json(found)

@@ -73,10 +73,10 @@ def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named after the server, which is overwritten only if an import wrote it."""
     from ..imports.write import read_existing
     from ..mcp.suites import metadata_of
-    from ..project import suite_folder
+    from ..project.root import Project
     from ..suite.slugs import slug
 
-    file = suite_folder(Path()) / f"{slug(title) or 'mcp-server'}{SUITE_ENDING}"
+    file = Project.around().suite_folder() / f"{slug(title) or 'mcp-server'}{SUITE_ENDING}"
     previous = read_existing(file)
     if previous is not None and "mcp_server" not in metadata_of(previous.data):
         raise ConfigError(

@@ -66,10 +66,13 @@ def _command(name: str, module: ModuleType) -> click.Command:
 def _import(module: ModuleType, source: str, out: Path, **options: Any) -> None:
     """Import a source, and report it."""
     from ..imports.apply import apply, found_in
+    from ..project.root import Project
 
     previous = existing(out)
     if getattr(module, "FROM_RUNS", False):
         options["side_of"] = side_of
+    if getattr(module, "IN_FOLDER", False):
+        options["folder"] = Project.around().folder
     # What the modules of an agent print is no part of a suite.
     with redirect_stdout(sys.stderr):
         reads = getattr(module, "found", None) or partial(found_in, module.read)

@@ -15,7 +15,7 @@ from ..verdicts.given import Baseline, Gates, Given, read_baseline, read_gates
 from ..verdicts.options import JUDGING, OUTPUTS, Option
 from ..verdicts.presets import PRESETS
 from ..writing import write_whole
-from .history import folder_option, own_options, print_lines, store_of
+from .history import folder_option, own_options, print_lines
 
 if TYPE_CHECKING:
     from ..history import Place, Trends
@@ -56,10 +56,11 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     They contain the gates of the ini file. The exit status is 1 if the run failed, and 2 if the shards
     cannot be merged: one is missing, duplicate, cut short, or from another run.
     """
+    from ..project.root import Project
     from .showing import run_lines
 
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
-    store = store_of(folder)
+    store = Project.around(folder).store
     shards = _shards(runs)
     try:
         given = _given(typed, shards[0])
@@ -96,7 +97,7 @@ def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
 def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
     from ..reports.outputs import Report, check_reports, report_of
 
-    reports = [report_of(text, Path.cwd()) for text in given["report"]]
+    reports = [report_of(text, Path()) for text in given["report"]]
     file = given[_JUNIT.name]
     if file is not None:
         reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))

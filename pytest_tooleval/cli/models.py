@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,9 +28,9 @@ def models(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from ..engine.models.tables import resolve_models
-    from ..project import model_tables
+    from ..project.root import Project
 
-    tables = model_tables(Path.cwd())
+    tables = Project.around().tables()
     specs = resolve_models(tables.tables, tables)
     if not specs:
         click.echo(
@@ -82,10 +81,10 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     """
     from ..engine.check import probe
     from ..engine.models.tables import resolve_models
-    from ..project import model_tables
+    from ..project.root import Project
 
     calls = True
-    for place, spec in enumerate(resolve_models(names, model_tables(Path.cwd()))):
+    for place, spec in enumerate(resolve_models(names, Project.around().tables())):
         if place:
             click.echo()
         click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))

@@ -50,10 +50,10 @@ def new(
 
     FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths.
     """
-    from ..project import suite_folder
+    from ..project.root import Project
 
     name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
-    path = file or suite_folder(Path()) / f"{slug(name) or 'suite'}{SUITE_ENDING}"
+    path = file or Project.around().suite_folder() / f"{slug(name) or 'suite'}{SUITE_ENDING}"
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
     is_example = tool in (None, _TOOL) and not params

@@ -36,9 +36,9 @@ def say(out: Path, line: str) -> None:
 
 def say_uncollected(file: Path) -> None:
     """Say so if pytest will not find a suite that was written."""
-    from ..project import why_uncollected
+    from ..project.root import Project
 
-    if why := why_uncollected(file):
+    if why := Project.around(file.parent).why_uncollected():
         say(file, f"{file}: {why}")
 
 

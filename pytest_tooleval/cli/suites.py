@@ -93,10 +93,10 @@ def _has_vertex() -> bool:
     """True if a configured model is one on Vertex AI, which hides parts of schemas."""
     from ..engine.models.tables import spec_from_table
     from ..engine.tool_schemas import rules_of
-    from ..project import model_tables
+    from ..project.root import Project
 
     try:
-        tables = model_tables(Path.cwd())
+        tables = Project.around().tables()
         return any("Vertex AI" in rules_of(spec_from_table(name, tables)) for name in tables.tables)
     except ConfigError:  # of no concern to suites that ask nothing special of a model
         return False
@@ -107,7 +107,7 @@ def _features(suite: Suite) -> str:
     from ..engine.clients.base import ChatRequest
     from ..engine.models.tables import resolve_models
     from ..engine.tool_features import FEATURES, features_of, wanted_by
-    from ..project import model_tables
+    from ..project.root import Project
     from ..suite.model import AllowedTools
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
@@ -118,7 +118,7 @@ def _features(suite: Suite) -> str:
     if not needed:
         return ""
     parts = [f"the tools use {', '.join(name for name in FEATURES if name in needed)}"]
-    tables = model_tables(Path.cwd())
+    tables = Project.around().tables()
     for spec in resolve_models(tables.tables, tables):
         lacking = [name for name in FEATURES if name in needed - features_of(spec)]
         has = f"lacks {', '.join(lacking)}" if lacking else "has all of it"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
 
+from ..record.estimate import Estimate
 from ..record.run import payer
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
@@ -31,26 +31,6 @@ CHARACTERS_PER_TOKEN = 4
 _REPLY_TOKENS = 150
 
 
-@dataclass
-class Estimate:
-    """Totals for one model. `least_usd` and `most_usd` are None if price or tokens are unknown.
-
-    `calls` and `prompt_tokens` assume the shortest chains, `most_calls` and `most_reasoning_tokens`
-    the longest. `replayed` trials are in a cassette and cost nothing.
-    """
-
-    model: str
-    cases: int = 0
-    replayed: int = 0
-    calls: int = 0
-    most_calls: int = 0
-    prompt_tokens: int = 0
-    most_reasoning_tokens: int = 0
-    least_usd: float | None = 0.0
-    most_usd: float | None = 0.0
-    has_price: bool = True
-
-
 def estimate(
     asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None, ModelSpec | None]],
     judge: ModelSpec | None = None,
@@ -63,7 +43,7 @@ def estimate(
     others: dict[str, Estimate] = {}
 
     def row_of(label: str, rows: dict[str, Estimate], replayed: int) -> Estimate:
-        row = rows.setdefault(label, Estimate(label))
+        row = rows.setdefault(label, Estimate(model=label))
         row.cases += 1
         row.replayed += replayed
         return row

@@ -5,13 +5,13 @@ Needs no index, only the names of the heads and the documents of the chosen runs
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import NoBaseline, ToolevalError
+from ..project.ci import CiJob
 from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
 from ..verdicts.pooling import pool
@@ -24,8 +24,6 @@ from .places import Place
 _LOOKED_AT = 1000
 # The most commits whose runs are read for a file and model.
 _READ = 20
-_MERGED_BY_GITHUB = re.compile(r"refs/pull/\d+/merge")
-_MERGED_BY_GITLAB = ("merged_result", "merge_train")
 
 
 def find_base(
@@ -123,12 +121,8 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
 
 def _is_tested(root: Path, merge: str, first: str, base: str | None) -> bool:
     """Whether a merge with this first parent merges a pull request into the base branch to test it."""
-    variables = os.environ
-    on_github = _MERGED_BY_GITHUB.fullmatch(variables.get("GITHUB_REF", "")) is not None
-    on_gitlab = variables.get("CI_MERGE_REQUEST_EVENT_TYPE") in _MERGED_BY_GITLAB
     # A workflow may check out another commit, such as the head of the pull request.
-    tested = {"GITHUB_SHA": on_github, "CI_COMMIT_SHA": on_gitlab}
-    if any(is_merge and variables.get(name) == merge for name, is_merge in tested.items()):
+    if (job := CiJob.now()) and job.merge == merge:
         return True
     return base is not None and _is_before(root, first, base) and not _is_before(root, merge, base)
 
@@ -139,8 +133,8 @@ def _is_before(root: Path, commit: str, branch: str) -> bool:
 
 def _base_branch(root: Path, branch: str | None) -> str | None:
     """The base branch's ref: the named one, the CI service's, else the default branch."""
-    for variable in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
-        branch = branch or os.environ.get(variable)
+    job = CiJob.now()
+    branch = branch or (job.base_branch if job else None)
     names = [f"origin/{branch}", branch] if branch else ["origin/HEAD", "origin/main", "main", "master"]
     refs = (name for name in names if git_output(root, "rev-parse", "--verify", "--quiet", name))
     return next(refs, None)

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from ..errors import ConfigError
+from ..project.ci import CiJob
 from ..record.run import Git
 
 # A busy machine takes seconds to start a program.
@@ -28,15 +29,9 @@ def git_state(folder: Path) -> Git | None:
         return None
     branch = git_output(folder, "symbolic-ref", "--short", "--quiet", "HEAD")
     changes = git_output(folder, "status", "--porcelain", "--untracked-files=no")
-    return Git(commit, branch or _branch_in_ci(), None if changes is None else bool(changes))
-
-
-def _branch_in_ci() -> str | None:
-    """The branch that a CI service has checked out, as GitHub Actions and GitLab name it."""
-    if os.environ.get("GITHUB_REF_TYPE") == "tag" or os.environ.get("CI_COMMIT_TAG"):
-        return None
-    names = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
-    return next((os.environ[name] for name in names if os.environ.get(name)), None)
+    if not branch and (job := CiJob.now()):
+        branch = job.branch
+    return Git(commit, branch or None, None if changes is None else bool(changes))
 
 
 def has_revision(folder: Path, revision: str) -> bool:

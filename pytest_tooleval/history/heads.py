@@ -5,13 +5,11 @@ A head's name contains the commit, so one listing finds the runs of a commit.
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from ..project.ci import CiJob
 from ..record.run import Run, RunSummary
 from ..verdicts.words import ending
 
@@ -56,25 +54,8 @@ def name_of(run: Run | RunSummary) -> HeadName:
 
 def trust_of(run: Run) -> Trust:
     """Whether the run can serve as an automatic baseline."""
-    if _is_of_a_fork():
+    if (job := CiJob.now()) and job.is_fork:
         return "fork"
     dirty = run.git is not None and run.git.dirty
     whole = not (run.partial or dirty or run.collection_errors or ending(run.status, run.exitstatus))
     return "whole" if whole else "partial"
-
-
-def _is_of_a_fork() -> bool:
-    """Whether GitHub or GitLab runs another repository's code."""
-    gitlab = [os.environ.get(f"CI_MERGE_REQUEST_{each}") for each in ("SOURCE_PROJECT_ID", "PROJECT_ID")]
-    if all(gitlab):
-        return gitlab[0] != gitlab[1]
-    try:
-        event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
-    except (KeyError, OSError, ValueError):
-        return False
-    request = event.get("pull_request")
-    return request is not None and _repository(request, "head") != _repository(request, "base")
-
-
-def _repository(request: Any, side: str) -> Any:
-    return (request[side]["repo"] or {}).get("id")  # null when the fork was deleted

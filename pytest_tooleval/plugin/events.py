@@ -20,6 +20,7 @@ from ..record.events import (
     CaseStarted,
     Collected,
     CollectionProblem,
+    Estimated,
     Event,
     Judged,
     Progress,
@@ -99,6 +100,9 @@ class EventStream(Observer):
         cases = [split_nodeid(nodeid) for nodeid in nodeids if is_case(nodeid)]
         files = tuple(dict.fromkeys(case.file for case in cases))
         self._tell(Collected(files=files, cases=dict(Counter(case.model for case in cases))))
+
+    def estimated(self, estimated: Estimated) -> None:
+        self._tell(estimated)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         if is_case(nodeid):

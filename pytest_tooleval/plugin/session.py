@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from ..record.events import Estimated
 from ..record.results import CaseRow, KeptCase
 from ..text import printable
 from ..verdicts.run import RunVerdict, decide, foresee
@@ -56,7 +57,11 @@ class EvalSession:
         if self._settings.estimate:
             from .estimate_table import EstimateOnly
 
-            manager.register(EstimateOnly(self.state), "tooleval-estimate")
+            manager.register(EstimateOnly(self.state, self._estimated), "tooleval-estimate")
+
+    def _estimated(self, estimated: Estimated) -> None:
+        for each in self._observers:
+            each.estimated(estimated)
 
     # Wraps --lf and all other plugins that select items.
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from .. import __version__
 from ..record.document import Document, RowsDocument
+from ..record.events import Estimated
 from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Shard, Spent, add_up, new_run_id
 from ..reports.outputs import on_github
@@ -34,6 +35,9 @@ class Observer:
 
     def planned(self, lines: Sequence[str]) -> None:
         """Called before any request, with lines that report what the gates can decide."""
+
+    def estimated(self, estimated: Estimated) -> None:
+        """Called instead of a run with --tooleval-estimate."""
 
     def waited(self, seconds: float) -> None:
         """Called repeatedly with the seconds spent waiting for one answer."""

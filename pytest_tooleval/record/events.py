@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from .comparison import Comparison
 from .document import VERSION
+from .estimate import Estimate
 from .fields import doc
 from .gates import Gate
 from .results import CaseResult, CaseRow
@@ -72,6 +73,15 @@ class Progress(_Event, frozen=True, kw_only=True, tag="progress"):
     answered: Annotated[int, doc("Cases that have all their answers.", ge=0)]
 
 
+class Estimated(_Event, frozen=True, kw_only=True, tag="estimated"):
+    """What the selected cases would send and cost, with --tooleval-estimate. No case starts then."""
+
+    models: Annotated[tuple[Estimate, ...], doc("One for each model, judge and simulated user.")]
+    most_trials: Annotated[
+        int | None, doc("The most trials of a case with --tooleval-trials=auto; else null.")
+    ]
+
+
 class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """All cases are over; gates and baseline are judged. Missing if the run was cut short."""
 
@@ -89,9 +99,25 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
 
 
 Event = (
-    RunStarted | CollectionProblem | Collected | CaseStarted | CaseDone | Progress | Judged | RunEnded
+    RunStarted
+    | CollectionProblem
+    | Collected
+    | Estimated
+    | CaseStarted
+    | CaseDone
+    | Progress
+    | Judged
+    | RunEnded
 )
 # The same lines, read without explanations and transcripts.
 RowEvent = (
-    RunStarted | CollectionProblem | Collected | CaseStarted | RowDone | Progress | Judged | RunEnded
+    RunStarted
+    | CollectionProblem
+    | Collected
+    | Estimated
+    | CaseStarted
+    | RowDone
+    | Progress
+    | Judged
+    | RunEnded
 )

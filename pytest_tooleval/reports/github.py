@@ -32,8 +32,8 @@ def annotations(
     Tolerated cases and inconclusive verdicts are warnings, expected failures (xfail) are left out. At
     most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many are left out.
     `failures=False` leaves out failed cases and verdicts, for when another plugin annotates them. The
-    document's file names are relative to `rootpath`, and made relative to `workspace`, the repository
-    (default: $GITHUB_WORKSPACE), if both are known.
+    document's file names are relative to `rootpath`, and made relative to `workspace`, the repository,
+    if both are known.
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
@@ -42,8 +42,6 @@ def annotations(
             _tell(found, f"gate: {gate.name}", gate)
     if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
         _tell(found, "baseline", baseline)
-    if workspace is None and "GITHUB_WORKSPACE" in os.environ:
-        workspace = Path(os.environ["GITHUB_WORKSPACE"])
     for outcome in ("failed", "error"):
         for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
             is_shown = failures or outcome == "error" or case.tolerated

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ConfigError, os_reason
+from ..project.ci import CiJob
 from ..record.document import Document, RowsDocument
 from ..record.encoding import document_json
 from ..writing import write_whole
@@ -138,7 +139,8 @@ def leave(
 
 def on_github(option: str) -> bool:
     """Whether to write for GitHub Actions: `always`, `never`, or `auto`, if running there."""
-    return option == "always" or (option == "auto" and os.environ.get("GITHUB_ACTIONS") == "true")
+    job = CiJob.now()
+    return option == "always" or (option == "auto" and job is not None and job.annotates)
 
 
 def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
@@ -146,9 +148,9 @@ def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[
     from .github import annotations, append_step_summary, room_in_step_summary
     from .markdown import LEAST_LIMIT, SUMMARY_LIMIT, markdown_text
 
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        room = min(SUMMARY_LIMIT, room_in_step_summary(Path(summary)))
+    job = CiJob.now()
+    if job and job.summary:
+        room = min(SUMMARY_LIMIT, room_in_step_summary(job.summary))
         if room >= LEAST_LIMIT:
-            append_step_summary(Path(summary), markdown_text(document, room))
-    return annotations(document, failures, rootpath=root)
+            append_step_summary(job.summary, markdown_text(document, room))
+    return annotations(document, failures, root, job.workspace if job else None)

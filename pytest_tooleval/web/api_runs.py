@@ -11,9 +11,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ..engine.models.spec import LEXICAL
-from ..engine.models.tables import ModelTables, read_tables, resolve_models
+from ..engine.models.tables import ModelTables, resolve_models
 from ..errors import ConfigError
-from ..project import ini_models
+from ..project.root import Project
 from ..reports.html import page_columns
 from ..verdicts.options import FORM
 from .bodies import NewRun, taking
@@ -41,11 +41,12 @@ def _run(request: Request) -> PytestRun:
 def list_models(request: Request) -> Response:
     """The models of the config and the ini file; a run asks those of the ini file by default."""
     root = request.app.state.folder.root
+    project = Project(root, root)
     try:
-        tables = read_tables(root)
+        tables = project.tables()
     except ConfigError as error:
         raise ApiError(500, str(error)) from None
-    return json_response(list(_models(tables, ini_models(root))))
+    return json_response(list(_models(tables, project.models())))
 
 
 def _models(tables: ModelTables, defaults: Sequence[str]) -> Iterator[dict[str, Any]]:

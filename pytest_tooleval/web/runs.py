@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import ToolevalError
+from ..project.child import GRACE_S
 from .bodies import NewRun
-from .pytest_run import GRACE_S, PytestRun, estimate
+from .pytest_run import PytestRun, estimate
 from .responses import ApiError, Limit
 
 MAX_RUNNING = 4
@@ -60,12 +61,9 @@ class Runs:
         """
         try:
             with self._estimates.one():
-                is_told, text = estimate(self._root, asked, self._allowed_tools)
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+                return estimate(self._root, asked, self._allowed_tools)
+        except (OSError, ValueError, ToolevalError) as error:
             raise ApiError(500, f"could not start pytest: {error}") from None
-        if not is_told:
-            raise ApiError(422, "pytest could not estimate the run", output=text)
-        return text
 
     def known(self) -> list[PytestRun]:
         """The runs that have started, oldest first."""

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..engine.cassettes.folders import work_folder
 from ..errors import ConfigError, os_reason
-from ..project import pytest_root
+from ..project.root import Project
 from ..text import printable
 from .app import create_app
 from .runs import Runs
@@ -86,7 +86,7 @@ def serve(
     listening = listen(port)
     access = Access(listening.getsockname()[1])
     folder = folder.resolve()
-    root = pytest_root(folder)
+    root = Project.around(folder).root
     app = create_app(root, access, allowed_tools)
     config = uvicorn.Config(
         app,

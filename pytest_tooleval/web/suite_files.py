@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..imports.drafts import DRAFT
 from ..imports.write import suite_text
-from ..project import suite_folder
+from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.fingerprints import content_of_bytes
 from ..suite.lint import lint_suite
@@ -189,7 +189,7 @@ class SuiteFolder:
         Without a folder in its name, it goes where pytest collects suites.
         """
         with self._lock:
-            folder = suite_folder(self.root)
+            folder = Project.around(self.root).suite_folder()
             if file is None:
                 file = free_name(name, os.listdir(self.root / folder))
             if "/" not in file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
     ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
+    ("project.ci",),
     ("record",),
     ("jsonschemas",),
     ("matchers",),
@@ -34,7 +36,10 @@ LAYERS = (
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 
 # Within one layer these never know of each other.
-STRANGERS = ({"plugin", "web"}, {"plugin", "cli"})
+STRANGERS = ({"plugin", "web"}, {"plugin", "cli"}, {"web", "cli"})
+ACQUAINTED = {("cli.ui", "web")}
+# A CI service's variables, and the folder in which a command runs.
+SURROUNDINGS = re.compile(r"""["'](GITHUB|GITLAB|CI)_\w*["']|\bPath\.cwd\(|\bgetcwd\(""")
 
 HEAVY = ("pydantic", "litellm", "mcp", "jsonschema", "starlette", "regex", "rapidfuzz")
 MODULES = sorted(
@@ -83,17 +88,34 @@ def own_part(name: str) -> str | None:
     return parts[1] if parts[0] == "pytest_tooleval" and len(parts) > 1 else None
 
 
+def layer_of(name: str) -> int:
+    """The layer of a module, or of the package that it is in."""
+    module, part = ".".join(name.split(".")[1:3]), own_part(name)
+    assert part in LAYER_OF, f"{name} belongs to no layer; add it to LAYERS"
+    return LAYER_OF.get(module, LAYER_OF[part])
+
+
 def test_imports_point_down() -> None:
     for path in MODULES:
         part = own_part(name_of(path))
-        assert part in LAYER_OF, f"{name_of(path)} belongs to no layer; add it to LAYERS"
+        layer = layer_of(name_of(path))
         for name, line in imports(path):
             other = own_part(name)
             if other is None or other == part or other.startswith("__"):
                 continue
-            assert other in LAYER_OF, f"{path}:{line}: {name} belongs to no layer"
-            assert LAYER_OF[other] <= LAYER_OF[part], f"{path}:{line}: {part} must not import {other}"
-            assert {part, other} not in STRANGERS, f"{path}:{line}: {part} must not import {other}"
+            assert layer_of(name) <= layer, f"{path}:{line}: {part} must not import {name}"
+            if {part, other} in STRANGERS:
+                module = ".".join(name_of(path).split(".")[1:])
+                assert (module, other) in ACQUAINTED, f"{path}:{line}: {part} must not import {other}"
+
+
+def test_surroundings_are_read_by_the_project_alone() -> None:
+    """Not even by a name in another module. An agent's library is told its folder."""
+    for path in MODULES:
+        if own_part(name_of(path)) in ("project", "agents"):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            assert not SURROUNDINGS.search(line), f"{path}:{number}: only project/ reads it: {line}"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

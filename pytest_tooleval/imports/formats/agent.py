@@ -25,6 +25,7 @@ of functions, or the class of a world. Each tool gets a draft of a case to edit.
 suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
 """
 SOURCE = "MODULE:OBJECT"
+IN_FOLDER = True
 
 
 class _Kind(NamedTuple):
@@ -50,8 +51,8 @@ _KNOWN = (
 )
 
 
-def found(target: str) -> Found:
-    """The tools of the agent `module:object`, in the current folder or an importable module.
+def found(target: str, folder: Path) -> Found:
+    """The tools of the agent `module:object`, in this folder or an importable module.
 
     Raises ConfigError if there is no such object, or if it has no tools.
     """
@@ -59,10 +60,10 @@ def found(target: str) -> Found:
     if not module or not path:
         raise ConfigError(f"expected module:object, such as my_app:agent, got {target}")
     try:
-        agent = import_object(target, Path.cwd())
+        agent = import_object(target, folder)
     except LookupError as error:
         raise ConfigError(f"{target}: {error.args[0]}") from None
-    tools = _tools(target, agent)
+    tools = _tools(target, agent, folder)
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
@@ -79,7 +80,7 @@ def _why(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 300)
 
 
-def _tools(target: str, agent: Any) -> list[dict[str, Any]]:
+def _tools(target: str, agent: Any, folder: Path) -> list[dict[str, Any]]:
     for kind in _KINDS:
         if any(
             each.__name__ == kind.name and each.__module__.startswith(f"{kind.package}.")
@@ -94,7 +95,7 @@ def _tools(target: str, agent: Any) -> list[dict[str, Any]]:
                 for each in functions
             ]
     if inspect.isclass(agent):
-        return tools_of(WorldSpec(target, Path.cwd()))
+        return tools_of(WorldSpec(target, folder))
     if isinstance(agent, (list, tuple)) and agent and all(map(inspect.isroutine, agent)):
         return [tool_of(each.__name__, each) for each in agent]
     kind_of = type(agent)

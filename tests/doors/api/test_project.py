@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tooleval.project import ini_models, pytest_root
+from pytest_tooleval.project.root import Project
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def test_it_is_where_pytest_finds_it(
         (pytester.path / name).write_text(text)
     monkeypatch.chdir(folder)
     config = pytester.parseconfig()
-    assert pytest_root(folder) == config.rootpath == pytester.path / root
+    assert Project.around(folder).root == config.rootpath == pytester.path / root
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_it_is_where_pytest_finds_it(
 )
 def test_the_models_of_the_ini_file(pytester: pytest.Pytester, name: str, text: str) -> None:
     (pytester.path / name).write_text(text)
-    assert ini_models(pytester.path) == ["one", "two", "a b"]
+    assert Project.around(pytester.path).models() == ["one", "two", "a b"]
     entries = pytester.parseconfig("-p", "tooleval").getini("tooleval_model")
     assert ",".join(entries) == "one,two,a b"
 
@@ -53,4 +53,4 @@ def test_the_models_of_the_ini_file(pytester: pytest.Pytester, name: str, text: 
 @pytest.mark.parametrize("text", ["[pytest", "[pytest]\nx = 1", "[pytest]\ntooleval_model = 'a"])
 def test_a_broken_ini_file_has_no_models(pytester: pytest.Pytester, text: str) -> None:
     (pytester.path / "pytest.ini").write_text(text)
-    assert ini_models(pytester.path) == []
+    assert Project.around(pytester.path).models() == []

@@ -138,17 +138,24 @@ def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
     assert [entry["id"] for entry in found] == ["2026-03", "2026-02"]
 
 
-def test_the_history_is_looked_for_upwards(
+def test_the_project_is_looked_for_upwards(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where only the ini file knows the place of its runs."""
     run = run_of()
     history.begin(run).finish(run)
     below = tmp_path / "tests" / "evals"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
     assert CliRunner().invoke(main, ["show", "latest"]).exit_code == 0
-    named = CliRunner().invoke(main, ["show", "latest", "-C", "."])
-    assert (named.exit_code, "no history yet" in named.output) == (1, True)
+    monkeypatch.chdir("/")
+    assert CliRunner().invoke(main, ["show", "latest", "-C", str(below)]).exit_code == 0
+    project = tmp_path / "other"
+    (project / "evals").mkdir(parents=True)
+    (project / "pytest.ini").write_text("[pytest]\ntooleval_history = ../.tooleval")
+    monkeypatch.chdir(project / "evals")
+    shown = CliRunner().invoke(main, ["show", "latest"])
+    assert (shown.exit_code, run.id in shown.output) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pytest_tooleval.record.events import (
     CaseStarted,
     Collected,
     CollectionProblem,
+    Estimated,
     Event,
     Judged,
     Progress,
@@ -26,6 +27,7 @@ from pytest_tooleval.record.events import (
 )
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.reports.estimate import estimate_lines
 
 from .project import Project, case, raising, right, wrong
 
@@ -43,6 +45,17 @@ def told(project: Project) -> list[Event]:
 
 def only(events: list[Event], type: type[T]) -> list[T]:
     return [event for event in events if isinstance(event, type)]
+
+
+def test_an_estimate_is_an_event(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    result = project.run(EVENTS, "--tooleval-estimate", model="agent")
+    events = told(project)
+    (estimated,) = only(events, Estimated)
+    assert [(each.model, each.cases) for each in estimated.models] == [("agent", 2)]
+    assert set(estimate_lines(estimated)) <= {line.rstrip() for line in result.outlines}
+    assert not only(events, CaseStarted)
+    assert isinstance(events[-1], RunEnded)
 
 
 def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:

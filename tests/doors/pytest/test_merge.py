@@ -174,7 +174,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     assert "::error file=weather.tooleval.json" in result.stdout
     why = "2 results failed or without an answer"
     assert result.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
-    assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if "wrote " in line] == [
+    assert [line.removeprefix("wrote ") for line in result.stdout.splitlines() if "wrote " in line] == [
         "out.html",
         "out.csv",
         "out.md",

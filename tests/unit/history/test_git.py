@@ -51,9 +51,6 @@ def test_changes_make_it_dirty_and_new_files_do_not(repository: Path) -> None:
     [
         ({}, None),
         ({"GITHUB_REF_NAME": "12/merge", "GITHUB_HEAD_REF": "fix/rain"}, "fix/rain"),
-        ({"GITHUB_REF_NAME": "main", "GITHUB_HEAD_REF": ""}, "main"),
-        ({"GITHUB_REF_NAME": "v1.0", "GITHUB_REF_TYPE": "tag"}, None),
-        ({"CI_COMMIT_REF_NAME": "topic"}, "topic"),
         ({"CI_COMMIT_REF_NAME": "v1.0", "CI_COMMIT_TAG": "v1.0"}, None),
     ],
 )

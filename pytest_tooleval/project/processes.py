@@ -18,7 +18,7 @@ from typing import Any
 Process = subprocess.Popen[bytes]
 
 
-def start(command: Sequence[str], folder: Path, output: Path) -> Process:
+def start(command: Sequence[str], folder: Path | None, output: Path) -> Process:
     """Start pytest in a folder, with all output to a file.
 
     Its input is a pipe that the system closes when this process ends, and the run with it.

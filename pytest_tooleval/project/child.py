@@ -1,0 +1,134 @@
+"""pytest as a child process, followed by its events."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ..errors import ToolevalError
+from ..record.events import RowEvent
+from ..secrets import scrub, secret_values
+from ..text import printable
+from .processes import interrupt, kill, start
+
+# On a busy machine, or with the history in a bucket, keeping the results takes more than some seconds.
+GRACE_S = 30.0
+_TICK_S = 0.1
+_OUTPUT_SHOWN = 20_000
+_event = msgspec.json.Decoder(RowEvent)
+
+
+class Line(NamedTuple):
+    """An event, and its line in the events file with the place where that begins."""
+
+    event: RowEvent
+    text: bytes
+    place: int
+
+
+def run_pytest(arguments: Sequence[str]) -> int:
+    """Run pytest in this terminal. Returns its exit status."""
+    return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+
+
+class Child:
+    """A pytest process. Can be used from any thread. Leaving the context ends it.
+
+    It writes to files in a temporary folder, which work on every system and block neither side.
+    """
+
+    def __init__(self, arguments: Sequence[str], folder: Path | None = None) -> None:
+        """Starts it in a folder, by default the current one. Raises OSError, and ValueError for NUL."""
+        self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
+        self._events_file = self._folder / "events.jsonl"
+        self._events_file.touch()
+        command = [sys.executable, "-m", "pytest", *arguments, f"--tooleval-events={self._events_file}"]
+        self._process = start(command, folder, self._output_file)
+        self._cancelled: float | None = None
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_S)
+        self.close()
+
+    @property
+    def _output_file(self) -> Path:
+        return self._folder / "output.txt"
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled is not None
+
+    @property
+    def exitstatus(self) -> int:
+        """pytest's exit status, or minus the signal that killed it, once it has ended."""
+        return self._process.returncode
+
+    def output(self) -> str:
+        """The end of pytest's output, without secrets and safe to show."""
+        try:
+            text = self._output_file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return printable(scrub(text, secret_values())[-_OUTPUT_SHOWN:], keep_newlines=True).strip()
+
+    def events(self, timeout_s: float | None = None) -> Iterator[Line]:
+        """The events, until the process has ended. ToolevalError after a time-out."""
+        begin = time.monotonic()
+        place, line, is_over = 0, b"", False
+        with self._events_file.open("rb") as file:
+            while not is_over:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_TICK_S)
+                    is_over = True  # after reading what it wrote last
+                if self._cancelled is not None and time.monotonic() - self._cancelled > GRACE_S:
+                    self.kill()
+                if timeout_s is not None and time.monotonic() - begin > timeout_s:
+                    raise ToolevalError(f"pytest did not end within {timeout_s:g} s")
+                for part in iter(file.readline, b""):
+                    line += part
+                    if line.endswith(b"\n"):
+                        yield Line(_event.decode(line), line, place)
+                        place, line = place + len(line), b""
+
+    def read(self, place: int, length: int) -> bytes | None:
+        """A part of the events file; None if it has been deleted."""
+        try:
+            with self._events_file.open("rb") as file:
+                file.seek(place)
+                return file.read(length)
+        except OSError:
+            return None
+
+    def cancel(self) -> None:
+        """End the run like Ctrl-C, keeping its results; `events` kills it if that takes too long."""
+        if self._cancelled is None:
+            self._cancelled = time.monotonic()
+            interrupt(self._process)
+
+    def kill(self) -> None:
+        kill(self._process)
+
+    def release(self) -> None:
+        """Close the pipe to a process that has ended."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def close(self) -> None:
+        """Kill the process if it still runs, and delete its files."""
+        self.kill()
+        self.release()
+        shutil.rmtree(self._folder, ignore_errors=True)
