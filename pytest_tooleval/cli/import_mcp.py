@@ -14,9 +14,7 @@ from .mcp_options import server_options
 from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:
-    from ..mcp.discover import Discovery
     from ..mcp.server import McpServer
-    from ..mcp.tools import Functions
     from ..suite.source import Document
 
 
@@ -44,7 +42,7 @@ def mcp(
     server cannot be used, or if cases need fixing.
     """
     from ..mcp.discover import discover_tools
-    from ..mcp.suites import functions_of, suite_of, title_of
+    from ..mcp.suites import imported, title_of
 
     if server is None:
         raise click.UsageError("give one of --stdio, --http and --sse")
@@ -55,16 +53,20 @@ def mcp(
     if out is None:
         out, previous = _own_file(title)
     before = None if previous is None else previous.data
-    functions = functions_of(found, before)
-    _show_found(found, functions)
-    suite, changes = suite_of(found, functions, before, title, drafts=drafts)
+    version = f" {found.version}" if found.version else ""
+    named = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
+    click.echo(f"{named}: {counted(len(found.tools), 'tool')}", err=True)
+    made = imported(found, before, title, drafts=drafts)
+    for line in made.left_out:
+        click.echo(f"left out: {line}", err=True)
+    suite, changes = made.suite, made.changes
     for line in changes.lines() if previous is not None else ():
         say(out, line)
     counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
     is_valid = write(out, suite, previous, counts, dry_run=dry_run)
     if changes.drafted:
-        made = counted(changes.drafted, "draft")
-        say(out, f'{made} to edit: reword the prompt, check the params, and remove "skip"')
+        drafted = counted(changes.drafted, "draft")
+        say(out, f'{drafted} to edit: reword the prompt, check the params, and remove "skip"')
     if not is_valid or changes.broken:
         raise SystemExit(1)
 
@@ -84,13 +86,3 @@ def _own_file(title: str) -> tuple[Path, Document | None]:
             f"--out {file}"
         )
     return file, previous
-
-
-def _show_found(found: Discovery, functions: Functions) -> None:
-    version = f" {found.version}" if found.version else ""
-    title = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
-    click.echo(f"{title}: {counted(len(found.tools), 'tool')}", err=True)
-    for line in functions.left_out:
-        click.echo(f"left out: {line}", err=True)
-    if not functions.tools:
-        raise ConfigError("none of the tools can be used in a suite; nothing was written")

@@ -41,24 +41,23 @@ async def import_mcp(request: Request) -> Response:
 
 
 def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
-    from ..mcp.suites import functions_of, suite_of, title_of
+    from ..mcp.suites import imported, title_of
 
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
-    functions = functions_of(found, data)
-    if not functions.tools:
-        raise ApiError(422, "none of the tools can be used in a suite")
-    title = body.name or title_of(found)
-    suite, changes = suite_of(found, functions, data, title, drafts=body.drafts)
+    try:
+        made = imported(found, data, body.name or title_of(found), drafts=body.drafts)
+    except ConfigError as error:
+        raise ApiError(422, str(error)) from None
     etag = None
     if body.save:
-        file, etag = _save(folder, file, suite, before)
+        file, etag = _save(folder, file, made.suite, before)
     answer = {
         "server": {"name": found.name, "version": found.version},
-        "tools": list(functions.tools),
-        "left_out": list(functions.left_out),
-        "changes": changes.lines() if before is not None else [],
-        "suite": suite,
+        "tools": list(made.tools),
+        "left_out": list(made.left_out),
+        "changes": made.changes.lines() if before is not None else [],
+        "suite": made.suite,
         "file": file if etag else None,
         "etag": etag,
     }

@@ -1,4 +1,4 @@
-"""`/api/models` and `/api/tool-eval`: models, and runs that this server started."""
+"""`/api/models` and `/api/runs`: models, and runs that this server started."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _runs_for(request: Request, asked: NewRun) -> Runs:
 @taking(NewRun)
 def begin_run(request: Request, asked: NewRun) -> Response:
     id = _runs_for(request, asked).begin(asked).id
-    return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
+    return json_response({"id": id}, 202, {"Location": f"/api/runs/{id}"})
 
 
 @taking(NewRun)
@@ -131,11 +131,11 @@ async def show_events(request: Request) -> Response:
 
 ROUTES = [
     Route("/api/models", list_models, methods=["GET"]),
-    Route("/api/tool-eval", list_runs, methods=["GET"]),
-    Route("/api/tool-eval", begin_run, methods=["POST"]),
-    Route("/api/tool-eval/estimate", estimate_run, methods=["POST"]),
+    Route("/api/runs", list_runs, methods=["GET"]),
+    Route("/api/runs", begin_run, methods=["POST"]),
+    Route("/api/runs/estimate", estimate_run, methods=["POST"]),
     Route("/api/project", show_project, methods=["GET"]),
-    Route("/api/tool-eval/{id}", show_run, methods=["GET"]),
-    Route("/api/tool-eval/{id}/cancel", cancel_run, methods=["POST"]),
-    Route("/api/tool-eval/{id}/events", show_events, methods=["GET"]),
+    Route("/api/runs/{id}", show_run, methods=["GET"]),
+    Route("/api/runs/{id}/cancel", cancel_run, methods=["POST"]),
+    Route("/api/runs/{id}/events", show_events, methods=["GET"]),
 ]

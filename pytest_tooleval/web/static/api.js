@@ -70,7 +70,7 @@ export function historyPath(id) {
 
 /** The address of a run that the server started. @param {string} id */
 export function runPath(id) {
-  return `/api/tool-eval/${encodeURIComponent(id)}`;
+  return `/api/runs/${encodeURIComponent(id)}`;
 }
 
 /**

@@ -28,7 +28,7 @@ export async function show({ place, params, isGone }) {
   const [suites, models, runs, { options }] = await Promise.all([
     call("GET", "/api/suites"),
     call("GET", "/api/models").catch((error) => error),
-    call("GET", "/api/tool-eval").catch(() => []),
+    call("GET", "/api/runs").catch(() => []),
     call("GET", "/api/project"),
   ]);
   if (isGone()) return;
@@ -167,7 +167,7 @@ class Form {
     this.estimating.disabled = true;
     this.estimated.replaceChildren(el("p", { class: "muted" }, "Estimating…"));
     try {
-      const { text } = await call("POST", "/api/tool-eval/estimate", { body: this.body() });
+      const { text } = await call("POST", "/api/runs/estimate", { body: this.body() });
       this.estimated.replaceChildren(el("pre", { class: "code text", tabindex: 0 }, text));
     } catch (error) {
       this.estimated.replaceChildren(errorBox(error, "No estimate"));
@@ -180,7 +180,7 @@ class Form {
     this.start.textContent = "Starting pytest…";
     const settings = Object.fromEntries(this.settings.filter(({ isKept }) => isKept).map(({ name, control }) => [name, control.value]));
     try {
-      const { id } = await call("POST", "/api/tool-eval", { body: this.body() });
+      const { id } = await call("POST", "/api/runs", { body: this.body() });
       localStorage.setItem(KEPT, JSON.stringify({ models: this.allModels(), settings }));
       go(runHash(id));
     } catch (error) {

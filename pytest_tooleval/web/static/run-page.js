@@ -14,7 +14,7 @@ import { RunView } from "./page/view.js";
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
   // The server knows more than the history about runs that it started.
-  const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
+  const state = (await call("GET", "/api/runs")).find((/** @type {any} */ run) => run.id === rest);
   const document = state ? null : await call("GET", historyPath(rest));
   if (isGone()) return;
   const project = await call("GET", "/api/project");

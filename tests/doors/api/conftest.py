@@ -72,11 +72,11 @@ def run(client: TestClient) -> Callable[..., dict[str, Any]]:
 
     def run(**body: Any) -> dict[str, Any]:
         asked = {"files": ["weather.tooleval.json"], "models": ["builtin/lexical"], **body}
-        begun = client.post("/api/tool-eval", json=asked)
+        begun = client.post("/api/runs", json=asked)
         assert begun.status_code == 202, begun.text
         id = begun.json()["id"]
-        assert client.get(f"/api/tool-eval/{id}/events").status_code == 200
-        state: dict[str, Any] = client.get(f"/api/tool-eval/{id}").json()
+        assert client.get(f"/api/runs/{id}/events").status_code == 200
+        state: dict[str, Any] = client.get(f"/api/runs/{id}").json()
         return state
 
     return run

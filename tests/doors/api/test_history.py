@@ -152,7 +152,7 @@ def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Pa
     try:
         shown = client.get(f"/api/history/{writer.id}").json()
         assert shown["run"]["status"] == "running"
-        assert client.post(f"/api/tool-eval/{writer.id}/cancel").status_code == 404
+        assert client.post(f"/api/runs/{writer.id}/cancel").status_code == 404
         assert client.delete(f"/api/history/{writer.id}").status_code == 409
     finally:
         writer.running.end()

@@ -48,21 +48,21 @@ def slow(folder: Path) -> None:
 
 
 def begin(client: TestClient, **body: Any) -> str:
-    answer = client.post("/api/tool-eval", json={"files": [FILE], "models": ["slow"], **body})
+    answer = client.post("/api/runs", json={"files": [FILE], "models": ["slow"], **body})
     assert answer.status_code == 202, answer.text
-    assert answer.headers["location"] == f"/api/tool-eval/{answer.json()['id']}"
+    assert answer.headers["location"] == f"/api/runs/{answer.json()['id']}"
     return str(answer.json()["id"])
 
 
 def wait_for_cases(client: TestClient, id: str, count: int) -> None:
     deadline = time.monotonic() + 120
-    while client.get(f"/api/tool-eval/{id}").json()["done"] < count:
+    while client.get(f"/api/runs/{id}").json()["done"] < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
 def events(client: TestClient, id: str, **options: Any) -> list[tuple[str, str, Any]]:
-    answer = client.get(f"/api/tool-eval/{id}/events", **options)
+    answer = client.get(f"/api/runs/{id}/events", **options)
     assert answer.headers["content-type"].startswith("text/event-stream")
     return events_of(answer.text)
 
@@ -86,7 +86,7 @@ def test_a_run_is_pytests_own(client: TestClient, run: Run, folder: Path) -> Non
     assert all("transcript" not in trial for trial in rows[0]["trials"])
     assert "explanation" not in json.dumps(rows)
     # After a reload, only what was missed.
-    address = f"/api/tool-eval/{id}/events"
+    address = f"/api/runs/{id}/events"
     assert events(client, id, params={"after": "3"}) == found[3:]
     assert events(client, id, headers={"Last-Event-ID": "3"}) == found[3:]
     assert client.get(address, params={"after": found[-1][0]}).status_code == 204
@@ -94,26 +94,26 @@ def test_a_run_is_pytests_own(client: TestClient, run: Run, folder: Path) -> Non
     assert [row["nodeid"] for row in kept["cases"]] == [row["nodeid"] for row in rows]
     options = {**settings, "model": ["builtin/lexical"]}
     assert kept["run"]["options"] == state["options"] == options
-    assert client.get("/api/tool-eval").json() == [state]
+    assert client.get("/api/runs").json() == [state]
 
 
 def test_a_run_goes_on_without_a_listener_until_it_is_cancelled(client: TestClient, slow: None) -> None:
     id = begin(client)
     wait_for_cases(client, id, 2)
-    (listed,) = client.get("/api/tool-eval").json()
+    (listed,) = client.get("/api/runs").json()
     assert (listed["id"], listed["status"], listed["done"], listed["total"]) == (id, "running", 2, 4)
     nodeid = f"{FILE}::paris[slow]"
     whole = client.get(f"/api/history/{id}/cases", params={"nodeid": nodeid}).json()
     assert whole["trials"][0]["transcript"]["prompt"][0]["role"] == "user"
     assert client.delete(f"/api/history/{id}").status_code == 409
-    assert client.post(f"/api/tool-eval/{id}/cancel").status_code == 202
+    assert client.post(f"/api/runs/{id}/cancel").status_code == 202
     found = events(client, id)
     assert found[-2][2]["reason"] == "KeyboardInterrupt"
     assert found[-1][1:] == ("done", {"status": "cancelled"})
     kept = client.get(f"/api/history/{id}").json()
     assert [row["case"] for row in kept["cases"]] == ["paris", "tokyo"]
     assert kept["run"]["exitstatus"] == 2
-    assert client.post(f"/api/tool-eval/{id}/cancel").json()["status"] == "cancelled"
+    assert client.post(f"/api/runs/{id}/cancel").json()["status"] == "cancelled"
 
 
 def test_closing_ends_the_runs_and_their_streams(
@@ -122,7 +122,7 @@ def test_closing_ends_the_runs_and_their_streams(
     monkeypatch.setattr(runs, "MAX_RUNNING", 1)
     id = begin(client)
     body = {"files": [FILE], "models": ["slow"]}
-    refused = client.post("/api/tool-eval", json=body)
+    refused = client.post("/api/runs", json=body)
     assert (refused.status_code, "1 runs are already running" in refused.text) == (409, True)
     wait_for_cases(client, id, 2)
     seen: list[Any] = []
@@ -131,7 +131,7 @@ def test_closing_ends_the_runs_and_their_streams(
     app.state.runs.close()
     listener.join(120)
     assert seen[-1][1:] == ("done", {"status": "cancelled"})
-    assert client.post("/api/tool-eval", json=body).status_code == 409
+    assert client.post("/api/runs", json=body).status_code == 409
 
 
 def test_what_pytest_wrote_is_shown_when_the_run_does_not_begin(
@@ -139,18 +139,18 @@ def test_what_pytest_wrote_is_shown_when_the_run_does_not_begin(
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "very-secret-key")
     body = {"files": [FILE], "models": ["builtin/lexical"]}
-    hot = client.post("/api/tool-eval", json={**body, "options": {"temperature": "3"}})
+    hot = client.post("/api/runs", json={**body, "options": {"temperature": "3"}})
     assert hot.status_code == 422
     assert hot.json()["error"]["message"] == "pytest ended with exit status 4"
     assert "ERROR: --tooleval-temperature=3: expected 0 to 2" in hot.json()["output"]
     (folder / "conftest.py").write_text(
         "import os; raise OSError('\x1b[31m' + os.environ['MY_API_KEY'])"
     )
-    broken = client.post("/api/tool-eval", json=body)
+    broken = client.post("/api/runs", json=body)
     assert broken.status_code == 422
     assert "conftest.py:1: in <module>" in broken.json()["output"]
     assert "OSError: \\x1b[31m[secret]" in broken.json()["output"]
-    assert client.get("/api/tool-eval").json() == []
+    assert client.get("/api/runs").json() == []
 
 
 def test_and_when_a_suite_cannot_be_collected(run: Run, folder: Path) -> None:
@@ -193,9 +193,9 @@ def test_names_are_no_options() -> None:
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
     asked = {"files": [FILE], "models": ["builtin/lexical"], "options": {"trials": "3"}}
-    told = client.post("/api/tool-eval/estimate", json=asked)
+    told = client.post("/api/runs/estimate", json=asked)
     assert told.json()["text"].splitlines()[1].split()[0] == "builtin/lexical"
-    wrong = client.post("/api/tool-eval/estimate", json={**asked, "options": {"trials": "often"}})
+    wrong = client.post("/api/runs/estimate", json={**asked, "options": {"trials": "often"}})
     assert wrong.status_code == 422
     assert "--tooleval-trials" in wrong.json()["output"]
 
@@ -232,7 +232,7 @@ def test_requests_that_cannot_be_run(
     client: TestClient, folder: Path, body: dict[str, Any], status: int, field: str
 ) -> None:
     (folder / "link").symlink_to("..")
-    for path in ("/api/tool-eval", "/api/tool-eval/estimate"):
+    for path in ("/api/runs", "/api/runs/estimate"):
         answer = client.post(path, json=body)
         assert answer.status_code == status
         assert answer.json()["error"]["problems"][0]["field"] == field
@@ -255,7 +255,7 @@ def test_a_few_estimates_at_a_time(client: TestClient, monkeypatch: pytest.Monke
     monkeypatch.setattr(runs, "estimate", estimate)
     body = {"files": [FILE], "models": ["builtin/lexical"]}
     with ThreadPoolExecutor(12) as threads:
-        path = "/api/tool-eval/estimate"
+        path = "/api/runs/estimate"
         asked = [threads.submit(client.post, path, json=body) for _ in range(12)]
         refused = [done.result() for done in islice(as_completed(asked), 8)]
         free.set()
@@ -289,7 +289,7 @@ def test_models_are_those_of_the_config(
 @pytest.mark.parametrize("path", ["", "/events", "/cancel"])
 def test_no_such_run(client: TestClient, path: str) -> None:
     method = "POST" if path == "/cancel" else "GET"
-    assert client.request(method, f"/api/tool-eval/2026{path}").status_code == 404
+    assert client.request(method, f"/api/runs/2026{path}").status_code == 404
 
 
 def test_the_place_in_a_log() -> None:

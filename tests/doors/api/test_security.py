@@ -240,7 +240,7 @@ def test_a_body_that_is_too_large(
         "nul",
     ],
 )
-@pytest.mark.parametrize("path", ["/api/suites", "/api/tool-eval", "/api/tool-eval/import"])
+@pytest.mark.parametrize("path", ["/api/suites", "/api/runs", "/api/tool-eval/import"])
 def test_bodies_that_are_no_json(client: TestClient, path: str, content: bytes) -> None:
     answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
@@ -249,7 +249,7 @@ def test_bodies_that_are_no_json(client: TestClient, path: str, content: bytes) 
 
 
 @pytest.mark.parametrize("value", ["[]", '"text"', "5", "null", "true"])
-@pytest.mark.parametrize("path", ["/api/suites", "/api/tool-eval", "/api/import/mcp"])
+@pytest.mark.parametrize("path", ["/api/suites", "/api/runs", "/api/import/mcp"])
 def test_bodies_that_are_no_objects(client: TestClient, path: str, value: str) -> None:
     answer = client.post(path, content=value, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422

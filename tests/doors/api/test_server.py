@@ -116,8 +116,8 @@ def test_ctrl_c_ends_runs_and_streams(start: Start, folder: Path) -> None:
         (folder / "tooleval.toml").write_text(f"[models.slow]\n{table}")
         served = start()
         body = {"files": ["many.tooleval.json"], "models": ["slow"]}
-        id = served.client.post("/api/tool-eval", json=body).json()["id"]
-        with served.client.stream("GET", f"/api/tool-eval/{id}/events") as stream:
+        id = served.client.post("/api/runs", json=body).json()["id"]
+        with served.client.stream("GET", f"/api/runs/{id}/events") as stream:
             lines = stream.iter_lines()
             while not next(lines).startswith("event: case_done"):
                 pass
@@ -142,8 +142,8 @@ def test_no_run_outlives_the_server(start: Start, folder: Path, number: str) -> 
         (folder / "tooleval.toml").write_text(f"[models.slow]\n{table}")
         served = start()
         body = {"files": ["weather.tooleval.json"], "models": ["slow"]}
-        id = served.client.post("/api/tool-eval", json=body).json()["id"]
-        _wait_until(lambda: served.client.get(f"/api/tool-eval/{id}").json()["done"] > 0)
+        id = served.client.post("/api/runs", json=body).json()["id"]
+        _wait_until(lambda: served.client.get(f"/api/runs/{id}").json()["done"] > 0)
         served.process.send_signal(getattr(signal, number))
         served.process.wait(120)
         history = History(folder / ".tooleval")

@@ -72,7 +72,7 @@ def test_no_request_gets_around_the_check(client: TestClient, folder: Path, name
         client.delete(address, headers=etag),
         client.post(checked, json=as_text(weather())),
         client.post("/api/suites", json={"file": name, **as_text(weather())}),
-        client.post("/api/tool-eval", json={"file": name, "models": ["builtin/lexical"]}),
+        client.post("/api/runs", json={"file": name, "models": ["builtin/lexical"]}),
         client.post("/api/import/mcp", json={"file": name, "stdio": "true", "save": True}),
     ]
     assert {answer.status_code for answer in answers} <= {400, 422}

@@ -738,7 +738,7 @@ def test_an_option_that_only_its_row_knows_can_be_set(weather: Site) -> None:
     page.get_by_label("New flag").select_option("true")
     page.get_by_label("New text").fill("some words")
     page.unroute("**/api/project")
-    with page.expect_request("**/api/tool-eval") as sent:
+    with page.expect_request("**/api/runs") as sent:
         page.get_by_role("button", name="Run Eval").click()
     assert json.loads(sent.value.post_data or "")["options"] == {
         "new-flag": "true",

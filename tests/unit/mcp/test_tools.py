@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from steps import Name, growth
 
+from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.mcp.discover import Discovery
-from pytest_tooleval.mcp.suites import functions_of, suite_of
+from pytest_tooleval.mcp.suites import imported
 from pytest_tooleval.mcp.tools import as_functions
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
@@ -106,7 +107,13 @@ def test_the_tools_make_a_suite_without_warnings() -> None:
 
 def _imported(schema: dict[str, Any], before: Any = None) -> dict[str, Any]:
     found = Discovery("server", "1", (entry("tool", schema),))
-    return suite_of(found, functions_of(found, before), before, "Server", drafts=True)[0]
+    return imported(found, before, "Server", drafts=True).suite
+
+
+def test_no_usable_tool_is_an_error_that_says_why() -> None:
+    found = Discovery("server", "1", (entry("tool", {"type": 5}),), ("other: no name",))
+    with pytest.raises(ConfigError, match=r"none of the tools.*: other: no name; \"tool\": "):
+        imported(found, None, "Server", drafts=True)
 
 
 def _required(size: int) -> None:
