@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from msgspec import structs
 
 from ..errors import ConfigError, ToolevalError, os_reason
+from ..settings.given import Given, read_baseline, read_gates
+from ..settings.options import JUDGING, OUTPUTS, Option
+from ..settings.presets import PRESETS
 from ..text import counted, printable
-from ..verdicts.given import Baseline, Gates, Given, read_baseline, read_gates
-from ..verdicts.options import JUDGING, OUTPUTS, Option
-from ..verdicts.presets import PRESETS
 from ..writing import write_whole
 from .history import folder_option, own_options, print_lines
 
 if TYPE_CHECKING:
     from ..history import Place, Trends
     from ..record.document import Document
-    from ..record.results import KeptCase
+    from ..record.results import CaseRow, KeptCase
     from ..reports.outputs import Report
-    from ..verdicts.merge import ShardRun
+    from ..run.shards import ShardRun
+    from ..verdicts.judging import Judging
     from ..verdicts.run import RunVerdict
     from ..verdicts.sides import Side
 
@@ -57,6 +57,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     cannot be merged: one is missing, duplicate, cut short, or from another run.
     """
     from ..project.root import Project
+    from ..run.shards import join
     from .showing import run_lines
 
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
@@ -65,19 +66,23 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     try:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
-        judging = _judging(given, store)
+        place = _place(given, store)
+        judging = _judging(given, store, place)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
-    cases, document, verdict = _judged(shards, judging)
+    names = {option.name for option in JUDGING}
+    own = {name: value for name, value in given.record().items() if name in names}
+    book = join(shards, judging, own)
+    document, verdict = book.whole_document(), book.verdict
     print_lines(map(own_options, filter(None, [given.replaced_text])))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])
-    own = "failed for reasons other than the models' answers; see its own report"
-    print_lines(f"{shard}: {own}" for shard in shards if shard.run.exitstatus)
-    trends = _keep(document, cases, store, judging.place) if judging.place else None
+    elsewhere = "failed for reasons other than the models' answers; see its own report"
+    print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
+    trends = _keep(document, book.cases.values(), store, place) if place else None
     unwritten = _leave(document, verdict, reports, trends, store, given["github"])
-    end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
+    end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
 
@@ -110,7 +115,7 @@ def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
 
 
 def _shards(runs: Sequence[str]) -> list[ShardRun]:
-    from ..verdicts.merge import check_shards, read_shards
+    from ..run.shards import check_shards, read_shards
 
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
@@ -129,57 +134,27 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
         yield from found
 
 
-class _Judging(NamedTuple):
-    """How to judge the run, where to save it (None: nowhere), and the `options` for the record."""
-
-    gates: Gates
-    baseline: Baseline | None
-    strict: bool
-    place: Place | None
-    options: Mapping[str, Any]
-
-
-def _judging(given: Given, store: Path) -> _Judging:
-    from ..history import load_side, place_of
-
-    name = given["history"]
-    place = place_of(name, Path() if "history" in given.typed else store.parent) if name else None
+def _judging(given: Given, store: Path, place: Place | None) -> Judging:
+    from ..history import load_side
+    from ..verdicts.judging import Judging
 
     def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
         return load_side(name, store, holding, place)
 
-    names = {option.name for option in JUDGING}
-    return _Judging(
-        read_gates(given),
-        read_baseline(given, load),
-        given["fail_inconclusive"],
-        place,
-        {name: value for name, value in given.record().items() if name in names},
-    )
+    return Judging(read_gates(given), read_baseline(given, load), given["fail_inconclusive"])
 
 
-def _judged(
-    shards: Sequence[ShardRun], judging: _Judging
-) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
-    """The whole run with its verdict and exit status."""
-    from ..verdicts.merge import join_cases, join_runs
-    from ..verdicts.run import decide
-    from ..verdicts.summary import kept_document
+def _place(given: Given, store: Path) -> Place | None:
+    """Where to save the run; None for nowhere."""
+    from ..history import place_of
 
-    run, cases = join_runs(shards, judging.options), join_cases(shards, judging.gates)
-    rows = [case.row for case in cases]
-    misnamed = shards[0].about.misnamed
-    verdict = decide(
-        rows, run, judging.gates, judging.baseline, strict=judging.strict, misnamed=misnamed
-    )
-    if verdict.failed or any(row.fails_run for row in rows):
-        run = structs.replace(run, exitstatus=1)
-    return cases, kept_document(run, cases, verdict.gates, verdict.comparison), verdict
+    name = given["history"]
+    return place_of(name, Path() if "history" in given.typed else store.parent) if name else None
 
 
-def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
+def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
     """What failed the run, other than the shards themselves."""
-    wrong = [case.row for case in cases if case.row.fails_run]
+    wrong = [row for row in rows if row.fails_run]
     forbidden = sum(row.called_forbidden for row in wrong)
     covered = ", tolerated by no gate" if verdict.gates else ""
     counts = {
@@ -191,7 +166,7 @@ def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
     return f": {'; '.join(reasons)}" if reasons else ""
 
 
-def _keep(document: Document, cases: Sequence[KeptCase], store: Path, place: Place) -> Trends | None:
+def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Trends | None:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
     from ..history import History, NotStored
 

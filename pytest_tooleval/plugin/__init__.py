@@ -19,16 +19,17 @@ import pytest
 from . import bytecode  # noqa: F401  before all others
 
 # isort: split
+from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
-from .settings import LEDGER, STANDARD_INPUT, USAGE_ERROR, Settings, read_settings
+from .settings import LEDGER, STANDARD_INPUT, USAGE_ERROR, read_settings
 
 if TYPE_CHECKING:
+    from .case_session import CaseSession
     from .collection import SuiteFile
     from .fixture import Tooleval
     from .session import EvalSession
-    from .state import RunState
 
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path]()
@@ -65,11 +66,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     settings = config.stash[_settings_key] = read_settings(config)
-    if settings.estimate or settings.most_trials is not None:
+    if settings.estimate or settings.asking.most_trials is not None:
         # An estimate runs nothing. With auto trials, one process must see all answers to decide which
         # cases to run again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-    if settings.events is not None or STANDARD_INPUT in config.stash:
+    if settings.outputs.events is not None or STANDARD_INPUT in config.stash:
         eval_session(config)
 
 
@@ -81,8 +82,10 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
     settings = config.stash.get(_settings_key, None)
     if settings is None:
         return
-    compares = settings.baseline is not None and settings.baseline.run is not None
-    if settings.reports or settings.estimate or settings.gates.asked or compares:
+    compares = settings.judging.baseline is not None and settings.judging.baseline.run is not None
+    if settings.estimate:
+        eval_session(config).collect()
+    elif settings.outputs.reports or settings.judging.gates.asked or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
         # With cases, the controller needs it once all workers have collected, and all would wait for
@@ -92,7 +95,7 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = config.stash.get(_settings_key, None)
-    if settings is None or not settings.models:
+    if settings is None or not settings.asking.models:
         return []
     presets = filter(None, (settings.replaced_text, settings.preset_text))
     workers = config.getoption("numprocesses", None)
@@ -100,20 +103,22 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def _asked_header(settings: Settings, workers: int | None) -> str:
-    names = ", ".join(spec.label for spec in settings.models)
-    if settings.transcripts is not None:
+    asking = settings.asking
+    names = ", ".join(spec.label for spec in asking.models)
+    if asking.transcripts is not None:
         from ..text import printable
 
         return printable(
-            f"tooleval: transcripts ({len(settings.transcripts)}) of {names}; no model is asked"
+            f"tooleval: transcripts ({len(asking.transcripts)}) of {names}; no model is asked"
         )
-    steps = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
+    most = asking.most_trials
+    steps = f"; up to {most} trials, in one process" if most else ""
     shared = (
         f" over {workers} workers (-n0 runs as many in one process, and starts faster)"
         if workers
         else ""
     )
-    return f"tooleval: {names}; {settings.concurrency} requests at a time{shared}{steps}"
+    return f"tooleval: {names}; {asking.concurrency} requests at a time{shared}{steps}"
 
 
 class _Results:
@@ -171,14 +176,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
         return None
     from .collection import SuiteFile
 
-    def state() -> RunState:
-        return eval_session(parent.config).state
+    def cases() -> CaseSession:
+        return eval_session(parent.config).collect()
 
     if file_path.is_relative_to(parent.config.rootpath):
-        return SuiteFile.from_parent(parent, path=file_path, state=state)
+        return SuiteFile.from_parent(parent, path=file_path, cases=cases)
     # Outside the root folder, pytest derives node ids from the command line, so two files could have
     # the same id.
-    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), state=state)
+    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), cases=cases)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -192,7 +197,7 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["tooleval_paths"] = bool(config.getoption("file_or_dir"))
     settings = config.stash[_settings_key]
     if _answers_key not in config.stash:
-        config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)
+        config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.asking.resume)
     node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
     if LEDGER not in config.stash:
         folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
@@ -210,18 +215,23 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     selected = sum(not split_nodeid(nodeid).variant for nodeid in cases)
     if cases:
         session = eval_session(node.config)
-        is_first, session.state.selected = not session.state.selected, selected
+        facts = session.state.facts
+        is_first, facts.selected = not facts.selected, selected
         if is_first:
             session.foresee(cases)
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
-            session.state.queue.require_some_key()
+            from .no_model import missing_keys
+
+            problem = missing_keys(node.config.stash[_settings_key])
+            if problem:
+                raise pytest.UsageError(problem)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    summary = getattr(node, "workeroutput", {}).get("tooleval")
-    if summary is not None:
-        eval_session(node.config).state.take_over(summary)
+    part = getattr(node, "workeroutput", {}).get("tooleval")
+    if part is not None:
+        eval_session(node.config).take_over(part)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -240,12 +250,13 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         from .output import capture_agents
 
         capture_agents(session.config)
-    with before.running(session) if before else nullcontext():
+    cases = before.cases if before is not None else None
+    with cases.running(session) if cases is not None else nullcontext():
         result = yield
     # The xdist controller may have received its first case only now.
-    state = session.config.stash.get(_session_key, None)
-    if state is not None:
-        state.judge(session)
+    own = session.config.stash.get(_session_key, None)
+    if own is not None:
+        own.judge(session)
     return result
 
 
@@ -254,4 +265,4 @@ def tooleval(request: pytest.FixtureRequest) -> Tooleval:
     """Run a test case of a suite from a Python test: `result = await tooleval.run(suite, case)`."""
     from .fixture import Tooleval
 
-    return Tooleval(eval_session(request.config).state, request)
+    return Tooleval(eval_session(request.config).collect(), request)

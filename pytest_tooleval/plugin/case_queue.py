@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..engine.cassettes.folders import answers_folder, make_room
-from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.runner import Runner, TrialAnswer
@@ -20,11 +19,12 @@ from ..record.run import Spent
 from ..run.asker import Asker, Pending
 from ..run.cassettes import Cassettes, Tapes
 from ..run.steps import Stepped, in_steps
+from ..settings.parts import Settings
 from ..text import counted
 from .items import CaseItem
-from .settings import Settings
 from .started import run_started
-from .workers import ledger_of, lookahead, queued, worker_count, worker_settings
+from .state import Wait
+from .workers import ledger_of, lookahead, queued, worker_asking, worker_count
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
@@ -40,10 +40,10 @@ class CaseQueue:
         self,
         config: pytest.Config,
         settings: Settings,
-        waited: Callable[[float], None],
+        waited: Callable[[Wait], None],
         undecided: Callable[[Sequence[CaseRow]], Collection[str]],
     ) -> None:
-        """Call `waited` with the seconds spent waiting for one answer so far.
+        """Call `waited` again and again while waiting for one answer.
 
         After each step of --tooleval-trials=auto, call `undecided` for the node ids of the cases to
         run again.
@@ -52,16 +52,17 @@ class CaseQueue:
         self._waited = waited
         self._undecided = undecided
         self._is_worker = hasattr(config, "workerinput")
+        self.settings = settings
         # A worker gets its share of the run's limits.
-        self.settings = worker_settings(config, settings) if self._is_worker else settings
+        self.asking = worker_asking(config, settings.asking)
         self._in_steps: list[CaseItem] = []
         self._known: list[pytest.Item] = []
         self._pending: dict[str, Pending] = {}
-        tapes = Tapes(self._folder, self._record, self.settings.cassette is not None)
+        tapes = Tapes(self._folder, self._record, self.asking.cassette is not None)
         started = run_started(config).isoformat(timespec="milliseconds")
         self.cassettes = Cassettes(config.rootpath, tapes, self._project, started)
         self.asker = Asker(
-            self._start, self.cassettes, self.settings.judge, self.settings.allowed_tools, self._tick
+            self._start, self.cassettes, self.asking.judge, self.asking.allowed_tools, self._tick
         )
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
@@ -88,14 +89,6 @@ class CaseQueue:
         asked = (item for item in items if isinstance(item, CaseItem) and item.job is not None)
         return self.cassettes.unusable(item.path for item in asked)
 
-    def require_some_key(self) -> None:
-        """Like `require_keys`, for the xdist controller, which has no items. Skipped with a cassette."""
-        settings = self.settings
-        if settings.cassette is None and settings.transcripts is None and not settings.resume:
-            problems = list(map(missing_key, settings.models))
-            if problems and all(problems):
-                raise pytest.UsageError("\n".join(filter(None, problems)))
-
     def ahead(self, item: pytest.Item) -> None:
         """Send a case unless it was sent already or will be skipped."""
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
@@ -104,7 +97,7 @@ class CaseQueue:
             return  # nothing to send: transcripts that need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._begin(item)
-            if self.settings.most_trials is not None:
+            if self.asking.most_trials is not None:
                 self._in_steps.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -120,7 +113,7 @@ class CaseQueue:
     def _ask_queued(self) -> None:
         """In an xdist worker: send the items queued so far."""
         items = self._known
-        most = lookahead(self.settings.concurrency)
+        most = lookahead(self.asking.concurrency)
         if len(self._pending) <= most - most // _PART:
             items = [*items, *queued(self._config, items[0].session.items, most)]
         for item in items:
@@ -146,19 +139,15 @@ class CaseQueue:
     def take(self, item: CaseItem) -> list[TrialAnswer]:
         """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
         if self._in_steps:
-            self._ask_in_steps(self.settings.looks)
+            self._ask_in_steps(self.settings.judging.looks)
         sent = self._pending.pop(item.nodeid, None)
         return self.asker.take(self._begin(item) if sent is None else sent)
 
     def _tick(self, seconds: float) -> None:
         if self._known:
             self._ask_queued()
-        self._waited(seconds)
-
-    @property
-    def answered(self) -> int:
-        """How many pending cases have all their answers."""
-        return sum(run.is_done for run in self._pending.values())
+        answered = sum(run.is_done for run in self._pending.values())
+        self._waited(Wait(seconds, len(self._pending), answered))
 
     @property
     def waiting(self) -> int:
@@ -166,7 +155,7 @@ class CaseQueue:
         return len(self._pending)
 
     def _start(self) -> Runner:
-        settings = self.settings
+        settings = self.asking
         most = most_in_flight(settings.concurrency)
         if most < settings.concurrency:
             self._warn(
@@ -177,7 +166,7 @@ class CaseQueue:
 
     @cached_property
     def _spending(self) -> Spending:
-        most, ledger = self.settings.max_cost, ledger_of(self._config)
+        most, ledger = self.asking.max_cost, ledger_of(self._config)
         if most is not None and self.settings.shard is not None:
             most /= self.settings.shard.of
         if self._is_remote:
@@ -191,36 +180,31 @@ class CaseQueue:
         return ledger is not None and not ledger.parent.is_dir()
 
     @property
-    def spent(self) -> dict[str, Spent]:
-        """What this process, and all that share its ledger, spent on each model."""
-        return dict(self._spending.by_model)
-
-    @property
     def spent_apart(self) -> Mapping[str, Spent]:
-        """What a worker could not record in the ledger, because it runs on another machine."""
+        """What this process spent, by model, without what is in a ledger."""
         return self._spending.apart
 
     @property
     def _project(self) -> Path | None:
         """The config file's folder, where agents and their modules are found; None without agents."""
-        named = (*self.settings.models, self.settings.judge, self.settings.user)
+        named = (*self.asking.models, self.asking.judge, self.asking.user)
         return next((spec.folder for spec in named if spec is not None and spec.callable), None)
 
     @property
     def _record(self) -> RecordMode:
-        return self.settings.record if self.settings.cassette is not None else "new"
+        return self.asking.record if self.asking.cassette is not None else "new"
 
     def _folder(self) -> Path | None:
         """The folder for answers, either the cassettes' or the run's own below `.tooleval`."""
-        if self.settings.cassette is not None:
-            return self.settings.cassette
+        if self.asking.cassette is not None:
+            return self.asking.cassette
         # Test discovery in an editor must leave no files behind.
-        if self.settings.transcripts is not None or self._config.option.collectonly:
+        if self.asking.transcripts is not None or self._config.option.collectonly:
             return None
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
         else:
-            folder = answers_folder(self._config.rootpath, resume=self.settings.resume)
+            folder = answers_folder(self._config.rootpath, resume=self.asking.resume)
         try:
             make_room(self._config.rootpath)
         except OSError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,41 +10,37 @@ import pytest
 
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, McpError, ModelError, SuiteError
-from ..explain import listing
-from ..record.metrics import LIMITS
-from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.model import ResolvedCase, XFail, resolve
-from ..suite.overrides import Overrides
-from ..text import near, printable
-from ..verdicts.rules import PASS_RATE
+from ..text import printable
 from .items import CaseFailure, CaseItem, Origin
 from .no_model import no_model
-from .settings import Settings
-from .state import RunState
 from .suites import load, worker_user
+from .unknown import unknown_metric
 
 if TYPE_CHECKING:
     from ..variants.variant import Variant
+    from .case_session import CaseSession
 
 
 class Cases:
     """Makes the items of one file."""
 
-    def __init__(self, file: pytest.File, state: RunState) -> None:
+    def __init__(self, file: pytest.File, session: CaseSession) -> None:
         self._file = file
-        self._state = state
+        self._session = session
         self._tags: set[str] = set()
 
     def items(self) -> Iterator[pytest.Item]:
-        file, state = self._file, self._state
+        file, session = self._file, self._session
+        settings = session.settings
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = state.queue.cassettes.of(file.path), state.settings.allowed_tools
+            cassette, allowed = session.queue.cassettes.of(file.path), settings.asking.allowed_tools
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
@@ -53,24 +49,24 @@ class Cases:
         except (SuiteError, ConfigError) as error:
             # Show paths as pytest does elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
-        overrides = Overrides(**state.settings.overrides)
+        overrides = settings.asking.overrides
         content = content_of_bytes(file.path.read_bytes())
-        problem = _unknown_metric(state.settings, registry.metrics)
+        problem = unknown_metric(settings, registry.metrics)
         if problem:
             raise pytest.UsageError(problem)
-        runs = state.transcripts.of_suite(suite) if state.transcripts else None
-        models: Sequence[ModelSpec | None] = state.settings.models or (None,)
+        runs = session.transcripts.of_suite(suite) if session.transcripts else None
+        models: Sequence[ModelSpec | None] = settings.asking.models or (None,)
         if runs:  # transcripts of other suites may have other models
             labels = {run.model for each in runs.values() for run in each}
-            models = [spec for spec in state.settings.models if spec.label in labels]
-        state.suites[file.nodeid] = suite
+            models = [spec for spec in settings.asking.models if spec.label in labels]
+        session.suites[file.nodeid] = suite
         origin = Origin(suite, content, ToolsContent(suite))
         variants = self._variants()
-        asks = state.transcripts is None and state.settings.models
+        asks = session.transcripts is None and settings.asking.models
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
-                user = worker_user(file.config, state.settings, case) if asks else None
+                user = worker_user(file.config, settings, case) if asks else None
             except ConfigError as error:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             varied = list(self._varied(variants, origin, resolved)) if asks else []
@@ -90,7 +86,7 @@ class Cases:
 
     def _variants(self) -> list[Variant]:
         """The variants named on the command line, by the names that hooks gave them."""
-        names = self._state.settings.variants
+        names = self._session.settings.asking.variants
         if not names:
             return []
         from ..variants.builtin import add_built_in
@@ -108,16 +104,16 @@ class Cases:
     def _varied(
         self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
     ) -> Iterator[ResolvedCase]:
-        state, root = self._state, self._file.config.rootpath
+        session, root = self._session, self._file.config.rootpath
         controls = {variant.against for variant in variants}
         for variant in variants:
             try:
-                varied = variant.of(case, origin.suite, self._file.path, root, lambda: state.collected)
+                varied = variant.of(case, origin.suite, self._file.path, root, lambda: session.collected)
             except ConfigError as error:
                 given = ":".join(filter(None, (variant.name, variant.argument)))
                 raise pytest.UsageError(f"--tooleval-variant={given}: {error}") from None
             if variant.label not in controls:
-                applied = state.applied.setdefault(variant.label, set())
+                applied = session.applied.setdefault(variant.label, set())
                 if varied is not None:
                     applied.add((self._file.nodeid, case.id))
             if varied is not None:
@@ -145,7 +141,7 @@ class Cases:
             job=job,
             origin=origin,
             position=position,
-            answers=self._state.queue,
+            answers=self._session.queue,
             unchanged=unchanged,
         )
         item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))
@@ -171,48 +167,6 @@ class Cases:
 def _of(job: Job | None, case: ResolvedCase) -> Job | None:
     """The job with another case, which a variant made of it."""
     return None if job is None else replace(job, case=case)
-
-
-def _unknown_metric(settings: Settings, known: Collection[str]) -> str:
-    """The problem with a metric that an option names; empty if there is none."""
-    derived = [PASS_RATE, "pass@K", "pass^K"]
-    asked = [
-        (f"threshold={name}={'null' if value is None else f'{value:g}'}", name, [*known, *LIMITS])
-        for name, value in (settings.overrides["thresholds"] or {}).items()
-    ]
-    for rule in settings.gates.fail_under:
-        if not rule.is_derived:
-            asked.append((f"fail-under={rule.metric}={rule.needed:g}", rule.metric, [*known, *derived]))
-    for option, metric, names in asked:
-        if metric not in names:
-            hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"
-            return f"--tooleval-{option}: unknown metric {metric}{hint}"
-    return ""
-
-
-def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
-    """The problem with a gate's scope; empty if there is none."""
-    rows = [_planned(case) for case in cases]
-    for rule in settings.gates.rules:
-        known = {name for row in rows for name, _ in rule.scope.keys(row) if name}
-        if rule.name is not None and rule.name not in known:
-            scope = rule.scope.name
-            hint = near(rule.name, known) or f"; there is {listing(sorted(known)) or 'none'}"
-            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={rule.name}"
-            return f"{gate}: no case has this {scope}{hint}"
-    return ""
-
-
-def _planned(item: CaseItem) -> CaseRow:
-    return CaseRow(
-        nodeid=item.nodeid,
-        suite=item.origin.suite.name,
-        case=item.case.id,
-        model=item.model,
-        variant=item.case.arm.variant,
-        outcome="skipped",
-        tags=tuple(item.case.case.tags),
-    )
 
 
 def _xfail_mark(xfail: bool | str | XFail, *, is_variant: bool) -> pytest.MarkDecorator:

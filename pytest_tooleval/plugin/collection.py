@@ -14,15 +14,15 @@ import pytest
 from .settings import USAGE_ERROR
 
 if TYPE_CHECKING:
-    from .state import RunState
+    from .case_session import CaseSession
 
 
 class SuiteFile(pytest.File):
     """One `*.tooleval.json`."""
 
-    def __init__(self, *args: Any, state: Callable[[], RunState], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, cases: Callable[[], CaseSession], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._state = state
+        self._cases = cases
 
     def collect(self) -> list[pytest.Item]:
         from ..errors import ConfigError
@@ -34,7 +34,7 @@ class SuiteFile(pytest.File):
             config_tables(self.config)  # even without a model: a bad table must not look like none
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from None
-        items = list(Cases(self, self._state()).items())
+        items = list(Cases(self, self._cases()).items())
         problem = not_asked(self.config, self.path, [item.nodeid for item in items])
         if problem:
             raise pytest.UsageError(problem)

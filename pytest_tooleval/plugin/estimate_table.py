@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,28 +12,31 @@ from ..record.events import Estimated
 from ..reports.estimate import estimate_lines
 from .case_queue import is_skipped
 from .items import CaseItem
-from .state import RunState, will_run
+from .started import will_run
+
+if TYPE_CHECKING:
+    from .case_session import CaseSession
 
 
 class EstimateOnly:
     """Shows the estimate instead of running anything. `tell` is called with it."""
 
-    def __init__(self, state: RunState, tell: Callable[[Estimated], None]) -> None:
-        self._state = state
+    def __init__(self, session: CaseSession, tell: Callable[[Estimated], None]) -> None:
+        self._session = session
         self._tell = tell
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not will_run(session):
             return None
-        settings, cassettes = self._state.settings, self._state.queue.cassettes
+        asking, cassettes = self._session.settings.asking, self._session.queue.cassettes
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
         # A variant that leaves a case unchanged sends no request.
         chosen = [item for item in chosen if not item.case.arm.is_same]
         jobs = (item.job for item in chosen if item.job is not None)
         cases = ((job.case, job.model, cassettes.of(job.suite), job.user) for job in jobs)
-        rows = tuple(estimate(cases, settings.judge))
-        estimated = Estimated(models=rows, most_trials=settings.most_trials)
+        rows = tuple(estimate(cases, asking.judge))
+        estimated = Estimated(models=rows, most_trials=asking.most_trials)
         self._tell(estimated)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:

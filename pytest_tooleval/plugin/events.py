@@ -31,7 +31,8 @@ from ..record.results import KeptCase
 from ..secrets import scrub, secret_values
 from ..text import printable
 from .nodeids import is_case, split_nodeid
-from .state import Observer, RunState
+from .report_files import ReportFiles
+from .state import Observer, RunState, Wait
 
 _OPTION = "--tooleval-events"
 
@@ -42,9 +43,10 @@ class EventStream(Observer):
     If the reader is gone or the disk is full, the stream ends but the run goes on.
     """
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, files: ReportFiles | None) -> None:
         """Raises UsageError if the stream cannot be opened."""
         self._state = state
+        self._files = files
         self._given: str = state.config.getoption("tooleval_events")
         self._file: BinaryIO | None = _open(state.config, self._given)
         self._session: pytest.Session | None = None
@@ -78,7 +80,7 @@ class EventStream(Observer):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        run = structs.replace(self._state.about(), status="running")
+        run = structs.replace(self._state.book.about(), status="running")
         self._tell(RunStarted(root=str(self._state.config.rootpath), run=run))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -111,14 +113,14 @@ class EventStream(Observer):
     def case_done(self, case: KeptCase) -> None:
         self._write(b'{"event":"case_done","case":%b}' % case.json)
 
-    def waited(self, seconds: float) -> None:
-        done, answered = len(self._state.cases), self._state.queue.answered
-        if done + answered > self._told:
-            self._told = done + answered
+    def waited(self, wait: Wait) -> None:
+        done = len(self._state.book.cases)
+        if done + wait.answered > self._told:
+            self._told = done + wait.answered
             self._tell(Progress(done=done, answered=self._told))
 
     def judged(self) -> None:
-        verdict = self._state.verdict
+        verdict = self._state.book.verdict
         self._tell(Judged(gates=tuple(verdict.gates), baseline=verdict.comparison))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -136,12 +138,12 @@ class EventStream(Observer):
         session = self._session
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
-            run = self._state.about()
+            run, files = self._state.book.about(), self._files
             ended = RunEnded(
                 run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),
-                reports=tuple(str(report.path) for report in self._state.reports),
-                unwritten=tuple(self._state.unwritten),
+                reports=tuple(str(report.path) for report in files.reports) if files else (),
+                unwritten=tuple(files.unwritten) if files else (),
             )
             self._tell(ended)
         self._close()

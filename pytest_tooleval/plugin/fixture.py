@@ -18,10 +18,9 @@ from ..run.job import Job
 from ..run.scored import CasePlace, evaluate
 from ..scoring.registry import ScorerRegistry
 from ..suite.model import Suite, TestCase, resolve
-from ..suite.overrides import Overrides
+from .case_session import CaseSession
 from .no_model import missing_model, no_model
 from .settings import config_tables
-from .state import RunState
 from .suites import load, worker_user
 from .workers import worker_model
 
@@ -40,8 +39,8 @@ class Tooleval:
     the model cannot be used.
     """
 
-    def __init__(self, state: RunState, request: pytest.FixtureRequest) -> None:
-        self._state = state
+    def __init__(self, session: CaseSession, request: pytest.FixtureRequest) -> None:
+        self._session = session
         self._request = request
         # A rerun of the test needs new answers, not recorded ones.
         runs = request.node.stash.get(_runs_key, 0)
@@ -65,7 +64,7 @@ class Tooleval:
         """Like `run`, for sync tests."""
         __tracebackhide__ = True
         job, pending = self._ask(suite, case, model)
-        return self._scored(job, self._state.queue.asker.answers(pending))
+        return self._scored(job, self._session.queue.asker.answers(pending))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
@@ -81,15 +80,17 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[Job, Pending]:
         __tracebackhide__ = True
-        if self._state.settings.transcripts is not None:
+        if self._session.settings.asking.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         path = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._state.queue.cassettes.of(path)
-            suite, live = load(path, registry.metrics, cassette, self._state.settings.allowed_tools)
+            cassette = self._session.queue.cassettes.of(path)
+            suite, live = load(
+                path, registry.metrics, cassette, self._session.settings.asking.allowed_tools
+            )
         elif suite.tools_from is not None:
             raise ConfigError(
                 f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
@@ -97,21 +98,21 @@ class Tooleval:
             )
         if isinstance(case, str):
             case = suite.case(case)
-        resolved = resolve(suite, case, Overrides(**self._state.settings.overrides))
-        user = worker_user(self._request.config, self._state.settings, case)
+        resolved = resolve(suite, case, self._session.settings.asking.overrides)
+        user = worker_user(self._request.config, self._session.settings, case)
         job = Job(resolved, self._spec(model), path, registry.scorers, live, user)
-        return job, self._state.queue.asker.send(job, fresh=self._fresh, first=True)
+        return job, self._session.queue.asker.send(job, fresh=self._fresh, first=True)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
         if name is not None:
             config = self._request.config
             spec = resolve_models([name], config_tables(config))[0]
-            return worker_model(config, self._state.settings, spec)
-        models = self._state.queue.settings.models
+            return worker_model(config, self._session.settings.asking, spec)
+        models = self._session.queue.asking.models
         if not models:
             config = self._request.config
-            problem = missing_model(config, self._state.settings)
+            problem = missing_model(config, self._session.settings)
             if problem and hasattr(config, "workerinput"):  # exit() would look like a crash there
                 pytest.fail(problem, pytrace=False)
             if problem:

@@ -10,7 +10,7 @@ from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError, error_text, os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
-from .state import Observer, RunState
+from .state import Observer, RunState, Wait
 
 if TYPE_CHECKING:
     from ..history import History, RunWriter, Trends
@@ -26,6 +26,9 @@ class Keeper(Observer):
     """
 
     def __init__(self, state: RunState) -> None:
+        # Whether the run was saved, and what could not be.
+        self.is_saved = False
+        self.unsaved = ""
         self._state = state
         self._cases: SimpleQueue[KeptCase] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -34,16 +37,16 @@ class Keeper(Observer):
         self._writing = threading.Lock()
         self._writer: RunWriter | None = None
 
-    def waited(self, seconds: float) -> None:
+    def waited(self, wait: Wait) -> None:
         """Load SQLite and read the git state while waiting for the first answer."""
-        if not self._state.cases:
+        if not self._state.book.cases:
             from .. import history  # noqa: F401
 
-            self._state.about()
+            self._state.book.about()
 
     def case_done(self, case: KeptCase) -> None:
         """Save a case. Cases without a model were not evaluated, so they are not saved."""
-        if not case.row.model or self._state.unsaved:
+        if not case.row.model or self.unsaved:
             return
         self._cases.put(case)
         if self._thread is None:
@@ -68,11 +71,11 @@ class Keeper(Observer):
             cases = []
             while not self._cases.empty():
                 cases.append(self._cases.get())
-            if not cases or self._state.unsaved:
+            if not cases or self.unsaved:
                 return
             try:
                 if self._writer is None:
-                    self._writer = self._history().begin(self._state.about())
+                    self._writer = self._history().begin(self._state.book.about())
                 self._writer.add(cases)
             except Exception as error:  # whatever it is, the run's verdict does not depend on it
                 self._fail(error)
@@ -83,16 +86,16 @@ class Keeper(Observer):
         if self._thread is not None:
             self._thread.join()
         self._write()
-        state = self._state
-        if self._writer is None or state.unsaved:
+        book = self._state.book
+        if self._writer is None or self.unsaved:
             return
         from ..history import NotStored
 
         try:
-            self._writer.finish(state.about(), state.verdict.gates, state.verdict.comparison)
-            state.is_saved = True
+            self._writer.finish(book.about(), book.verdict.gates, book.verdict.comparison)
+            self.is_saved = True
         except NotStored as error:
-            state.is_saved, state.unsaved = True, str(error)
+            self.is_saved, self.unsaved = True, str(error)
         except Exception as error:
             self._fail(error)
 
@@ -108,10 +111,10 @@ class Keeper(Observer):
         from ..history import History, place_of
 
         folder = work_folder(self._state.config.rootpath)
-        return History(folder, place_of(self._state.settings.history, folder))
+        return History(folder, place_of(self._state.settings.outputs.history, folder))
 
     def _fail(self, error: Exception) -> None:
-        self._state.unsaved = f"the run was not saved in the history: {_reason(error)}"
+        self.unsaved = f"the run was not saved in the history: {_reason(error)}"
 
 
 def _reason(error: Exception) -> str:

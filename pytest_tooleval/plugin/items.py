@@ -20,10 +20,10 @@ from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.job import Job
 from ..run.scored import CasePlace, as_expected, evaluate, unscored
+from ..settings.parts import Settings
 from ..suite.fingerprints import ToolsContent, content_of_case
 from ..suite.model import ResolvedCase, Suite
 from ..text import printable
-from .settings import Settings
 from .verdicts import tolerate
 
 
@@ -114,14 +114,14 @@ class CaseItem(pytest.Item):
         answers = self._answers.take(self)
         self._interrupted = False
         # Explanations are built only where they are read: in failures and in the document.
-        explain = self._answers.settings.explains
+        explain = self._answers.settings.outputs.explains
         result = self._evaluated(answers, explain=explain)
         if self._unchanged is not None:
             from ..variants.changes import changes_of
 
             result = structs.replace(result, changes=changes_of(self._unchanged, self.case))
         self._result = result
-        if self._answers.settings.properties:
+        if self._answers.settings.outputs.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
             raise CaseError(printable(result.reason))

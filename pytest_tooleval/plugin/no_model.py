@@ -1,4 +1,4 @@
-"""A run without a model skips its cases, unless something requires a model."""
+"""What is missing to ask: a model, or every key."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
 from .nodeids import is_case
-from .settings import Settings, config_tables
+from .settings import config_tables
 
 
 def no_model(config: pytest.Config, needs: str = "") -> str:
@@ -29,7 +30,7 @@ def missing_model(config: pytest.Config, settings: Settings, path: str = "") -> 
 
     `path` is one from `path_of_cases`.
     """
-    if settings.models or settings.transcripts is not None:
+    if settings.asking.models or settings.asking.transcripts is not None:
         return ""
     needs = next(filter(None, _needs(config, settings, path)), "")
     return no_model(config, f", and {needs} needs one") if needs else ""
@@ -39,10 +40,21 @@ def _needs(config: pytest.Config, settings: Settings, path: str) -> list[str]:
     return [
         f"the preset {settings.preset}" if settings.preset else "",
         "--tooleval-estimate" if settings.estimate else "",
-        "a gate" if settings.gates or settings.judging.keys() - {"history"} else "",
+        "a gate" if settings.judging.gates or settings.left_to_merge.keys() - {"history"} else "",
         "the baseline" if config.getoption("tooleval_baseline") is not None else "",
         path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
     ]
+
+
+def missing_keys(settings: Settings) -> str:
+    """Why no model can be asked, if each lacks its key; empty if answers may be recorded."""
+    asking = settings.asking
+    if asking.cassette is not None or asking.transcripts is not None or asking.resume:
+        return ""
+    from ..engine.clients.transport import missing_key
+
+    problems = list(map(missing_key, asking.models))
+    return "\n".join(filter(None, problems)) if all(problems) else ""
 
 
 def path_of_cases(config: pytest.Config, items: Sequence[pytest.Item]) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ..settings.options import GROUPS, OPTIONS, Option
 from ..text import near
-from ..verdicts.options import GROUPS, OPTIONS, Option
 
 _PREFIX = "tooleval_"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
@@ -14,7 +13,7 @@ from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 
 
-def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any]) -> list[CaseRow]:
+def planned(nodeids: Iterable[str], find: FindSuite, overrides: Overrides) -> list[CaseRow]:
     """Return rows without results. `scored` is the number of trials, as if all were answered.
 
     They are built from node ids, which are all that the xdist controller knows. Empty if a suite
@@ -40,7 +39,7 @@ def planned(nodeids: Iterable[str], find: FindSuite, overrides: Mapping[str, Any
             cluster=case.cluster or "",
             tags=tuple(case.tags),
             file=place.file,
-            scored=resolve(suite, case, Overrides(**overrides)).trials,
+            scored=resolve(suite, case, overrides).trials,
         )
 
     try:

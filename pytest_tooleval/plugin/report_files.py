@@ -13,24 +13,27 @@ class ReportFiles(Observer):
     """Writes the files of --tooleval-report. The HTML report also shows earlier runs."""
 
     def __init__(self, state: RunState, history: Keeper | None) -> None:
+        # The reports to write, lines about those that could not be written, and GitHub's annotations.
+        self.reports = state.settings.outputs.reports
+        self.unwritten: list[str] = []
+        self.annotations: list[str] = []
         self._state = state
         self._history = history
 
     def finished(self) -> None:
-        state, config = self._state, self._state.config
-        document = state.whole_document()
+        state, config, outputs = self._state, self._state.config, self._state.settings.outputs
+        document = state.book.whole_document()
         trends = None
-        if self._history is not None and state.settings.writes("html"):
+        if self._history is not None and outputs.writes("html"):
             trends = self._history.trends(document)
         others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
-        state.reports = state.settings.reports
-        state.unwritten, state.annotations = leave(
+        self.unwritten, self.annotations = leave(
             document,
-            state.reports,
+            self.reports,
             trends,
             config.rootpath,
-            github=bool(state.cases) and on_github(state.settings.github),
+            github=bool(state.book.cases) and on_github(outputs.github),
             failures=not others,
         )
-        if state.unwritten:
-            state.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
+        if self.unwritten:
+            state.facts.exitstatus = int(pytest.ExitCode.USAGE_ERROR)

@@ -1,51 +1,87 @@
-"""Hooks for a process with cases: send requests ahead, collect results, judge and end the run."""
+"""Hooks for every process of a run: collect results, judge and end the run."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from msgspec import structs
 
+from ..engine.limits.ledger import SharedSpending
 from ..record.events import Estimated
 from ..record.results import CaseRow, KeptCase
-from ..text import printable
-from ..verdicts.run import RunVerdict, decide, foresee
-from ..verdicts.sides import FindSuite, suites_in
-from .case_queue import CaseQueue, is_skipped
-from .cases import unknown_scope
-from .garbage import leave_memory_at_exit, leave_out_what_is_there
-from .items import CaseItem
+from ..reports.outputs import on_github
+from ..run.book import RunBook
+from ..run.facts import Facts, Part
+from ..settings.parts import Settings
+from ..verdicts.run import foresee
+from ..verdicts.sides import suites_in
 from .logs import keep_keys_out_of_logs
-from .no_model import missing_model, path_of_cases
-from .nodeids import split_nodeid
-from .output import clean_sections, clean_warning
-from .settings import USAGE_ERROR, Settings
+from .output import clean_warning
 from .signals import OrderlyEnd
-from .state import Observer, RunState, evaluates, will_run
-from .suites import SuiteWarnings
+from .started import evaluates, run_started
+from .state import Observer, RunState, Wait
 from .terminal import Terminal
 from .verdicts import VerdictItem, remember_tolerated, report_finding, undecided
+from .workers import ledger_of
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
+    from .case_session import CaseSession
+    from .report_files import ReportFiles
 
 _ROW = msgspec.json.Decoder(CaseRow)
 
 
 class EvalSession:
-    """One per process. Each xdist worker has its own; the controller only collects results."""
+    """One per process. The xdist controller has no `cases`: only its workers collect and ask."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         keep_keys_out_of_logs(config)
+        self.cases: CaseSession | None = None
         self._is_worker = hasattr(config, "workerinput")
         self._config = config
         self._settings = settings
-        queue = CaseQueue(config, settings, waited=self._waited, undecided=self._undecided)
-        self.state = RunState(config, settings, queue)
-        self._observers = list(_observers(config, self.state))
-        self._warnings = SuiteWarnings()
+        asking, outputs = settings.asking, settings.outputs
+        facts = Facts(config.rootpath, settings, run_started(config), pytest.__version__, self._part)
+        book = RunBook(
+            settings.judging,
+            (spec.label for spec in asking.models),
+            facts.about,
+            self._suite,
+            is_whole=bool(outputs.reports) or on_github(outputs.github),
+        )
+        self.state = RunState(config, settings, facts, book)
+        self._files: ReportFiles | None = None
+        self._observers = self._made_observers()
+
+    def _made_observers(self) -> list[Observer]:
+        """The run's observers, in order.
+
+        Reports come before the history, because a report that cannot be written changes the exit code
+        that the history saves. Events come last: a program that reads about a case may end the run
+        immediately, and must find the case in the history.
+        """
+        state, outputs, keeper, events = self.state, self._settings.outputs, None, None
+        is_shown = not self._is_worker  # the xdist controller gets all cases
+        if is_shown and outputs.history and evaluates(self._config):
+            from .history import Keeper
+
+            keeper = Keeper(state)
+        if is_shown and state.book.is_whole and evaluates(self._config):
+            from .report_files import ReportFiles
+
+            self._files = ReportFiles(state, keeper)
+        if is_shown and outputs.events is not None:
+            from .events import EventStream
+
+            events = EventStream(state, self._files)
+        terminal = Terminal(state, keeper, self._files)
+        return [each for each in (terminal, self._files, keeper, events) if each is not None]
 
     def register(self) -> None:
         """Register this object and the run's observers as plugins."""
@@ -54,166 +90,93 @@ class EvalSession:
         manager.register(OrderlyEnd(self._config), "tooleval-signals")
         for each in self._observers:
             manager.register(each, f"tooleval-{type(each).__name__.lower()}")
-        if self._settings.estimate:
-            from .estimate_table import EstimateOnly
-
-            manager.register(EstimateOnly(self.state, self._estimated), "tooleval-estimate")
 
     def _estimated(self, estimated: Estimated) -> None:
         for each in self._observers:
             each.estimated(estimated)
 
-    # Wraps --lf and all other plugins that select items.
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-    ) -> Generator[None, object, object]:
-        cases = [item for item in items if isinstance(item, CaseItem)]
-        # Other tests may evaluate cases from suites that are not collected.
-        if 0 < len(cases) == len(items):
-            self._refuse(items, unknown_scope(self._settings, cases))
-        path = path_of_cases(config, items)
-        labels = (item.model for item in cases if item.job and not item.case.arm.variant)
-        self.state.case_counts = dict(Counter(labels))
-        result = yield
-        if will_run(session) and any(isinstance(item, CaseItem) for item in items):
-            self._refuse(items, missing_model(config, self._settings, path))
-        state, transcripts = self.state, self.state.transcripts
-        if transcripts is not None:
-            state.unclaimed = [*transcripts.unread(), *transcripts.left()]
-            state.misnamed = transcripts.misnamed()
-        unchanged = [each for each in items if isinstance(each, CaseItem) and not each.case.arm.variant]
-        chosen = {split_nodeid(item.nodeid)[:2] for item in unchanged}
-        if chosen:
-            state.unapplied = [name for name, found in state.applied.items() if not found & chosen]
-        if self._settings.shard is not None:
-            from .shards import keep_shard
+    def collect(self) -> CaseSession:
+        """Return what this process needs to run cases, made when the first suite is found."""
+        if self.cases is None:
+            from .case_session import CaseSession
 
-            shard = keep_shard(config, items, self._settings)
-            state.shard = structs.replace(shard, misnamed=tuple(state.misnamed))
-        self._refuse(items, state.queue.unusable_cassettes(items) if evaluates(config) else "")
-        return result
+            self.cases = CaseSession(self._config, self._settings, self)
+            self._config.pluginmanager.register(self.cases, "tooleval-cases")
+            if self._settings.estimate:
+                from .estimate_table import EstimateOnly
 
-    def _refuse(self, items: list[pytest.Item], problem: str) -> None:
-        """End the run with a usage error if there is a problem."""
-        if problem:
-            items.clear()
-            # A report, because xdist workers send reports on. Without xdist, it ends the run here.
-            text = USAGE_ERROR + printable(problem, keep_newlines=True)
-            report = pytest.CollectReport("", "failed", text, [])
-            self._config.hook.pytest_collectreport(report=report)
+                self._config.pluginmanager.register(
+                    EstimateOnly(self.cases, self._estimated), "tooleval-estimate"
+                )
+        return self.cases
 
-    @contextmanager
-    def running(self, session: pytest.Session) -> Iterator[None]:
-        """Send all selected cases ahead; at the end, cancel those still pending."""
-        state, cases = self.state, [item for item in session.items if isinstance(item, CaseItem)]
-        state.selected = state.selected or sum(not item.case.arm.variant for item in cases)
-        try:
-            # An xdist worker has all workers' items, and learns one by one which it will run.
-            if not self._is_worker and will_run(session):
-                self.foresee(item.nodeid for item in cases if not is_skipped(item))
-                self._ask_ahead(session.items)
-            # Other tests may turn existing objects into garbage, which pytest reports at the end, or
-            # look at what happens at exit.
-            if len(cases) == len(session.items):
-                leave_out_what_is_there()
-                leave_memory_at_exit()
-            yield
-        finally:
-            state.queue.close()
+    def _part(self) -> Part:
+        """What this process knows of the run; in the xdist controller, what its workers spent."""
+        return Part(spent=self._shared.by_model) if self.cases is None else self.cases.part
 
-    def _ask_ahead(self, items: Sequence[pytest.Item]) -> None:
-        if self._settings.estimate:
-            return
-        self.state.queue.require_keys(items)
-        for item in items:
-            self.state.queue.ahead(item)
+    def take_over(self, part: Mapping[str, Any]) -> None:
+        """Keep what an xdist worker knows of the run."""
+        self.state.facts.take_over(msgspec.convert(part, Part))
 
     def foresee(self, nodeids: Iterable[str]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self._settings
-        if settings.gates.confidence is None or settings.transcripts is not None:
+        if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
         from .plan import planned
 
-        rows = planned(nodeids, self._suites, settings.overrides)
-        lines = foresee(rows, settings.gates, settings.looks)
+        rows = planned(nodeids, self._suite, settings.asking.overrides)
+        lines = foresee(rows, settings.judging)
         for each in self._observers:
             each.planned(lines)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        if self._is_worker:
-            self.state.queue.next(item, nextitem)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         if isinstance(item, VerdictItem):
             item.run_protocol()
             return True
         return None
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if not isinstance(item, CaseItem):
-            return
-        if item.job is not None and self._config.pluginmanager.hasplugin("allure_listener"):
-            import allure
-
-            # Without this, Allure shows other models as retries of one test.
-            allure.dynamic.parameter("model", item.model)
-        # Only now, after the requests were sent.
-        self._warnings.before(item.path, item.origin.suite, item.case.id)
-
-    # Wraps plugins that rerun a case in this hook and print its end with the first report.
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        if isinstance(item, CaseItem):
-            item.attach(report, call)
-            clean_sections(report)
-        return report
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         clean_warning(warning_message)
 
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.state.queue.drop(nodeid)
-
-    def _waited(self, seconds: float) -> None:
+    def waited(self, wait: Wait) -> None:
         for each in self._observers:
-            each.waited(seconds)
+            each.waited(wait)
 
     def add(self, json: bytes) -> None:
         """Keep a case from the JSON of its result. Reruns overwrite it."""
         case = KeptCase(_ROW.decode(json), json)
-        self.state.add(case)
+        self.state.book.add(case)
         for each in self._observers:
             each.case_done(case)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        self.state.collection_errors += report.failed
+        self.state.facts.collection_errors += report.failed
 
     # Runs inside the terminal's wrapper, whatever the order of registration: its summary shows what is
     # found here.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        state = self.state
+        facts = self.state.facts
         if self._is_worker:
-            self._config.workeroutput["tooleval"] = state.summary  # type: ignore[attr-defined]
+            part = msgspec.to_builtins(self._part())
+            self._config.workeroutput["tooleval"] = part  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-        if no_tests and state.shard is not None and state.shard.cases:
+        if no_tests and facts.known.shard is not None and facts.known.shard.cases:
             session.exitstatus = pytest.ExitCode.OK  # more shards than cases
         try:
             return (yield)
         finally:
-            state.queue.close()
-            state.exitstatus, state.tests_failed = int(session.exitstatus), session.testsfailed
-            if not state.exitstatus and not state.is_complete:
+            if self.cases is not None:
+                self.cases.queue.close()
+            facts.exitstatus, facts.tests_failed = int(session.exitstatus), session.testsfailed
+            if not facts.exitstatus and not facts.is_complete:
                 # A second Ctrl-C came before pytest had handled the first.
-                state.exitstatus = int(pytest.ExitCode.INTERRUPTED)
+                facts.exitstatus = int(pytest.ExitCode.INTERRUPTED)
             self._finish()
-            if state.unwritten:
+            if self._files is not None and self._files.unwritten:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def _finish(self) -> None:
@@ -230,67 +193,30 @@ class EvalSession:
         """
         if not self._is_worker and not self._settings.estimate and evaluates(self._config):
             self._judge(session)
-        self.state.is_complete = True
+        self.state.facts.is_complete = True
 
     def _judge(self, session: pytest.Session) -> None:
-        settings, state = self._settings, self.state
-        verdict = self._verdict_on(state.rows if settings.gates or settings.baseline else [])
-        state.verdict = verdict
+        book = self.state.book
+        verdict = book.judge(self.state.facts.known.misnamed)
         for finding in verdict.findings:
             report_finding(session, finding)
-        if settings.shard or any(gate.failed for gate in verdict.gates):
-            remember_tolerated(session, [kept.row.nodeid for kept in state.tolerated])
+        if self._settings.shard or any(gate.failed for gate in verdict.gates):
+            remember_tolerated(session, [kept.row.nodeid for kept in book.tolerated])
         for each in self._observers:
             each.judged()
 
-    def _undecided(self, rows: Sequence[CaseRow]) -> set[str]:
+    def undecided(self, rows: Sequence[CaseRow]) -> set[str]:
         """With --tooleval-trials=auto: the cases whose verdicts more trials may decide."""
-        verdict = self._verdict_on(rows)
+        verdict = self.state.book.verdict_on(rows, self.state.facts.known.misnamed)
         found = undecided(rows, verdict.gates, verdict.comparison)
         for each in self._observers:
             each.stepped(len(found))
         return found
 
-    def _verdict_on(self, rows: Sequence[CaseRow]) -> RunVerdict:
-        settings = self._settings
-        return decide(
-            rows,
-            self.state.about(),
-            settings.gates,
-            settings.baseline,
-            strict=settings.strict,
-            looks=settings.looks,
-            misnamed=self.state.misnamed,
-            suites=self._suites,
-        )
+    def _suite(self, file: str) -> Suite:
+        return suites_in(self._config.rootpath, self.cases.suites if self.cases else None)(file)
 
-    @property
-    def _suites(self) -> FindSuite:
-        return suites_in(self._config.rootpath, self.state.suites)
-
-
-def _observers(config: pytest.Config, state: RunState) -> Iterator[Observer]:
-    """The run's observers, in order.
-
-    Reports come before the history, because a report that cannot be written changes the exit code
-    that the history saves. Events come last: a program that reads about a case may end the run
-    immediately, and must find the case in the history.
-    """
-    settings, keeper = state.settings, None
-    yield Terminal(state)
-    if hasattr(config, "workerinput"):
-        return  # the xdist controller gets all cases
-    if settings.history and evaluates(config):
-        from .history import Keeper
-
-        keeper = Keeper(state)
-    if state.is_reported and evaluates(config):
-        from .report_files import ReportFiles
-
-        yield ReportFiles(state, keeper)
-    if keeper is not None:
-        yield keeper
-    if settings.events is not None:
-        from .events import EventStream
-
-        yield EventStream(state)
+    @cached_property
+    def _shared(self) -> SharedSpending:
+        """What the processes of the run spent that share a ledger."""
+        return SharedSpending(ledger_of(self._config))

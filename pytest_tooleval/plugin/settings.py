@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConfigError
-from ..verdicts.given import Baseline, Gates, Given, read_baseline, read_gates
-from ..verdicts.options import HISTORY, JUDGING, OPTIONS, ShardNumber
+from ..settings.given import Given, read_baseline, read_gates
+from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
+from ..settings.parts import Asking, Outputs, Settings
+from ..suite.overrides import Overrides
+from ..verdicts.judging import Baseline, Gates, Judging
 from .options import ini_options, typed_options
 
 if TYPE_CHECKING:
-    from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
     from ..imports.conversation import Conversation
@@ -35,86 +36,19 @@ USAGE_ERROR = "usage error: "
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The checked settings of a run.
-
-    `options` are those of the command line and its preset, for the record. `overrides` are the arguments
-    of `suite.model.Overrides`, which is imported only with a suite. `transcripts` are those to judge
-    instead of querying `models`, which are then the transcripts' models. `most_trials` is the maximum
-    for `--tooleval-trials=auto`, None without it. With --tooleval-shard (`shard`), limits other than
-    `max_cost` are the shard's, and `judging` has the ini file's gates, by option, for `tooleval merge`.
-    """
-
-    options: Mapping[str, Any]
-    preset: str
-    preset_text: str
-    replaced_text: str
-    models: tuple[ModelSpec, ...]
-    transcripts: tuple[Conversation, ...] | None
-    judge: ModelSpec | None
-    user: ModelSpec | None
-    overrides: Mapping[str, Any]
-    allowed_tools: tuple[str, ...]
-    concurrency: int
-    timeout_s: float
-    most_trials: int | None
-    variants: tuple[str, ...]
-    gates: Gates
-    baseline: Baseline | None
-    strict: bool
-    reports: tuple[Report, ...]
-    events: str | None
-    history: str
-    properties: bool
-    github: str
-    cassette: Path | None
-    record: RecordMode
-    resume: bool
-    max_cost: float | None
-    estimate: bool
-    shard: ShardNumber | None
-    judging: Mapping[str, Any]
-
-    @property
-    def looks(self) -> int:
-        """How often the run may be judged: once per step of --tooleval-trials=auto."""
-        return self.most_trials or 1
-
-    def writes(self, format: str) -> bool:
-        return any(report.format == format for report in self.reports)
-
-    def part(self, of: int, number: int) -> Settings:
-        """These settings with share `number`, from 0, of the limits, which are split into `of`."""
-        from ..engine.models.spec import share
-
-        return dataclasses.replace(
-            self,
-            models=tuple(spec.part(of, number) for spec in self.models),
-            judge=self.judge and self.judge.part(of, number),
-            user=self.user and self.user.part(of, number),
-            concurrency=share(self.concurrency, of, number),
-        )
-
-    @property
-    def explains(self) -> bool:
-        """True if the scores of passed cases need explanations."""
-        return self.writes("json") or self.events is not None
-
-
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine all settings. Raises `pytest.UsageError` with the fix."""
     typed, ini = typed_options(config), ini_options(config)
-    judging: dict[str, Any] = {}
+    left: dict[str, Any] = {}
     if typed.keys() & {"model", "resume", "estimate"}:
         ini.pop("transcripts", None)  # the ini file applies to all runs
     given = Given(OPTIONS.values(), typed, ini)
     try:
         if "shard" in typed:
-            ini, judging = _left_to_merge(given, ini)
+            ini, left = _left_to_merge(given, ini)
             given = Given(OPTIONS.values(), typed, ini)
         given.check()
-        settings = _read(config, given, judging)
+        settings = _read(config, given, left)
         return _of_shard(settings, settings.shard) if settings.shard else settings
     except ConfigError as error:
         more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
@@ -130,52 +64,60 @@ def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     """A shard's settings: its share of the limits. The history and GitHub get only the merged run."""
-    github = "never" if settings.github == "auto" else settings.github
-    part = settings.part(shard.of, shard.number - 1)
-    return dataclasses.replace(part, history="", github=github)
+    outputs = settings.outputs
+    github = "never" if outputs.github == "auto" else outputs.github
+    return dataclasses.replace(
+        settings,
+        asking=settings.asking.part(shard.of, shard.number - 1),
+        outputs=dataclasses.replace(outputs, history="", github=github),
+    )
 
 
-def _read(config: pytest.Config, given: Given, judging: Mapping[str, Any]) -> Settings:
+def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any]) -> Settings:
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
     shard, baseline = _shard(config, given, reports), _baseline(config, given)
     trials, most_trials = _trials(given, gates, asks=transcripts is None)
-    return Settings(
-        options={name: value for name, value in given.record().items() if name != "events"},
-        preset=given.preset,
-        preset_text=given.preset_text,
-        replaced_text=given.replaced_text,
+    asking = Asking(
         models=_models(config, given, transcripts),
         transcripts=transcripts,
         judge=_other(config, given["judge"]),
         user=_other(config, given["user"]),
-        overrides={
-            "tool_choice": given["tool_choice"],
-            "temperature": given["temperature"],
-            "trials": trials,
-            "pass_rule": given["pass"],
-            "thresholds": dict(given["threshold"]) or None,
-        },
+        overrides=Overrides(
+            tool_choice=given["tool_choice"],
+            temperature=given["temperature"],
+            trials=trials,
+            pass_rule=given["pass"],
+            thresholds=dict(given["threshold"]) or None,
+        ),
         allowed_tools=_allowed_tools(config, given),
         concurrency=int(given["concurrency"]),
         timeout_s=given["timeout"],
         most_trials=most_trials,
         variants=tuple(dict.fromkeys(given["variant"])),
-        gates=gates,
-        baseline=baseline,
-        strict=given["fail_inconclusive"],
+        cassette=_cassette(config, given),
+        record=given["record"],
+        resume=given["resume"],
+        max_cost=given["max_cost"],
+    )
+    outputs = Outputs(
         reports=reports,
         events=given["events"],
         history=_history(config, given),
         properties=_properties(config),
         github=given["github"],
-        cassette=_cassette(config, given),
-        record=given["record"],
-        resume=given["resume"],
-        max_cost=given["max_cost"],
+    )
+    return Settings(
+        options={name: value for name, value in given.record().items() if name != "events"},
+        preset=given.preset,
+        preset_text=given.preset_text,
+        replaced_text=given.replaced_text,
+        asking=asking,
+        judging=Judging(gates, baseline, given["fail_inconclusive"], most_trials or 1),
+        outputs=outputs,
         estimate=given["estimate"],
         shard=shard,
-        judging=judging,
+        left_to_merge=left_to_merge,
     )
 
 

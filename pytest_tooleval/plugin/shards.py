@@ -8,10 +8,10 @@ import pytest
 
 from ..record.encoding import to_json
 from ..record.run import Shard
+from ..settings.parts import Settings
 from ..suite.fingerprints import content_of_bytes
 from .items import CaseItem
 from .nodeids import split_nodeid
-from .settings import Settings
 
 
 def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settings) -> Shard:
@@ -29,7 +29,7 @@ def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settin
         of=shard.of,
         cases=len(cases),
         split=content_of_bytes(to_json(rows)),
-        judging=dict(settings.judging),
+        judging=dict(settings.left_to_merge),
     )
 
 

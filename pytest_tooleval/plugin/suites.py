@@ -17,21 +17,22 @@ from ..engine.tools.live import Live
 from ..engine.users import user_of
 from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
+from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
 from ..suite.model import Suite, TestCase
 from ..suite.source import decode_bytes, read_document
 from ..text import printable
-from .settings import Settings, config_tables
+from .settings import config_tables
 from .workers import worker_model
 
 
 def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
     """The model that plays the user of a case, if any, with this worker's share of its limits."""
-    spec = user_of(case, settings.user, lambda: config_tables(config))
-    if spec is not None and spec is not settings.user and settings.shard is not None:
+    spec = user_of(case, settings.asking.user, lambda: config_tables(config))
+    if spec is not None and spec is not settings.asking.user and settings.shard is not None:
         spec = spec.part(settings.shard.of, settings.shard.number - 1)
-    return spec and worker_model(config, settings, spec)
+    return spec and worker_model(config, settings.asking, spec)
 
 
 class SuiteWarnings:

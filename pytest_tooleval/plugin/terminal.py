@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -17,11 +17,16 @@ from ..record.document import RowsDocument
 from ..record.results import CaseResult, CaseRow, KeptCase
 from ..reports.run_lines import Line, score_lines, verdict_lines
 from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
+from ..run.book import RunBook
 from ..text import counted, printable
 from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
-from .items import CaseItem
 from .no_model import no_model
-from .state import Observer, RunState
+from .nodeids import is_case
+from .state import Observer, RunState, Wait
+
+if TYPE_CHECKING:
+    from .history import Keeper
+    from .report_files import ReportFiles
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.
@@ -35,9 +40,11 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 class Terminal(Observer):
     """Registered in every process, although xdist workers write to no terminal."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, keeper: Keeper | None, files: ReportFiles | None) -> None:
         self._config = state.config
         self._state = state
+        self._keeper = keeper
+        self._files = files
         self._tolerated = TOLERATED if state.settings.shard is None else NOT_JUDGED
         self._is_worker = hasattr(state.config, "workerinput")
         self._summarising = False
@@ -76,16 +83,20 @@ class Terminal(Observer):
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport | None:
+        if not is_case(item.nodeid):
+            return None
+        from .items import CaseItem  # which the xdist controller never needs
+
         return item.report_unanswered(call) if isinstance(item, CaseItem) else None
 
     def _word(self, row: CaseRow) -> str:
         return VARIED if row.variant else self._tolerated
 
-    def waited(self, seconds: float) -> None:
+    def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = f"{self._state.queue.waiting} more cases are being asked"
-            self._say(f"waiting for an answer for {seconds:.0f} s; {more}")
+            more = f"{wait.waiting} more cases are being asked"
+            self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more}")
 
     def stepped(self, undecided: int) -> None:
         self._steps += 1
@@ -114,7 +125,7 @@ class Terminal(Observer):
         if self._is_worker:  # its controller waits for it to end
             return (yield)
         self._summarising = True
-        document = self._state.document()
+        document = self._state.book.document()
         self._count_tolerated(terminalreporter, document)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
@@ -127,27 +138,28 @@ class Terminal(Observer):
         _shorten_repeated(terminalreporter.getreports("error"))
         if not self._silent:
             title = f"FAILURES ({self._tolerated})"
-            _write_tolerated(terminalreporter, title, self._state.tolerated)
+            _write_tolerated(terminalreporter, title, self._state.book.tolerated)
         result = yield
-        spent = self._state.spent
+        facts, book = self._state.facts, self._state.book
+        spent = facts.known.spent
         # The fixture also queries models: show the summary if that has cost something.
-        paid = spent and (self._state.selected or any(each.usd for each in spent.values()))
-        judged = bool(self._state.verdict.findings)
-        if (self._state.cases or paid or judged) and not self._silent:
-            write_summary(terminalreporter, self._state, document)
+        paid = spent and (facts.selected or any(each.usd for each in spent.values()))
+        judged = bool(book.verdict.findings)
+        if (book.cases or paid or judged) and not self._silent:
+            self._write_summary(terminalreporter, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
-            _write_verdicts(terminalreporter, self._state, document)
-        shard = self._state.shard
+            _write_verdicts(terminalreporter, book, document)
+        shard = facts.known.shard
         if shard is not None:
-            what = f"{len(self._state.cases)} of {counted(shard.cases, 'case')}, not judged"
+            what = f"{len(book.cases)} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
-        for problem in self._state.unwritten:
+        for problem in self._files.unwritten if self._files else ():
             terminalreporter.write_line(problem, red=True, bold=True)
-        for command in self._state.annotations:
+        for command in self._files.annotations if self._files else ():
             terminalreporter.write_line(command)
-        resumable = self._state.cases and self._state.settings.cassette is None
+        resumable = book.cases and self._state.settings.asking.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
@@ -157,9 +169,9 @@ class Terminal(Observer):
         result = yield
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
-        if lacks and not self._is_worker and not self._silent and self._state.cases:
+        if lacks and not self._is_worker and not self._silent and self._state.book.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
-            write_summary(pytest.TerminalReporter(self._config), self._state, self._state.document())
+            self._write_summary(pytest.TerminalReporter(self._config), self._state.book.document())
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -190,6 +202,40 @@ class Terminal(Observer):
         # pytest 9 calls the hook even with --no-summary.
         return bool(self._config.option.no_summary) or self._config.option.verbose < -1
 
+    def _write_summary(self, reporter: pytest.TerminalReporter, document: RowsDocument) -> None:
+        """Write the table of models and suites, each model's verdict, and what readers must not miss."""
+        known, settings = self._state.facts.known, self._state.settings
+        whole = reporter.config.option.verbose > 0
+        reporter.write_sep("=", "tool calling")
+        _write(reporter, score_lines(document, whole=whole))
+        for problem in (*known.problems, *known.unclaimed):
+            reporter.write_line(printable(problem), yellow=True)
+        unnamed = sum(case.model == "" for case in document.unchanged)
+        if unnamed:
+            cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
+            reason = no_model(reporter.config)
+            reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
+        _write_verdicts(reporter, self._state.book, document)
+        if self._state.book.verdict.uncompared:
+            reporter.write_line(printable(self._state.book.verdict.uncompared), yellow=True)
+        if self._state.is_unjudged:
+            reporter.write_line(
+                "gates and baseline were not judged: the run was cut short", red=True, bold=True
+            )
+        if known.recorded and settings.asking.cassette is not None:
+            answers = counted(known.recorded, "answer")
+            reporter.write_line(
+                f"{answers} recorded in {_near(reporter.config, settings.asking.cassette)}"
+            )
+        if self._keeper is not None and self._keeper.unsaved:
+            reporter.write_line(printable(self._keeper.unsaved), yellow=True)
+        if self._keeper is not None and self._keeper.is_saved:
+            where = _folder_option(reporter.config)
+            reporter.write_line(f"saved as {self._state.facts.id}; view: tooleval show{where}")
+        if self._files is not None and not self._files.unwritten:
+            for report in self._files.reports:
+                reporter.write_line(f"{_FILES[report.format]}: {report.path}")
+
 
 def _count_gates(reporter: Any) -> None:
     """Count gates apart from cases in pytest's last line. Make it red if one failed."""
@@ -202,42 +248,10 @@ def _count_gates(reporter: Any) -> None:
     reporter._main_color = None  # pytest caches it
 
 
-def write_summary(reporter: pytest.TerminalReporter, state: RunState, document: RowsDocument) -> None:
-    """Write the table of models and suites, each model's verdict, and what readers must not miss."""
-    whole = reporter.config.option.verbose > 0
-    reporter.write_sep("=", "tool calling")
-    _write(reporter, score_lines(document, whole=whole))
-    for problem in (*state.problems, *state.unclaimed):
-        reporter.write_line(printable(problem), yellow=True)
-    unnamed = sum(case.model == "" for case in document.unchanged)
-    if unnamed:
-        cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
-        reason = no_model(reporter.config)
-        reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
-    _write_verdicts(reporter, state, document)
-    if state.verdict.uncompared:
-        reporter.write_line(printable(state.verdict.uncompared), yellow=True)
-    if state.is_unjudged:
-        reporter.write_line(
-            "gates and baseline were not judged: the run was cut short", red=True, bold=True
-        )
-    if state.answers_recorded and state.settings.cassette is not None:
-        answers = counted(state.answers_recorded, "answer")
-        reporter.write_line(f"{answers} recorded in {_near(reporter.config, state.settings.cassette)}")
-    if state.unsaved:
-        reporter.write_line(printable(state.unsaved), yellow=True)
-    if state.is_saved:
-        where = _folder_option(reporter.config)
-        reporter.write_line(f"saved as {state.id}; view: tooleval show{where}")
-    if not state.unwritten:
-        for report in state.settings.reports:
-            reporter.write_line(f"{_FILES[report.format]}: {report.path}")
-
-
-def _write_verdicts(reporter: pytest.TerminalReporter, state: RunState, document: RowsDocument) -> None:
+def _write_verdicts(reporter: pytest.TerminalReporter, book: RunBook, document: RowsDocument) -> None:
     whole = reporter.config.option.verbose > 0
     _write(reporter, verdict_lines(document, whole=whole, listed=_is_tolerated))
-    for problem in state.verdict.problems:
+    for problem in book.verdict.problems:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
 

@@ -14,11 +14,11 @@ from ..record.gates import Gate
 from ..record.results import CaseResult, CaseRow
 from ..reports.junit import tolerated_text
 from ..reports.text import GATE_FILE, render_case
+from ..settings.parts import Settings
 from ..text import printable
 from ..verdicts.rules import SCOPES
 from ..verdicts.run import Finding, tolerates
 from ..verdicts.words import NOT_JUDGED, TOLERATED, VARIED
-from .settings import Settings
 
 
 def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
@@ -30,7 +30,7 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
     Return True if the report was changed.
     """
     is_judged_later = settings.shard is not None and not result.variant
-    by_gate = bool(result.trials) if is_judged_later else tolerates(settings.gates, result)
+    by_gate = bool(result.trials) if is_judged_later else tolerates(settings.judging.gates, result)
     if not report.failed or not by_gate:
         return False
     report.outcome = "skipped"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ..engine.models.spec import ModelSpec
-from .settings import LEDGER, Settings
+from ..settings.parts import Asking
+from .settings import LEDGER
 
 
 def lookahead(concurrency: int) -> int:
@@ -46,29 +47,27 @@ def worker_count(config: pytest.Config) -> int:
     return max(1, int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
 
 
-def active_workers(settings: Settings, count: int) -> int:
+def active_workers(asking: Asking, count: int) -> int:
     """How many of `count` workers can get cases within the limits: each sends at least one request."""
-    limits = [settings.concurrency]
-    for spec in (*settings.models, *filter(None, (settings.judge, settings.user))):
+    limits = [asking.concurrency]
+    for spec in (*asking.models, *filter(None, (asking.judge, asking.user))):
         limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
     return max(1, min(count, *limits))
 
 
-def worker_settings(config: pytest.Config, settings: Settings) -> Settings:
-    """The settings with this worker's share of the run's limits."""
-    return settings.part(*_part(config, settings))
+def worker_asking(config: pytest.Config, asking: Asking) -> Asking:
+    """What to ask, with this worker's share of the run's limits; unchanged in a run without xdist."""
+    return asking.part(*_part(config, asking)) if hasattr(config, "workerinput") else asking
 
 
-def worker_model(config: pytest.Config, settings: Settings, spec: ModelSpec) -> ModelSpec:
+def worker_model(config: pytest.Config, asking: Asking, spec: ModelSpec) -> ModelSpec:
     """The model with this worker's share of its limits; unchanged in a run without xdist."""
-    if not hasattr(config, "workerinput"):
-        return spec
-    return spec.part(*_part(config, settings))
+    return spec.part(*_part(config, asking)) if hasattr(config, "workerinput") else spec
 
 
-def _part(config: pytest.Config, settings: Settings) -> tuple[int, int]:
+def _part(config: pytest.Config, asking: Asking) -> tuple[int, int]:
     """The number of shares into which the limits are split, and this worker's share, from 0."""
-    count = active_workers(settings, worker_count(config))
+    count = active_workers(asking, worker_count(config))
     # A worker that replaces a crashed one has a number beyond the count.
     return count, worker_number(config.workerinput["workerid"]) % count  # type: ignore[attr-defined]
 

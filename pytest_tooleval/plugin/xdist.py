@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScheduling
 
+from ..settings.parts import Settings
 from .nodeids import is_case
-from .settings import Settings
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
@@ -26,7 +26,7 @@ def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadS
         # Lazy import: only needed with cases.
         from .workers import active_workers
 
-        return active_workers(settings, workers)
+        return active_workers(settings.asking, workers)
 
     return EvalScheduling(config, log, active)
 

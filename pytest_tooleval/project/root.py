@@ -16,9 +16,9 @@ from iniconfig import IniConfig, ParseError
 from ..engine.models.tables import ModelTables, read_tables
 from ..errors import ConfigError
 from ..history import Place, has_runs, place_of
+from ..settings.options import HISTORY
 from ..suite.discovery import is_searched
 from ..text import printable
-from ..verdicts.options import HISTORY
 
 # The files by which pytest finds its root, and what they must contain.
 _INI_FILES = {

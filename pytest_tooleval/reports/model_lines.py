@@ -13,9 +13,8 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.summary import Summary
 from ..text import counted, printable, shown
-from ..verdicts.options import strict_text
 from ..verdicts.rules import ERRORS, judged_by
-from ..verdicts.words import TOLERATED, ending
+from ..verdicts.words import TOLERATED, ending, strict_text
 from .run_text import VERDICTS, ModelVerdict
 
 ALL = "all models"

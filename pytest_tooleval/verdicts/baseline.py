@@ -42,7 +42,6 @@ from .baseline_text import (
     verdict_text,
 )
 from .case import Standard, decide_again
-from .options import strict_text
 from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
@@ -50,6 +49,7 @@ from .selection import not_selected
 from .sides import FindSuite, Rescored, Side
 from .statistics import clusters_of, holm, newly_broken_test
 from .summary import SCORED
+from .words import strict_text
 
 _WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")
 # The drop that must be ruled out to pass, without --tooleval-max-drop.

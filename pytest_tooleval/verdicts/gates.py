@@ -13,10 +13,10 @@ from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
-from .options import strict_text
 from .planning import more_cases, more_trials
 from .rules import ERRORS, MODEL, PASS_RATE, RECOVERED, RELIABILITY, Rule, rule_of
 from .statistics import clusters_of, mean_over, pass_at_k, pass_hat_k
+from .words import strict_text
 
 
 def decide_gates(

@@ -13,7 +13,7 @@ from ..record.gates import Gate
 from ..record.results import CaseRow, unchanged
 from ..record.run import Run
 from ..text import counted
-from .given import Baseline, Gates
+from .judging import Gates, Judging
 from .sides import FindSuite
 
 
@@ -49,30 +49,25 @@ class RunVerdict:
 def decide(
     cases: Sequence[CaseRow],
     run: Run,
-    gates: Gates,
-    baseline: Baseline | None,
-    *,
-    strict: bool,
-    looks: int = 1,
+    judging: Judging,
     misnamed: Sequence[str] = (),
     suites: FindSuite | None = None,
 ) -> RunVerdict:
     """The verdict on a finished run.
 
-    `misnamed` are transcripts that name an unknown case, so gates may lack results. `looks` is how
-    often the run may be judged before it ends. `suites` finds this run's suites if they are loaded.
+    `misnamed` are transcripts that name an unknown case, so gates may lack results. `suites` finds this
+    run's suites if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
-        comparison = compare_run(cases, run, baseline, strict=strict, looks=looks, suites=suites)
+        comparison = _compared(cases, run, judging, suites)
     except NoBaseline as error:
         uncompared = f"not compared with a baseline: {error}"
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    judged = decide_run(cases, gates, strict=strict, looks=looks, collected=run.collected)
-    return RunVerdict(
-        judged, comparison, uncompared, list(_findings(judged, comparison, problem, misnamed))
-    )
+    gates = decide_run(cases, judging, run.collected)
+    findings = list(_findings(gates, comparison, problem, misnamed))
+    return RunVerdict(gates, comparison, uncompared, findings)
 
 
 def _findings(
@@ -108,34 +103,32 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
 
 
 def decide_run(
-    cases: Sequence[CaseRow],
-    gates: Gates,
-    *,
-    strict: bool,
-    looks: int = 1,
-    collected: Mapping[str, int] = MappingProxyType({}),
+    cases: Sequence[CaseRow], judging: Judging, collected: Mapping[str, int] = MappingProxyType({})
 ) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
+    gates = judging.gates
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
     from .gates import decide_gates
 
-    confidence = _confidence(gates, looks)
-    return decide_gates(cases, gates.rules, confidence, strict=strict, collected=collected)
+    confidence = _confidence(judging)
+    return decide_gates(cases, gates.rules, confidence, strict=judging.strict, collected=collected)
 
 
-def foresee(cases: Sequence[CaseRow], gates: Gates, looks: int = 1) -> list[str]:
+def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
     """A line for each gate on what it can decide with these planned cases; see `power_lines`."""
-    confidence = _confidence(gates, looks)
+    confidence = _confidence(judging)
     if confidence is None:
         return []
     from .power import power_lines
 
-    return list(power_lines(cases, [rule for rule in gates.fail_under if rule.needed < 1], confidence))
+    rules = [rule for rule in judging.gates.fail_under if rule.needed < 1]
+    return list(power_lines(cases, rules, confidence))
 
 
-def _confidence(gates: Gates, looks: int) -> float | None:
-    return None if gates.confidence is None else 1 - _of_each_look(1 - gates.confidence, looks)
+def _confidence(judging: Judging) -> float | None:
+    asked = judging.gates.confidence
+    return None if asked is None else 1 - _of_each_look(1 - asked, judging.looks)
 
 
 def _of_each_look(error: float, looks: int) -> float:
@@ -147,14 +140,8 @@ def _of_each_look(error: float, looks: int) -> float:
     return error / looks
 
 
-def compare_run(
-    cases: Sequence[CaseRow],
-    run: Run,
-    baseline: Baseline | None,
-    *,
-    strict: bool,
-    looks: int = 1,
-    suites: FindSuite | None = None,
+def _compared(
+    cases: Sequence[CaseRow], run: Run, judging: Judging, suites: FindSuite | None
 ) -> Comparison | None:
     """The comparison with the baseline; None without one.
 
@@ -162,6 +149,7 @@ def compare_run(
     does not exist yet. `good`, `latest` and `auto` name no particular run, so the comparison does not
     fail if nothing is comparable.
     """
+    baseline = judging.baseline
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
@@ -189,8 +177,8 @@ def compare_run(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
         models=baseline.models,
-        alpha=_of_each_look(ALPHA, looks),
+        alpha=_of_each_look(ALPHA, judging.looks),
         max_drop=baseline.max_drop,
-        strict=strict,
+        strict=judging.strict,
         named=word is None and not is_base,
     )

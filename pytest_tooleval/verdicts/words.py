@@ -136,3 +136,10 @@ def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
 def tolerated_words(document: RowsDocument) -> Counter[str]:
     """The number of cases by their word."""
     return Counter(tolerated_word(case, document) for case in document.unchanged if case.tolerated)
+
+
+def strict_text(strict: bool) -> str:
+    """The end of an inconclusive verdict's message, which says if it fails the run."""
+    if strict:
+        return " (fatal, because of --tooleval-fail-inconclusive)"
+    return " (not fatal; --tooleval-fail-inconclusive makes it so)"

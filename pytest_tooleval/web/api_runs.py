@@ -15,7 +15,7 @@ from ..engine.models.tables import ModelTables, resolve_models
 from ..errors import ConfigError
 from ..project.root import Project
 from ..reports.html import page_columns
-from ..verdicts.options import FORM
+from ..settings.options import FORM
 from .bodies import NewRun, taking
 from .events import stream
 from .pytest_run import PytestRun

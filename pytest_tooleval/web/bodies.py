@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ..settings.options import FORM
 from ..text import near
-from ..verdicts.options import FORM
 from .responses import ApiError, field_error
 
 MAX_BYTES = 32 * 1024 * 1024

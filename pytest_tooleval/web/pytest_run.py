@@ -16,7 +16,7 @@ from ..record.encoding import to_json
 from ..record.events import Collected, CollectionProblem, Estimated, RowDone, RunEnded, RunStarted
 from ..record.run import Run
 from ..reports.estimate import estimate_lines
-from ..verdicts.options import FORM
+from ..settings.options import FORM
 from .bodies import NewRun
 from .events import EventLog
 from .responses import ApiError

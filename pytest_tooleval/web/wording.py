@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..verdicts.options import FORM
+from ..settings.options import FORM
 
 _OPTION = re.compile(r"--tooleval-([a-z-]+)(?:=([\w.:-]*\w))?")
 _IMPORT = {

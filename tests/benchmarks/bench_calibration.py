@@ -34,10 +34,10 @@ from power import power
 from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
+from pytest_tooleval.settings.options import DEFAULT_MOST
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import decide_gates
-from pytest_tooleval.verdicts.options import DEFAULT_MOST
 from pytest_tooleval.verdicts.paired import ALPHA
 from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side

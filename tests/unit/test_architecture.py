@@ -29,7 +29,7 @@ LAYERS = (
     ("suite",),
     ("scoring",),
     ("engine",),
-    ("verdicts", "reports", "history", "imports", "mcp", "mutation", "variants"),
+    ("verdicts", "settings", "reports", "history", "imports", "mcp", "mutation", "variants"),
     ("project", "run"),
     ("plugin", "web", "cli"),
 )
@@ -238,13 +238,17 @@ print("loaded", *sys.modules)
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.settings",
         "pytest_tooleval.plugin.hookspecs",
+        "pytest_tooleval.settings",  # tables, for --help
+        "pytest_tooleval.settings.given",
+        "pytest_tooleval.settings.options",
+        "pytest_tooleval.settings.parts",
+        "pytest_tooleval.settings.presets",
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
+        "pytest_tooleval.suite.overrides",
         "pytest_tooleval.text",
-        "pytest_tooleval.verdicts",  # tables, for --help
-        "pytest_tooleval.verdicts.given",
-        "pytest_tooleval.verdicts.options",
-        "pytest_tooleval.verdicts.presets",
+        "pytest_tooleval.verdicts",
+        "pytest_tooleval.verdicts.judging",
     }
     if model is None:
         assert own - {"pytest_tooleval.plugin.collection"} == plugin

@@ -11,6 +11,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from ...record.run import Spent
 from ..cassettes.appending import Appender
 from ..cassettes.byte_locks import TAKEN, lock, unlock
 
@@ -90,3 +91,24 @@ def _wait_for_lock(file: FileIO) -> bool:
             time.sleep(_PAUSE_S)
         else:
             return True
+
+
+class SharedSpending:
+    """What the processes that share a ledger spent, by model label; nothing without a ledger."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._ledger = None if path is None else Ledger(path)
+        self._spent: dict[str, Spent] = {}
+
+    @property
+    def by_model(self) -> dict[str, Spent]:
+        for event in self._ledger.new_events() if self._ledger is not None else ():
+            if isinstance(event, list):
+                count(event, self._spent)
+        return dict(self._spent)
+
+
+def count(event: list[Any], spent: dict[str, Spent]) -> None:
+    """Add the cost of an answer, which is a list in the ledger, to what was spent on its model."""
+    model, *cost = event
+    spent[model] = spent.get(model, Spent()) + Spent.of(*cost)

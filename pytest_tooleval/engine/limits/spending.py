@@ -17,7 +17,7 @@ from ...figures import usd_text
 from ...record.run import Spent, add_up
 from ..clients.base import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
-from .ledger import Ledger
+from .ledger import Ledger, count
 from .reserves import Seen, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
@@ -152,8 +152,7 @@ class Spending:
 
     def _take_in(self, event: Any, spent: dict[str, Spent]) -> None:
         if isinstance(event, list):
-            model, cost_usd, *at_least = event
-            spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd, *at_least)
+            count(event, spent)
         elif "reserve" in event:
             self._open[event["reserve"]] = _Reserve(*event["by"])
         elif (ended := self._open.pop(event["end"], None)) is not None:

@@ -15,7 +15,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pytest_tooleval.verdicts.options import OPTIONS
+from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.web import runs
 from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.plugin import terminal
+from pytest_tooleval.plugin.state import Wait
 
 from .project import Project, call, case, failed, raising, right, wrong
 
@@ -154,9 +155,9 @@ def test_a_long_wait_shows_a_sign_of_life(project: Project, monkeypatch: pytest.
     monkeypatch.setattr(terminal, "_HEARTBEAT_S", 0.1)
     shown = terminal.Terminal.waited
 
-    def waited(self: terminal.Terminal, seconds: float) -> None:
-        shown(self, seconds)
-        if seconds > 0.1:
+    def waited(self: terminal.Terminal, wait: Wait) -> None:
+        shown(self, wait)
+        if wait.seconds > 0.1:
             project.write("go", "")
 
     monkeypatch.setattr(terminal.Terminal, "waited", waited)

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.plugin.settings import Settings, read_settings
-from pytest_tooleval.verdicts.options import OPTIONS
+from pytest_tooleval.plugin.settings import read_settings
+from pytest_tooleval.settings.options import OPTIONS
+from pytest_tooleval.settings.parts import Settings
+from pytest_tooleval.suite.overrides import Overrides
+from pytest_tooleval.verdicts.judging import Judging
 
 
 class FakeConfig:
@@ -60,18 +63,18 @@ def root(tmp_path: Path) -> Path:
 
 def test_defaults(tmp_path: Path) -> None:
     found = settings(tmp_path)
-    assert found.models == ()
-    assert (found.concurrency, found.timeout_s) == (32, 120.0)
-    assert (found.reports, found.cassette, found.record) == ((), None, "new")
-    assert not found.gates
-    assert found.baseline is None
-    assert found.history
-    assert set(found.overrides.values()) == {None}
+    assert found.asking.models == ()
+    assert (found.asking.concurrency, found.asking.timeout_s) == (32, 120.0)
+    assert (found.outputs.reports, found.asking.cassette, found.asking.record) == ((), None, "new")
+    assert not found.judging.gates
+    assert found.judging.baseline is None
+    assert found.outputs.history
+    assert found.asking.overrides == Overrides()
 
 
 def test_models(root: Path) -> None:
     def labels(line: str, **ini: Any) -> list[str]:
-        return [spec.label for spec in settings(root, line, **ini).models]
+        return [spec.label for spec in settings(root, line, **ini).asking.models]
 
     assert labels("model=a, b --model=c --model=a") == ["a", "b", "c"]
     assert labels("", model=["a,", "builtin/lexical"]) == ["a", "builtin/lexical"]
@@ -84,31 +87,27 @@ def test_a_shard_has_its_part_of_the_limits_and_leaves_verdicts_to_the_merge(roo
     line = "model=a --shard=3/3 --report=a.json --judge=a"
     ini = {"preset": "nightly", "fail_under": ["1"], "fail_inconclusive": True, "trials": "auto"}
     found = settings(root, line, **ini, history="off")
-    assert found.concurrency == 10
-    for model in (*found.models, found.judge):
+    assert found.asking.concurrency == 10
+    for model in (*found.asking.models, found.asking.judge):
         assert model is not None
         assert (model.requests_per_minute, model.tokens_per_minute) == (3, 333)
         assert model.max_concurrency == 1  # one at least
-    assert (found.history, found.github, bool(found.gates), found.baseline) == (
-        "",
-        "never",
-        False,
-        None,
-    )
-    assert found.judging == {
+    assert (found.outputs.history, found.outputs.github) == ("", "never")
+    assert found.judging == Judging()
+    assert found.left_to_merge == {
         "preset": "nightly",
         "fail-under": ["1"],
         "fail-inconclusive": "on",
         "history": "off",
     }
-    assert settings(root, f"{line} --github=always").github == "always"
+    assert settings(root, f"{line} --github=always").outputs.github == "always"
 
 
 def test_thresholds_and_later_ones_win(tmp_path: Path) -> None:
     line = (
         "threshold=0.5 --threshold=tool_selection = 1 --threshold=overall=0.75 --threshold=max_calls=3"
     )
-    found = settings(tmp_path, f"{line} --threshold=state=null").overrides["thresholds"]
+    found = settings(tmp_path, f"{line} --threshold=state=null").asking.overrides.thresholds
     assert found == {"overall": 0.75, "tool_selection": 1.0, "max_calls": 3.0, "state": None}
 
 
@@ -117,10 +116,12 @@ def test_paths_of_options_count_from_where_pytest_was_started_and_those_of_the_i
 ) -> None:
     ini = {"cassette": "ini", "record": "none"}
     found = settings(root, "report=a/out.json --cassette=tapes --record=all", **ini)
-    assert [report.path for report in found.reports] == [root / "started-here" / "a" / "out.json"]
-    assert (found.cassette, found.record) == (root / "started-here" / "tapes", "all")
+    assert [report.path for report in found.outputs.reports] == [
+        root / "started-here" / "a" / "out.json"
+    ]
+    assert (found.asking.cassette, found.asking.record) == (root / "started-here" / "tapes", "all")
     found = settings(root, **ini)
-    assert (found.cassette, found.record) == (root / "ini", "none")
+    assert (found.asking.cassette, found.asking.record) == (root / "ini", "none")
 
 
 PRESETS = {
@@ -138,12 +139,19 @@ def test_a_preset_says_what_it_sets_and_your_own_options_win(tmp_path: Path) -> 
     texts = {line: settings(tmp_path, line).preset_text for line in PRESETS}
     assert texts == PRESETS
     found = settings(tmp_path, "preset=nightly --cassette=tapes --trials=2")
-    assert (found.record, found.overrides["trials"], found.gates.confidence) == ("all", 2, 0.95)
+    assert (found.asking.record, found.asking.overrides.trials, found.judging.gates.confidence) == (
+        "all",
+        2,
+        0.95,
+    )
     assert found.options["fail-under"] == ["0.85"]
     strict = settings(tmp_path, "preset=strict")
-    assert (strict.strict, strict.overrides["pass_rule"]) == (True, "all")
-    assert found.baseline is not None
-    assert (found.baseline.name, found.baseline.run) == ("good", None)  # which may not exist yet
+    assert (strict.judging.strict, strict.asking.overrides.pass_rule) == (True, "all")
+    assert found.judging.baseline is not None
+    assert (found.judging.baseline.name, found.judging.baseline.run) == (
+        "good",
+        None,
+    )  # which may not exist yet
 
 
 REPLACED = {
@@ -180,11 +188,11 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=strict", {"fail_under": ["0.9"]}, False),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
-        found = settings(tmp_path, line, **ini).gates
+        found = settings(tmp_path, line, **ini).judging.gates
         assert found
         assert found.asked is asked
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
-    assert [rule.needed for rule in merged.gates.rules] == [0.5]
+    assert [rule.needed for rule in merged.judging.gates.rules] == [0.5]
 
 
 GATE = "fail-under=pass^1=0.5 --confidence=0.9"
@@ -213,7 +221,11 @@ def test_the_number_of_trials(
     tmp_path: Path, line: str, ini: str | None, trials: int | None, most: int | None
 ) -> None:
     found = settings(tmp_path, line, **({} if ini is None else {"trials": ini}))
-    assert (found.overrides["trials"], found.most_trials, found.looks) == (trials, most, most or 1)
+    assert (found.asking.overrides.trials, found.asking.most_trials, found.judging.looks) == (
+        trials,
+        most,
+        most or 1,
+    )
 
 
 _THRESHOLD = "expected [METRIC=]VALUE with a value from 0 to 1"

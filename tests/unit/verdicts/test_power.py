@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.verdicts.given import Gates
+from pytest_tooleval.verdicts.judging import Gates, Judging
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.run import decide_run, foresee
 
@@ -46,8 +46,8 @@ def test_forecasts_and_verdicts_agree(
         for place, (value, weight, cluster) in enumerate(cases)
     ]
     gates = Gates((read_rule(f"{metric}={needed}", over=False),), confidence)
-    line = foresee(rows, gates)[0]
-    gate = decide_run(rows, gates, strict=False)[0]
+    line = foresee(rows, Judging(gates))[0]
+    gate = decide_run(rows, Judging(gates))[0]
     bounds = BOUNDS.match(line.partition("answered: ")[2])
     assert bounds is not None
     assert gate.value is not None
@@ -65,5 +65,5 @@ def test_forecasts_and_verdicts_agree(
 def test_many_cases_need_more_digits() -> None:
     """160 right ones of 200 fail, and 161 are inconclusive."""
     rows: list[CaseRow] = [result_of(case=f"c{n}", scored=1) for n in range(200)]
-    lines = foresee(rows, Gates((read_rule("0.85", over=False),), 0.95))
+    lines = foresee(rows, Judging(Gates((read_rule("0.85", over=False),), 0.95)))
     assert "under 0.805 fails, over 0.895 passes, in between is inconclusive" in lines[0]

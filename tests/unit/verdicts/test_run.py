@@ -9,7 +9,7 @@ from msgspec import structs
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, TrialResult
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.verdicts.given import Baseline, Gates
+from pytest_tooleval.verdicts.judging import Baseline, Gates, Judging
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
 from pytest_tooleval.verdicts.run import Finding, RunVerdict, decide, decide_run, foresee, tolerates
 from pytest_tooleval.verdicts.sides import Side
@@ -66,16 +66,16 @@ UNSCORED = result_of(outcome="error")
 def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
     assert tolerates(gates(*rules), case) is tolerated
     cases = [case, structs.replace(case, model="another")]
-    judging = [gate for gate in decide_run(cases, gates(*rules), strict=False) if judged_by(case, gate)]
+    judging = [gate for gate in decide_run(cases, Judging(gates(*rules))) if judged_by(case, gate)]
     if case not in (FORBIDDEN, UNSCORED) and not {"pass^3=0.9", "parameter_accuracy=0.9"} & {*rules}:
         assert len(judging) == tolerated
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
     rules = "0.9", "over errors=0"
-    assert decide_run([], gates(*rules, asked=False), strict=False) == []
-    assert decide_run([result_of(model="")], gates(*rules, asked=False), strict=False) == []
-    assert [gate.verdict for gate in decide_run([], gates(*rules), strict=False)] == ["failed"] * 2
+    assert decide_run([], Judging(gates(*rules, asked=False))) == []
+    assert decide_run([result_of(model="")], Judging(gates(*rules, asked=False))) == []
+    assert [gate.verdict for gate in decide_run([], Judging(gates(*rules)))] == ["failed"] * 2
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
@@ -139,8 +139,8 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
     ],
 )
 def test_what_a_gate_can_decide(cases: list[CaseRow], rule: str, lines: list[str]) -> None:
-    assert foresee(cases, gates(rule, confidence=0.95)) == lines
-    assert foresee(cases, gates(rule)) == []
+    assert foresee(cases, Judging(gates(rule, confidence=0.95))) == lines
+    assert foresee(cases, Judging(gates(rule))) == []
 
 
 def test_what_fails_beside_the_cases() -> None:
@@ -149,7 +149,7 @@ def test_what_fails_beside_the_cases() -> None:
 
     def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
         asked = gates(*rules, confidence=0.95)
-        return decide(cases, RUN, asked, None, strict=strict, misnamed=misnamed)
+        return decide(cases, RUN, Judging(asked, strict=strict), misnamed)
 
     assert verdict("0.3").findings == []
     (unsure,) = verdict("0.9").findings
@@ -200,19 +200,19 @@ def against(
     ],
 )
 def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> None:
-    found = decide(new, RUN, Gates(), against(whole("abc")), strict=False).comparison
+    found = decide(new, RUN, Judging(baseline=against(whole("abc")))).comparison
     assert found is not None
     assert [each.case for each in found.cases.removed] == removed
 
 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
-    preset = decide(new, RUN, Gates(), against([], "good", known=False), strict=False)
+    preset = decide(new, RUN, Judging(baseline=against([], "good", known=False)))
     assert preset.uncompared == "not compared with a baseline: no complete run yet"
     assert (preset.comparison, preset.findings) == (None, [])
-    named = decide(new, RUN, Gates(), against([], "good"), strict=False)
+    named = decide(new, RUN, Judging(baseline=against([], "good")))
     assert named.findings == [Finding("baseline", "no complete run yet")]
-    assert decide([], RUN, Gates(), against([], "good", known=False), strict=False) == RunVerdict(
+    assert decide([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
         [], None, "", []
     )
 
@@ -221,7 +221,7 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
     """`good` and `latest` are whatever run there is."""
     new, old = whole("abc"), whole("abc", model="other")
     for name, fails in (("old.json", True), ("@release-1", True), ("good", False), ("latest", False)):
-        verdict = decide(new, RUN, Gates(), against(old, name), strict=True)
+        verdict = decide(new, RUN, Judging(baseline=against(old, name), strict=True))
         assert verdict.comparison is not None
         assert "no model is in both runs" in verdict.comparison.message
         assert verdict.failed is fails
@@ -240,18 +240,18 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
         baseline = Baseline("auto", Side("auto", BASE, base), [], 0.0, load)
-        found = decide(answered(), RUN, Gates(), baseline, strict=False).comparison
+        found = decide(answered(), RUN, Judging(baseline=baseline)).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
         assert asked.pop() == {("s.json", "m")}
     baseline = Baseline("auto", run, [], 0.0, load)
-    assert decide(answered(), RUN, Gates(), baseline, strict=False).comparison is not None
+    assert decide(answered(), RUN, Judging(baseline=baseline)).comparison is not None
     assert not asked
 
 
 def test_each_look_has_a_share_of_the_error_probability() -> None:
     new = whole("abc")
-    found = decide(new, RUN, gates("0.5", confidence=0.9), against(new), strict=False, looks=10)
+    found = decide(new, RUN, Judging(gates("0.5", confidence=0.9), against(new), looks=10))
     assert found.comparison is not None
     assert found.comparison.alpha == pytest.approx(0.005)
     assert found.gates[0].confidence == pytest.approx(0.99)

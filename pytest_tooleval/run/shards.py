@@ -15,11 +15,12 @@ from ..errors import ToolevalError
 from ..record.encoding import read_document, to_json
 from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
 from ..record.run import Run, Shard, add_up, new_run_id
+from ..settings.options import OUTPUTS
 from ..text import counted, printable, shown
-from .given import Gates
-from .options import OUTPUTS
-from .run import tolerates
-from .summary import file_order, ran_partly
+from ..verdicts.judging import Judging
+from ..verdicts.run import tolerates
+from ..verdicts.summary import ran_partly
+from .book import RunBook
 
 # Options that belong to each shard, and those that may differ: the places of recorded answers.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})
@@ -161,23 +162,27 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
             yield f"{shard}: cut short after {cases} (exit status {run.exitstatus})"
 
 
-def join_cases(shards: Sequence[ShardRun], gates: Gates) -> list[KeptCase]:
-    """Return all cases in the order of one run. Its gates decide which failures and errors to tolerate.
+def join(shards: Sequence[ShardRun], judging: Judging, options: Mapping[str, Any]) -> RunBook:
+    """The whole run with its verdict; `options` are those of the merge, for its record."""
+    run = _joined(shards, options)
 
-    In a shard, all of them are tolerated.
-    """
-    kept = []
+    def about(rows: Sequence[CaseRow]) -> Run:
+        failed = book.verdict.failed or any(row.fails_run for row in rows)
+        return structs.replace(run, exitstatus=1) if failed else run
+
+    book = RunBook(judging, (asked.model for asked in run.models), about)
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
-            tolerated = row.tolerated and (row.was_expected or tolerates(gates, row))
+            # In a shard, all failures and errors are tolerated; the gates of the whole run decide now.
+            tolerated = row.tolerated and (row.was_expected or tolerates(judging.gates, row))
             result = structs.replace(_read(_CASE, text, shard.path), tolerated=tolerated)
-            kept.append(KeptCase(structs.replace(row, tolerated=tolerated), to_json(result)))
-    order = file_order(asked.model for asked in shards[0].run.models)
-    return sorted(kept, key=lambda case: order(case.row))
+            book.add(KeptCase(structs.replace(row, tolerated=tolerated), to_json(result)))
+    book.judge(shards[0].about.misnamed)
+    return book
 
 
-def join_runs(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
-    """The whole run before its own verdict; `options` are those of the merge."""
+def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
+    """The whole run before its own verdict."""
     runs = [shard.run for shard in shards]
     alike = {
         name: value

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ConfigError, NoBaseline, ToolevalError
+from ..verdicts.judging import Baseline, Gates, Load
 from .options import Option
 from .presets import PRESETS, options_text
-
-if TYPE_CHECKING:
-    from .rules import Rule
-    from .sides import Side
-
-# Loads a run by name; among several good ones, the one with the most of these (file, model) pairs.
-Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 
 
 class Given:
@@ -122,38 +115,6 @@ class Given:
         """The options by name, for a run's record."""
         found = {**self.sets, **self.typed}
         return {self.options[key].name: found[key] for key in sorted(found)}
-
-
-@dataclass(frozen=True)
-class Gates:
-    """The gates' rules; `asked` if the command line, not only the ini file, has one."""
-
-    rules: tuple[Rule, ...] = ()
-    confidence: float | None = None
-    asked: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.rules)
-
-    @property
-    def fail_under(self) -> list[Rule]:
-        return [rule for rule in self.rules if not rule.over]
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What to compare with: the name of a file or run, pairs of models, and the allowed drop.
-
-    The run is None if it may not exist yet: if a preset names it, or if none was found, which `missing`
-    explains.
-    """
-
-    name: str
-    run: Side | None
-    models: Sequence[tuple[str, str]]
-    max_drop: float
-    load: Load
-    missing: str = ""
 
 
 def read_gates(given: Given) -> Gates:

@@ -95,13 +95,13 @@ def filled(expected: str) -> Read:
 
 
 def _under(text: str) -> Any:
-    from .rules import read_rule
+    from ..verdicts.rules import read_rule
 
     return read_rule(text, over=False)
 
 
 def _over(text: str) -> Any:
-    from .rules import read_rule
+    from ..verdicts.rules import read_rule
 
     return read_rule(text, over=True)
 
@@ -189,13 +189,6 @@ def _threshold(text: str) -> tuple[str, float | None]:
             "limit such as max_calls=3; or null for none, such as no_extra_calls=null"
         )
     return name, value
-
-
-def strict_text(strict: bool) -> str:
-    """The end of an inconclusive verdict's message, which says if it fails the run."""
-    if strict:
-        return " (fatal, because of --tooleval-fail-inconclusive)"
-    return " (not fatal; --tooleval-fail-inconclusive makes it so)"
 
 
 JUDGING = (

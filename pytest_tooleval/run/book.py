@@ -1,0 +1,82 @@
+"""The results of a run, and its verdict on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ..record.document import Document, RowsDocument
+from ..record.results import CaseRow, KeptCase
+from ..record.run import Run
+from ..verdicts.judging import Judging
+from ..verdicts.run import RunVerdict, decide
+from ..verdicts.sides import FindSuite
+from ..verdicts.summary import file_order, kept_document, rows_document
+
+
+class RunBook:
+    """The results of a run so far, by node id.
+
+    `models` are the labels of the models in their order. `about` describes the run itself, given its
+    rows. `suites` finds its suites if they are loaded. Without `is_whole`, the JSON of passed cases is
+    dropped.
+    """
+
+    def __init__(
+        self,
+        judging: Judging,
+        models: Iterable[str],
+        about: Callable[[Sequence[CaseRow]], Run],
+        suites: FindSuite | None = None,
+        *,
+        is_whole: bool = True,
+    ) -> None:
+        self.cases: dict[str, KeptCase] = {}
+        self.verdict = RunVerdict()
+        self._judging = judging
+        self._order = file_order(models)
+        self._about = about
+        self._suites = suites
+        self.is_whole = is_whole
+
+    def add(self, case: KeptCase) -> None:
+        """Keep a case's result, in place of an earlier one."""
+        is_read = self.is_whole or case.row.outcome != "passed"
+        self.cases[case.row.nodeid] = case if is_read else KeptCase(case.row)
+
+    @property
+    def rows(self) -> list[CaseRow]:
+        """The rows in file order, whatever the order in which they came."""
+        return [kept.row for kept in self._in_order(self.cases.values())]
+
+    @property
+    def tolerated(self) -> list[KeptCase]:
+        """Cases that did not pass and do not fail the run, without xfails and variants."""
+        chosen = (kept for kept in self.cases.values() if kept.row.tolerated and not kept.row.variant)
+        return self._in_order(kept for kept in chosen if not kept.row.was_expected)
+
+    def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
+        return sorted(cases, key=lambda kept: self._order(kept.row))
+
+    def judge(self, misnamed: Sequence[str] = ()) -> RunVerdict:
+        """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
+        is_asked = self._judging.gates or self._judging.baseline
+        self.verdict = self.verdict_on(self.rows if is_asked else [], misnamed)
+        return self.verdict
+
+    def verdict_on(self, rows: Sequence[CaseRow], misnamed: Sequence[str] = ()) -> RunVerdict:
+        """The verdict on these rows, which are not kept."""
+        return decide(rows, self.about(), self._judging, misnamed, self._suites)
+
+    def about(self) -> Run:
+        """The run itself, for its document and the history."""
+        # A copy: the history's thread also calls this.
+        return self._about([kept.row for kept in list(self.cases.values())])
+
+    def document(self) -> RowsDocument:
+        """The results so far without transcripts and explanations."""
+        return rows_document(self.about(), self.rows, self.verdict.gates, self.verdict.comparison)
+
+    def whole_document(self) -> Document:
+        """The results so far."""
+        kept = self._in_order(self.cases.values())
+        return kept_document(self.about(), kept, self.verdict.gates, self.verdict.comparison)

@@ -1,0 +1,1 @@
+"""What the user has set: the options, and the settings made of them."""

@@ -1,0 +1,96 @@
+"""The checked settings of a run, in three parts: what it asks, how it is judged, what it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..suite.overrides import Overrides
+from ..verdicts.judging import Judging
+from .options import ShardNumber
+
+if TYPE_CHECKING:
+    from ..engine.cassettes.cassette import RecordMode
+    from ..engine.models.spec import ModelSpec
+    from ..imports.conversation import Conversation
+    from ..reports.outputs import Report
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What a run asks, and how.
+
+    `transcripts` are those to judge instead of querying `models`, which are then the transcripts'
+    models. `most_trials` is the maximum for `--tooleval-trials=auto`, None without it. `max_cost` is in
+    US dollars.
+    """
+
+    models: tuple[ModelSpec, ...]
+    transcripts: tuple[Conversation, ...] | None
+    judge: ModelSpec | None
+    user: ModelSpec | None
+    overrides: Overrides
+    allowed_tools: tuple[str, ...]
+    concurrency: int
+    timeout_s: float
+    most_trials: int | None
+    variants: tuple[str, ...]
+    cassette: Path | None
+    record: RecordMode
+    resume: bool
+    max_cost: float | None
+
+    def part(self, of: int, number: int) -> Asking:
+        """These settings with share `number`, from 0, of the limits, which are split into `of`."""
+        from ..engine.models.spec import share
+
+        return dataclasses.replace(
+            self,
+            models=tuple(spec.part(of, number) for spec in self.models),
+            judge=self.judge and self.judge.part(of, number),
+            user=self.user and self.user.part(of, number),
+            concurrency=share(self.concurrency, of, number),
+        )
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a run writes. `history` is a path or URL, empty for none."""
+
+    reports: tuple[Report, ...]
+    events: str | None
+    history: str
+    properties: bool
+    github: str
+
+    def writes(self, format: str) -> bool:
+        return any(report.format == format for report in self.reports)
+
+    @property
+    def explains(self) -> bool:
+        """True if the scores of passed cases need explanations."""
+        return self.writes("json") or self.events is not None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked settings of a run.
+
+    `options` are those of the command line and its preset, for the record. With --tooleval-shard
+    (`shard`), limits other than `max_cost` are the shard's, and `left_to_merge` has the ini file's
+    gates, by option, for `tooleval merge`.
+    """
+
+    options: Mapping[str, Any]
+    preset: str
+    preset_text: str
+    replaced_text: str
+    asking: Asking
+    judging: Judging
+    outputs: Outputs
+    estimate: bool
+    shard: ShardNumber | None
+    left_to_merge: Mapping[str, Any]

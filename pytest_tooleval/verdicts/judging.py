@@ -1,0 +1,59 @@
+"""How a run is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .rules import Rule
+    from .sides import Side
+
+# Loads a run by name; among several good ones, the one with the most of these (file, model) pairs.
+Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The gates' rules; `asked` if the command line, not only the ini file, has one."""
+
+    rules: tuple[Rule, ...] = ()
+    confidence: float | None = None
+    asked: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    @property
+    def fail_under(self) -> list[Rule]:
+        return [rule for rule in self.rules if not rule.over]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What to compare with: the name of a file or run, pairs of models, and the allowed drop.
+
+    The run is None if it may not exist yet: if a preset names it, or if none was found, which `missing`
+    explains.
+    """
+
+    name: str
+    run: Side | None
+    models: Sequence[tuple[str, str]]
+    max_drop: float
+    load: Load
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a run is judged: the part of its settings that `tooleval merge` can repeat.
+
+    `strict` fails inconclusive verdicts. `looks` is how often the run may be judged before it ends.
+    """
+
+    gates: Gates = Gates()
+    baseline: Baseline | None = None
+    strict: bool = False
+    looks: int = 1
