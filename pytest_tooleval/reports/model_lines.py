@@ -124,8 +124,7 @@ def _line(
 
 def _gate(gate: Gate) -> _Reason:
     """With the message without the model, which is named at the start of the line."""
-    name = gate.name.replace(f" of {gate.model}", "", 1)
-    text = f"{name}: {gate.message.removeprefix(f'{gate.name}: ')}"
+    text = gate.detail or gate.message
     if gate.failed and _lacks_answers(gate):
         return _Reason("error", text)
     return _Reason("failed" if gate.failed else gate.verdict, text)

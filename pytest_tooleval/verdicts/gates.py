@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -14,9 +15,26 @@ from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
 from .planning import more_cases, more_trials
-from .rules import ERRORS, MODEL, PASS_RATE, RECOVERED, RELIABILITY, Rule, rule_of
-from .statistics import clusters_of, mean_over, pass_at_k, pass_hat_k
+from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, rule_of, value_of
+from .statistics import clusters_of, mean_over
 from .words import strict_text
+
+
+class _Found(NamedTuple):
+    """What a rule finds in a group of cases: its verdict, with the figures in words and as numbers.
+
+    `further` is how many more trials, and how many more cases, would decide.
+    """
+
+    verdict: Verdict
+    text: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    cases: int = 0
+    errors: int = 0
+    further: tuple[int | None, int | None] = None, None
 
 
 def decide_gates(
@@ -39,8 +57,10 @@ def decide_gates(
     rows = [row for rule in rules for row in _judge(rule, evaluated, allowed, confidence, collected)]
     for place, row in enumerate(rows):
         if row.verdict == "inconclusive":
-            message = row.message + strict_text(strict)
-            rows[place] = structs.replace(row, failed=strict, message=message)
+            end = strict_text(strict)
+            rows[place] = structs.replace(
+                row, failed=strict, message=row.message + end, detail=row.detail + end
+            )
     return rows
 
 
@@ -85,39 +105,53 @@ def _judge(
         scope = rule.scope.name
         what = f"{scope} {rule.name}" if rule.name else f"any {scope}"
         needs = "" if rule.over else f", needs {rule.needed:g}"
-        message = f"{rule.metric}: no case of {what} was evaluated{needs}"
-        return [
-            Gate(
-                kind="fail_over" if rule.over else "fail_under",
-                name=rule.metric,
-                metric=rule.metric,
-                needed=rule.needed,
-                verdict="failed",
-                failed=True,
-                message=message,
-            )
-        ]
+        found = _Found("failed", f"no case of {what} was evaluated{needs}")
+        return [_gate(rule, found, rule.needed)]
     files = {(name, file) for _, name, file in groups}
     shared = {name for name, count in Counter(name for name, _ in files).items() if count > 1}
     gates = []
     for (model, name, file), rows in groups.items():
-        where = model if rule.scope is MODEL else f"{model}, {rule.scope.name} {name}"
+        group = "" if rule.scope is MODEL else f"{rule.scope.name} {name}"
         # The file distinguishes suites of the same name.
-        where += f" ({file})" if file is not None and name in shared else ""
+        group += f" ({file})" if file is not None and name in shared else ""
         total = collected.get(model, 0) if rule.scope is MODEL else 0
-        gate = _judge_group(rule, rows, allowed, confidence, total)
-        gates.append(
-            structs.replace(
-                gate,
-                name=f"{rule.metric} of {where}",
-                model=model,
-                scope=rule.scope.name,
-                of=name,
-                failed=gate.verdict == "failed",
-                message=f"{rule.metric} of {where}: {gate.message}",
-            )
-        )
+        found = _judge_group(rule, rows, allowed, confidence, total)
+        needed = _most_errors(rule, len(rows)) if rule.metric in COUNTS else rule.needed
+        gates.append(_gate(rule, found, needed, model, name, group))
     return gates
+
+
+def _gate(
+    rule: Rule,
+    found: _Found,
+    needed: float,
+    model: str | None = None,
+    of: str | None = None,
+    group: str = "",
+) -> Gate:
+    where = ", ".join(filter(None, (model, group)))
+    name = f"{rule.metric} of {where}" if where else rule.metric
+    return Gate(
+        kind="fail_over" if rule.over else "fail_under",
+        name=name,
+        metric=rule.metric,
+        needed=needed,
+        model=model,
+        scope="model" if model is None else rule.scope.name,
+        of=of,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        confidence=found.confidence,
+        cases=found.cases,
+        errors=found.errors,
+        verdict=found.verdict,
+        failed=found.verdict == "failed",
+        more_trials=found.further[0],
+        more_cases=found.further[1],
+        message=f"{name}: {found.text}",
+        detail=f"{', '.join(filter(None, (rule.metric, group)))}: {found.text}",
+    )
 
 
 def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
@@ -138,8 +172,7 @@ def _judge_group(
     allowed: Collection[str],
     confidence: float | None,
     total: int,
-) -> Gate:
-    """The verdict on these cases, with a message that has only the figures."""
+) -> _Found:
     if not rule.over:
         return _judge_mean(rule, cases, allowed, confidence, total)
     if rule.metric in RATES:
@@ -154,7 +187,7 @@ def _judge_group(
 
 def _judge_rate(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
-) -> Gate:
+) -> _Found:
     """Judge the mean over the cases that have the metric; without any, the gate fails."""
     confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
     found = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
@@ -171,20 +204,15 @@ def _judge_rate(
             text += _between(low, high, rule.needed, confidence)
         text += f" over {counted(len(found), 'case')}"
     too_many, silent = _unanswered(cases, allowed)
-    return Gate(
-        kind="fail_over",
-        name="",
-        metric=rule.metric,
-        needed=rule.needed,
-        value=value,
-        low=low,
-        high=high,
-        confidence=confidence,
+    return _Found(
+        "failed" if too_many else verdict,
+        f"{text}, at most {limit_text(rule.needed)} allowed{silent}",
+        value,
+        low,
+        high,
+        confidence,
         cases=len(found),
         errors=_errors(cases),
-        verdict="failed" if too_many else verdict,
-        failed=False,
-        message=f"{text}, at most {limit_text(rule.needed)} allowed{silent}",
     )
 
 
@@ -199,25 +227,20 @@ def _unanswered(cases: Sequence[CaseRow], allowed: Collection[str]) -> tuple[boo
     return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
 
 
-def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> Gate:
+def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> _Found:
     """Judge the number of cases of which something is true."""
     most = _most_errors(rule, len(cases))
     shown = f"{100 * rule.needed:g}%" if rule.share else str(most)
-    return Gate(
-        kind="fail_over",
-        name="",
-        metric=rule.metric,
-        needed=most,
-        value=count,
+    return _Found(
+        "passed" if count <= most else "failed",
+        f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
+        count,
         cases=len(cases),
         errors=_errors(cases),
-        verdict="passed" if count <= most else "failed",
-        failed=False,
-        message=f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
     )
 
 
-def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
+def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Found:
     """Judge the mean over the answered trials; if some values are unknown, the gate fails."""
     spent = [trial.spent[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
     known = [value for value in spent if value is not None]
@@ -230,17 +253,8 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> Gate:
         mean = sum(known) / len(known)
         passed = mean <= rule.needed * (1 + TOLERANCE)
         text = f"{_amount(rule, mean)} on average over {counted(len(known), 'trial')}"
-    return Gate(
-        kind="fail_over",
-        name="",
-        metric=rule.metric,
-        needed=rule.needed,
-        value=mean,
-        cases=len(spent),
-        verdict="passed" if passed else "failed",
-        failed=False,
-        message=f"{text}, at most {_allowed(rule)} allowed",
-    )
+    text = f"{text}, at most {_allowed(rule)} allowed"
+    return _Found("passed" if passed else "failed", text, mean, cases=len(spent))
 
 
 def _allowed(rule: Rule) -> str:
@@ -261,7 +275,7 @@ def _judge_mean(
     allowed: Collection[str],
     confidence: float | None,
     total: int,
-) -> Gate:
+) -> _Found:
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     scored = [case for case in cases if case.outcome != "error"]
     found = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
@@ -288,22 +302,16 @@ def _judge_mean(
     verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":
         text += _would_decide(*further, single=all(case.scored == 1 for case in scored))
-    return Gate(
-        kind="fail_under",
-        name="",
-        metric=rule.metric,
-        needed=rule.needed,
-        value=value,
-        low=low,
-        high=high,
-        confidence=confidence,
-        cases=len(found),
-        errors=_errors(cases),
-        verdict=verdict,
-        failed=False,
-        more_trials=further[0],
-        more_cases=further[1],
-        message=text,
+    return _Found(
+        verdict,
+        text,
+        value,
+        low,
+        high,
+        confidence,
+        len(found),
+        _errors(cases),
+        further,
     )
 
 
@@ -367,23 +375,3 @@ def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str
         word = "at least" if single else "about"
         ways.insert(0, f"{word} {counted(trials, 'more trial')} of each case")
     return f"; {', or '.join(ways)} would decide" if ways else "; too close to decide"
-
-
-def tolerated(case: CaseRow, rule: Rule) -> bool:
-    """True if this gate takes over the verdict on a case that failed or has no answer."""
-    if not rule.keys(case):
-        return False
-    if case.outcome == "error":
-        return rule.metric == ERRORS and bool(case.trials)
-    return not rule.over and value_of(case, rule.metric) is not None
-
-
-def value_of(case: CaseRow, metric: str) -> float | None:
-    """A case's value in a gate: a score, 0 or 1 for its outcome, pass@k or pass^k; None without one."""
-    if metric == PASS_RATE:
-        return 1.0 if case.outcome == "passed" else 0.0
-    reliability = RELIABILITY.fullmatch(metric)
-    if reliability is None:
-        return case.scores.get(metric)
-    formula = pass_at_k if reliability[1] == "@" else pass_hat_k
-    return formula(case.scored, case.passes, int(reliability[2]))

@@ -12,6 +12,7 @@ from ..record.gates import Gate
 from ..record.metrics import AMOUNTS, PENALTIES, RATES
 from ..record.results import CaseRow
 from ..text import near, read_number, read_share
+from .statistics import pass_at_k, pass_hat_k
 
 _Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
 
@@ -48,7 +49,7 @@ PASS_RATE = "pass_rate"
 ERRORS = "errors"
 # Cases in which a call was written as text, recovered or lost.
 RECOVERED = "recovered"
-_COUNTS = (ERRORS, RECOVERED)
+COUNTS = (ERRORS, RECOVERED)
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 _SCOPED = f"scopes are {', '.join(SCOPES)}, with a name or without (each of them)"
 _UNDER = (
@@ -93,6 +94,14 @@ class Rule:
         """The scope's keys under which this rule judges a case; empty if it does not."""
         return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
 
+    def covers(self, case: CaseRow) -> bool:
+        """True if a gate of this rule takes over the verdict on a case that failed or has no answer."""
+        if not self.keys(case):
+            return False
+        if case.outcome == "error":
+            return self.metric == ERRORS and bool(case.trials)
+        return not self.over and value_of(case, self.metric) is not None
+
 
 def rule_of(gate: Gate) -> Rule:
     """A recorded gate's rule, for the one group it judged. A share of errors is recorded as a number."""
@@ -102,10 +111,19 @@ def rule_of(gate: Gate) -> Rule:
 
 
 def judged_by(case: CaseRow, gate: Gate) -> bool:
-    """True if this gate takes over the verdict on a case that failed or has no answer."""
-    if gate.model != case.model or gate.of not in [name for name, _ in SCOPES[gate.scope].keys(case)]:
-        return False
-    return gate.metric == ERRORS if case.outcome == "error" else gate.kind == "fail_under"
+    """True if this recorded gate has taken over the verdict on a case."""
+    return gate.metric is not None and gate.model == case.model and rule_of(gate).covers(case)
+
+
+def value_of(case: CaseRow, metric: str) -> float | None:
+    """A case's value in a gate: a score, 0 or 1 for its outcome, pass@k or pass^k; None without one."""
+    if metric == PASS_RATE:
+        return 1.0 if case.outcome == "passed" else 0.0
+    reliability = RELIABILITY.fullmatch(metric)
+    if reliability is None:
+        return case.scores.get(metric)
+    formula = pass_at_k if reliability[1] == "@" else pass_hat_k
+    return formula(case.scored, case.passes, int(reliability[2]))
 
 
 def read_rule(text: str, *, over: bool) -> Rule:
@@ -130,13 +148,13 @@ def read_rule(text: str, *, over: bool) -> Rule:
 def _under_problem(metric: str) -> str:
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
-    if metric in (*AMOUNTS, *RATES, *_COUNTS) and metric != "calls":  # it is also a conversation metric
+    if metric in (*AMOUNTS, *RATES, *COUNTS) and metric != "calls":  # it is also a conversation metric
         return f"lower is better for {metric}; use --tooleval-fail-over"
     return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
 
 
 def _over_problem(metric: str) -> str:
-    known = (*AMOUNTS, *RATES, *_COUNTS)
+    known = (*AMOUNTS, *RATES, *COUNTS)
     if metric in known:
         return ""
     meant = near(metric, known)
@@ -148,7 +166,7 @@ def _most(metric: str, text: str) -> tuple[float, bool]:
     if metric in RATES:
         value = read_share(text)
         return value if value <= 1 else -1.0, True
-    if metric not in _COUNTS:
+    if metric not in COUNTS:
         return read_number(text), False
     value = read_share(text)
     if text.endswith("%") or 0 < value < 1:

@@ -97,9 +97,7 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
         return True
     if not gates or case.called_forbidden or case.may_hide_forbidden:
         return False
-    from .gates import tolerated
-
-    return any(tolerated(case, rule) for rule in gates.rules)
+    return any(rule.covers(case) for rule in gates.rules)
 
 
 def decide_run(

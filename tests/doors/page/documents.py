@@ -261,6 +261,7 @@ def gate(name: str, needed: float, value: float, passed: bool) -> dict[str, Any]
         "verdict": "passed" if passed else "failed",
         "failed": not passed,
         "message": f"{name}: {value:.2f} {'>=' if passed else '<'} {needed:.2f}, over 60 cases",
+        "detail": f"overall: {value:.2f} {'>=' if passed else '<'} {needed:.2f}, over 60 cases",
     }
 
 
@@ -384,7 +385,10 @@ def hostile_document() -> Document:
     for number, text in enumerate(texts):
         for model in (text if number < 3 else EVIL[0], "ordinary"):
             rows.append(_hostile_row(number, text, model))
-    gates = [{**gate(text, 0.9, float("nan"), False), "message": text, "of": text} for text in texts]
+    gates = [
+        {**gate(text, 0.9, float("nan"), False), "message": text, "detail": text, "of": text}
+        for text in texts
+    ]
     found = comparison()
     found["old"]["name"] = EVIL[1]
     found["models"][0].update(old=EVIL[0], new=EVIL[2])

@@ -100,6 +100,7 @@ def gate(passed: bool, message: str = "overall is 0.5") -> Gate:
         kind="fail_under",
         name="overall",
         metric="overall",
+        needed=0.4,
         verdict="passed" if passed else "failed",
         failed=not passed,
         message=message,

@@ -108,6 +108,7 @@ def gate(passed: bool, message: str = "overall of gpt-4o: 0.80 < 0.90", **fields
         "verdict": "passed" if passed else "failed",
         "failed": not passed,
         "message": message,
+        "detail": f"overall: {message.rpartition(': ')[2]}",
         **fields,
     }
 

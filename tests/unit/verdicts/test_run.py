@@ -67,7 +67,7 @@ def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolera
     assert tolerates(gates(*rules), case) is tolerated
     cases = [case, structs.replace(case, model="another")]
     judging = [gate for gate in decide_run(cases, Judging(gates(*rules))) if judged_by(case, gate)]
-    if case not in (FORBIDDEN, UNSCORED) and not {"pass^3=0.9", "parameter_accuracy=0.9"} & {*rules}:
+    if case is not FORBIDDEN:
         assert len(judging) == tolerated
 
 
