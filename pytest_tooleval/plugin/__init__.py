@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from . import bytecode  # noqa: F401  before all others
+from . import bytecode  # before all others
 
 # isort: split
 from ..settings.parts import Settings
@@ -62,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version:
         return
+    bytecode.use_own_bytecode()  # again, in a second run of this process
+    config.add_cleanup(bytecode.as_before)
     config.add_cleanup(garbage.as_before)  # added first, so called last, after pytest's own cleanups
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.

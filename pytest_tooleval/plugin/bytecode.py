@@ -26,4 +26,16 @@ class _OwnModules:
         return PathFinder.find_spec(name, path, target) if name.startswith(_PACKAGE) else None
 
 
-sys.meta_path.insert(0, _OwnModules)
+def use_own_bytecode() -> None:
+    """Load this package's modules from their normal bytecode, from now on."""
+    if _OwnModules not in sys.meta_path:
+        sys.meta_path.insert(0, _OwnModules)
+
+
+def as_before() -> None:
+    """Undo `use_own_bytecode` at the end of the run."""
+    if _OwnModules in sys.meta_path:
+        sys.meta_path.remove(_OwnModules)
+
+
+use_own_bytecode()

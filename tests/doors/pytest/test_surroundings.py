@@ -285,3 +285,19 @@ def test_our_modules_are_not_rewritten_as_tests_are(project: Project) -> None:
         "    assert len(loaders) > 10 and rewritten <= {'pytest_tooleval.plugin.bytecode'}\n",
     )
     project.run_subprocess("-W", "error").assert_outcomes(passed=2)
+
+
+def test_nothing_of_ours_finds_modules_after_the_run(project: Project) -> None:
+    project.suite(right("a"))
+    project.write(
+        "run.py",
+        """
+        import sys
+        import pytest
+        for _ in range(2):
+            assert pytest.main(["-q", "-p", "no:cacheprovider", "--tooleval-model=builtin/lexical"]) == 0
+            assert not [each for each in sys.meta_path if "pytest_tooleval" in str(each)]
+        """,
+    )
+    result = project.pytester.runpython(project.path / "run.py")
+    assert result.ret == 0, result.stderr.str()

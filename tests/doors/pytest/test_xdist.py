@@ -125,6 +125,25 @@ def test_workers_do_not_wait_for_what_their_controller_imports(project: Project)
         result.stdout.fnmatch_lines(["ready: True"])
 
 
+def test_the_controller_loads_neither_the_suite_format_nor_an_event_loop(project: Project) -> None:
+    """It asks nothing and scores nothing, and workers wait for it."""
+    project.suite(right("a"), wrong("b"))
+    project.write(
+        "conftest.py",
+        """
+        import sys
+
+        def pytest_unconfigure(config):
+            if not hasattr(config, "workerinput"):
+                heavy = {"pydantic", "asyncio", "pytest_tooleval.suite.model"} & set(sys.modules)
+                print("controller has", sorted(heavy))
+        """,
+    )
+    result = project.run_subprocess("-n2", "-s")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["controller has []"])
+
+
 def test_no_heartbeat_in_workers(project: Project) -> None:
     """And --collect-only asks nothing."""
     project.write(
