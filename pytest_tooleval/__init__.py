@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from .scoring import score_calls as score_calls
     from .scoring import score_messages as score_messages
     from .scoring.registry import Scorer as Scorer
+    from .suite.case import TestCase as TestCase
+    from .suite.expectations import ExpectedCall as ExpectedCall
     from .suite.load import load_suite as load_suite
     from .suite.load import parse_suite as parse_suite
-    from .suite.model import ExpectedCall as ExpectedCall
-    from .suite.model import ResolvedCase as ResolvedCase
     from .suite.model import Suite as Suite
-    from .suite.model import TestCase as TestCase
+    from .suite.resolved import ResolvedCase as ResolvedCase
     from .variants.variant import Condition as Condition
 
 __version__ = "0.1.0"
@@ -41,16 +41,16 @@ _HOMES = {
     "CaseResult": "record.results",
     "Condition": "variants.variant",
     "ConfigError": "errors",
-    "ExpectedCall": "suite.model",
+    "ExpectedCall": "suite.expectations",
     "ModelError": "errors",
     "Problem": "errors",
-    "ResolvedCase": "suite.model",
+    "ResolvedCase": "suite.resolved",
     "Score": "record.results",
     "Scorer": "scoring.registry",
     "ScoringError": "errors",
     "Suite": "suite.model",
     "SuiteError": "errors",
-    "TestCase": "suite.model",
+    "TestCase": "suite.case",
     "ToolCall": "record.calls",
     "ToolevalError": "errors",
     "Transcript": "record.transcript",

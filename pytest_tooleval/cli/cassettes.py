@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from ..engine.models.tables import ModelTables
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
-    from ..suite.model import ResolvedCase, Suite
+    from ..suite.model import Suite
     from ..suite.overrides import ChoiceWord
+    from ..suite.resolved import ResolvedCase
 
 
 @click.group(cls=Group)
@@ -100,8 +101,8 @@ class _Recording:
                     )
 
     def resolved(self, suite: Suite) -> list[ResolvedCase]:
-        from ..suite.model import resolve
         from ..suite.overrides import Overrides
+        from ..suite.resolved import resolve
 
         choice = cast("ChoiceWord | None", self.tool_choice)
         overrides = Overrides(choice, self.temperature, trials=self.trials)

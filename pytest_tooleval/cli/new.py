@@ -87,7 +87,7 @@ def _write(
 ) -> None:
     from ..imports.tool_names import provider_name
     from ..imports.write import write_suite
-    from ..suite.model import SCHEMA_ID
+    from ..suite.types import SCHEMA_ID
 
     accepted = provider_name(tool)
     if accepted != tool:

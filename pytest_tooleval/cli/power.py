@@ -56,7 +56,7 @@ def power(sources: tuple[str, ...]) -> None:
 
 def _of_suites(sources: Sequence[str]) -> Iterator[_Design]:
     from ..suite.load import load_suite
-    from ..suite.model import resolve
+    from ..suite.resolved import resolve
     from ..verdicts.simulation import typical_pass_rates
 
     for file in suite_files(tuple(map(Path, sources))):

@@ -108,7 +108,7 @@ def _features(suite: Suite) -> str:
     from ..engine.models.tables import resolve_models
     from ..engine.tool_features import FEATURES, features_of, wanted_by
     from ..project.root import Project
-    from ..suite.model import AllowedTools
+    from ..suite.tools import AllowedTools
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
     choices = [suite.tool_choice, *(case.tool_choice for case in suite.test_cases)]

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from ..errors import ModelError
 from ..record.transcript import Reply
-from ..suite.model import Suite, resolve
+from ..suite.model import Suite
+from ..suite.resolved import resolve
 from .models.spec import ModelSpec
 from .runner import Runner
 from .trial import Trial

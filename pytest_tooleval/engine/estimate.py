@@ -11,7 +11,7 @@ from msgspec import structs
 from ..record.estimate import Estimate
 from ..record.run import payer
 from ..record.transcript import Transcript
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from .asking.context import sampling_for
 from .cassettes.cassette import Cassette, key_of, question
 from .clients.base import ChatRequest

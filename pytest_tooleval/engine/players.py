@@ -15,7 +15,8 @@ from ..record.names import KnownTools
 from ..record.recovery import prose_of
 from ..record.transcript import CallStatus, Message, Reply
 from ..scoring.tool_selection import find_tool
-from ..suite.model import OneTool, ResolvedCase, Tool
+from ..suite.resolved import ResolvedCase
+from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest, Reads
 from .helper_models import Models

@@ -26,7 +26,8 @@ from ..record.transcript import NOT_RUN, CallStatus, Message, Reply, Transcript,
 from ..scoring.altered import without_asked
 from ..scoring.conversation import forbidden_in
 from ..scoring.tool_selection import find_tool, is_expected
-from ..suite.model import ANY_TOOL, ResolvedCase, known_tools
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import ResolvedCase, known_tools
 from .alterations import Alterations
 
 # More calls than any single-turn case needs.

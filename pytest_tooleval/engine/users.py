@@ -7,7 +7,8 @@ from typing import Protocol
 
 from ..errors import ModelError
 from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
-from ..suite.model import ResolvedCase, TestCase, User
+from ..suite.case import TestCase, User
+from ..suite.resolved import ResolvedCase
 from ..text import counted, printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest

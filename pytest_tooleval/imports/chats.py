@@ -26,7 +26,7 @@ from ..record.names import KnownTools
 from ..record.recovery import read_calls
 from ..record.transcript import Transcript, status_of, text_of
 from ..record.untrusted import as_mapping
-from ..suite.model import ANY_TOOL
+from ..suite.expectations import ANY_TOOL
 from .conversation import Conversation
 from .openai_tools import Offered, UnusableError, definition_of, offered_tools, typed
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonschemas.values import required_values
-from ..suite.model import Custom
+from ..suite.tools import Custom
 from ..text import json_text, printable, shorten
 from .cases import expected_value
 from .openai_tools import definition_of, name_in_suite

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..explain import show
+from ..suite.case import TestCase
+from ..suite.expectations import ANY_TOOL
 from ..suite.lint import lint_suite
 from ..suite.load import read_model
-from ..suite.model import ANY_TOOL, Suite, TestCase
+from ..suite.model import Suite
 from .drafts import DRAFT, draft_case
 from .openai_tools import canonical, definition_of, name_in_suite
 

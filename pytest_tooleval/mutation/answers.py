@@ -22,8 +22,10 @@ from ..record.transcript import Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
 from ..scoring.tool_selection import find_tool, is_expected
+from ..suite.expectations import ANY_TOOL, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
-from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase, Tool
+from ..suite.resolved import ResolvedCase
+from ..suite.tools import Tool
 from ..text import json_text
 from .results import Call
 

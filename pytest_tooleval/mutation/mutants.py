@@ -13,7 +13,9 @@ from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts, is_expected
-from ..suite.model import ANY_TOOL, ResolvedCase, Tool, known_tools
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import ResolvedCase, known_tools
+from ..suite.tools import Tool
 from .answers import Right, RightTurn, Turn, offered, schema_of
 from .changes import INVENTED, changes
 from .gaps import Found, not_named, of_its_own

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.metrics import BUILT_IN
-from ..suite.model import ResolvedCase, Suite, resolve
+from ..suite.model import Suite
+from ..suite.resolved import ResolvedCase, resolve
 from .answers import Right, UnknownError, calls_of, right_answer, score
 from .gaps import JudgedAnswer, case_mutation, gap_of
 from .mutants import mutants

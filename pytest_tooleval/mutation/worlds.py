@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from ..worlds.play import look
 from ..worlds.world import World
 from .answers import Right, Turn

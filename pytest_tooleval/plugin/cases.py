@@ -13,8 +13,9 @@ from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
+from ..suite.case import XFail
 from ..suite.fingerprints import ToolsContent, content_of_bytes
-from ..suite.model import ResolvedCase, XFail, resolve
+from ..suite.resolved import ResolvedCase, resolve
 from ..text import printable
 from .items import CaseFailure, CaseItem, Origin
 from .no_model import no_model

@@ -17,7 +17,9 @@ from ..run.asker import Pending
 from ..run.job import Job
 from ..run.scored import CasePlace, evaluate
 from ..scoring.registry import ScorerRegistry
-from ..suite.model import Suite, TestCase, resolve
+from ..suite.case import TestCase
+from ..suite.model import Suite
+from ..suite.resolved import resolve
 from .case_session import CaseSession
 from .no_model import missing_model, no_model
 from .settings import config_tables

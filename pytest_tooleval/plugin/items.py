@@ -22,7 +22,8 @@ from ..run.job import Job
 from ..run.scored import CasePlace, as_expected, evaluate, unscored
 from ..settings.parts import Settings
 from ..suite.fingerprints import ToolsContent, content_of_case
-from ..suite.model import ResolvedCase, Suite
+from ..suite.model import Suite
+from ..suite.resolved import ResolvedCase
 from ..text import printable
 from .verdicts import tolerate
 

@@ -7,8 +7,10 @@ from functools import cache
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
-from ..suite.model import Suite, TestCase, resolve
+from ..suite.case import TestCase
+from ..suite.model import Suite
 from ..suite.overrides import Overrides
+from ..suite.resolved import resolve
 from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 

@@ -18,9 +18,10 @@ from ..engine.users import user_of
 from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
 from ..settings.parts import Settings
+from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
-from ..suite.model import Suite, TestCase
+from ..suite.model import Suite
 from ..suite.source import decode_bytes, read_document
 from ..text import printable
 from .settings import config_tables

@@ -12,7 +12,7 @@ from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome, TrialError, 
 from ..record.transcript import text_of
 from ..scoring import Scored, require_evidence, score_trial
 from ..scoring.registry import Scorer
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from ..text import shorten
 from ..verdicts.case import Standard, decide
 

@@ -16,7 +16,7 @@ from ..matchers.modes import MODES
 from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from ..text import json_text, printable, shorten
 from .argument_scores import shown_arguments
 from .assessment import Draft, Line, with_reason

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 
 
 class Line(NamedTuple):

@@ -11,7 +11,8 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
-from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase
+from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.resolved import ResolvedCase
 from ..text import counted
 from . import argument_scores, tool_selection
 from .argument_scores import Share

@@ -27,7 +27,7 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript, reports_error, text_of
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from ..text import counted, json_text
 from . import argument_scores, tool_selection
 from .assessment import Assessment, Draft, Explained, Line, Pair

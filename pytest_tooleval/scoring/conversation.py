@@ -31,7 +31,9 @@ from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, Check, FailureCategory
 from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_error, text_of
 from ..secrets import without_key_values
-from ..suite.model import ANY_TOOL, Expectations, ResolvedCase, Turn
+from ..suite.case import Turn
+from ..suite.expectations import ANY_TOOL, Expectations
+from ..suite.resolved import ResolvedCase
 from ..text import counted, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import (

@@ -12,7 +12,8 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool, undecorated
-from ..suite.model import ANY_PARAMETER, ANY_TOOL, ExpectedCall, ResolvedCase, known_tools
+from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
+from ..suite.resolved import ResolvedCase, known_tools
 from ..text import json_text, printable
 from . import argument_scores
 from .leaks import passes_on

@@ -16,7 +16,8 @@ from ..errors import CannotCompare, WorldError
 from ..matchers.matcher import is_optional
 from ..record.thresholds import missed_thresholds
 from ..record.transcript import Reply, Transcript
-from ..suite.model import Expectations, ResolvedCase, judges
+from ..suite.expectations import Expectations
+from ..suite.resolved import ResolvedCase, judges
 from ..worlds.plain import STATE
 from ..worlds.play import look
 from ..worlds.world import World, WorldSpec

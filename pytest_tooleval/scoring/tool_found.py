@@ -11,7 +11,8 @@ from functools import partial
 
 from ..record.results import Check
 from ..record.transcript import ToolSearch, Transcript
-from ..suite.model import ANY_TOOL, ResolvedCase, known_tools
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import ResolvedCase, known_tools
 from ..text import counted, printable, shorten
 from .assessment import Draft, Explained, Line, expected_got
 from .tool_selection import accepts, find_tool, shown_names

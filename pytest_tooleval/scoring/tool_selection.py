@@ -12,7 +12,9 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import same_tool
 from ..record.results import NO_TOOL, Check, FailureCategory
-from ..suite.model import ANY_TOOL, ExpectedCall, ResolvedCase, Tool
+from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.resolved import ResolvedCase
+from ..suite.tools import Tool
 from ..text import printable, shorten
 from .assessment import Line
 

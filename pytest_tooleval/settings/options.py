@@ -156,7 +156,7 @@ def _place(text: str) -> str:
 
 def _trials(text: str) -> tuple[int | None, int | None]:
     """The number of trials, and the maximum for `auto`; one of them is None."""
-    from ..suite.model import MAX_TRIALS
+    from ..suite.types import MAX_TRIALS
 
     auto, colon, most = text.partition(":")
     count = (most if colon else str(DEFAULT_MOST)) if auto == "auto" else text
@@ -166,7 +166,7 @@ def _trials(text: str) -> tuple[int | None, int | None]:
 
 
 def _rule(text: str) -> str:
-    from ..suite.model import MAX_TRIALS
+    from ..suite.types import MAX_TRIALS
 
     if text in ("mean", "all", "any"):
         return text

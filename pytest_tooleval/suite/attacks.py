@@ -13,9 +13,10 @@ from ..errors import ConfigError, SuiteError, os_reason
 from ..findings import Finding
 from ..secrets import without_key_values
 from .fields import Expects, Part
-from .model import Name, Tool
 from .reading import findings_of
 from .source import decode_bytes, read_document
+from .tools import Tool
+from .types import Name
 
 
 class Attack(Part):

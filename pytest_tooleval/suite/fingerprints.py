@@ -15,7 +15,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
-from .model import ExpectedCall, ResolvedCase, Suite, TestCase, Tool, User, world_of
+from .case import TestCase, User
+from .expectations import ExpectedCall
+from .model import Suite, world_of
+from .resolved import ResolvedCase
+from .tools import Tool
 
 DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)

@@ -15,8 +15,9 @@ from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import holds_key_value, keep_secret, key_variables
 from .checks.errors import suite_errors
-from .model import SEARCHED, Suite, ToolsFrom, without_key_values
+from .model import SEARCHED, Suite, without_key_values
 from .reading import read_suite
+from .servers import ToolsFrom
 from .slugs import with_ids
 from .source import Document, decode_bytes, read_document
 from .worlds import with_world_tools

@@ -13,9 +13,11 @@ from pydantic import ValidationError
 
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text
+from .case import TestCase, Turn
 from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, wrong_value
-from .model import SEARCHED, Custom, Function, Suite, TestCase, Tool, Turn, named_tool
+from .model import SEARCHED, Suite
 from .slugs import with_ids
+from .tools import Custom, Function, Tool, named_tool
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..matchers.matcher import MATCHERS, VALUE
 from .mocks import EXACT, SEQUENCE, WHEN
-from .model import SCHEMA_ID, Suite
+from .model import Suite
+from .types import SCHEMA_ID
 
 _VALUES = {"type": "object", "additionalProperties": VALUE}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 from ..errors import ConfigError
-from ..suite.model import MAX_TRIALS, ResolvedCase
+from ..suite.resolved import ResolvedCase
+from ..suite.types import MAX_TRIALS
 from .distractors import distractors
 from .faults import fault
 from .injection import inject, inject_control

@@ -7,7 +7,7 @@ from msgspec import structs
 from ..errors import ConfigError
 from ..record.names import meant
 from ..suite.altered import FAULTS, AlteredAnswers
-from ..suite.model import ResolvedCase
+from ..suite.resolved import ResolvedCase
 from ..text import near
 from .tools import all_tools
 from .variant import Condition

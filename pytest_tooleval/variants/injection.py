@@ -12,7 +12,9 @@ from msgspec import structs
 from ..record.names import meant
 from ..suite.altered import AlteredAnswers
 from ..suite.attacks import Attack, read_attacks
-from ..suite.model import ANY_TOOL, OneTool, ResolvedCase
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import ResolvedCase
+from ..suite.tools import OneTool
 from .faults import gets_answers
 from .tools import expected_tools, with_tools
 from .variant import Condition

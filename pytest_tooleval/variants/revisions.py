@@ -11,19 +11,13 @@ from msgspec import structs
 from ..errors import ConfigError, SuiteError
 from ..history.git import file_at, has_revision
 from ..record.names import meant
+from ..suite.case import TestCase
+from ..suite.expectations import ANY_TOOL
 from ..suite.load import parse_suite
-from ..suite.model import (
-    ANY_TOOL,
-    MAX_TRIALS,
-    AllowedTools,
-    OneTool,
-    ResolvedCase,
-    Suite,
-    TestCase,
-    Tool,
-    messages_of,
-    turns_of,
-)
+from ..suite.model import Suite
+from ..suite.resolved import ResolvedCase, messages_of, turns_of
+from ..suite.tools import AllowedTools, OneTool, Tool
+from ..suite.types import MAX_TRIALS
 from .tools import expected_tools, with_tools
 from .variant import Condition
 

@@ -8,16 +8,11 @@ from typing import Any
 from msgspec import structs
 
 from ..record.names import meant, qualified
-from ..suite.model import (
-    AllowedTools,
-    Choice,
-    ExpectedCall,
-    OneTool,
-    ResolvedCase,
-    Suite,
-    TestCase,
-    Tool,
-)
+from ..suite.case import TestCase
+from ..suite.expectations import ExpectedCall
+from ..suite.model import Suite
+from ..suite.resolved import ResolvedCase
+from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition
 
 # Keywords of JSON Schema that contain schemas by name, and those that contain data.

@@ -28,7 +28,9 @@ from typing import Any
 
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_calls, score_transcript
-from pytest_tooleval.suite.model import Suite, TestCase, resolve
+from pytest_tooleval.suite.case import TestCase
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 ROUNDS = 5
 # What BFCL's checker judges from ground truth; without a call there is nothing for it to do.

@@ -255,8 +255,8 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     from pytest_tooleval.engine.trial import Trial
     from pytest_tooleval.scoring import score_transcript
     from pytest_tooleval.suite.load import load_suite
-    from pytest_tooleval.suite.model import resolve
     from pytest_tooleval.suite.overrides import Overrides
+    from pytest_tooleval.suite.resolved import resolve
 
     suite = load_suite(Path(suite_path))
     resolved = [resolve(suite, case, Overrides()) for case in suite.test_cases]

@@ -20,7 +20,8 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 from .server import StandIns
 from .talk import Call, End, Exchange, Said

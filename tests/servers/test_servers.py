@@ -24,7 +24,8 @@ from pytest_tooleval.mcp.discover import discover_tools
 from pytest_tooleval.mcp.server import McpServer
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 # Some of the tools that each has had for long.
 TOOLS = {

@@ -22,7 +22,7 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
-from ...suite.model import ResolvedCase
+from ...suite.resolved import ResolvedCase
 from ..toolbox import ends_chain
 
 # After such a call, a model is not queried again, but an agent continues, and would retry after an

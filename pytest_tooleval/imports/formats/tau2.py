@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import ConfigError
 from ...scoring.silent import passes_silent_agent
 from ...suite.load import parse_suite
-from ...suite.model import resolve
+from ...suite.resolved import resolve
 from ...text import counted
 from ...worlds.tau2 import domain_module
 from ..apply import Found

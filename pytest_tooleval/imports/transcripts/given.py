@@ -13,7 +13,9 @@ from ...record.thresholds import needed_of
 from ...record.transcript import Message, Transcript, text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
-from ...suite.model import ResolvedCase, Suite, TestCase, prompt_messages
+from ...suite.case import TestCase
+from ...suite.model import Suite
+from ...suite.resolved import ResolvedCase, prompt_messages
 from ...text import counted
 from ..conversation import Conversation
 

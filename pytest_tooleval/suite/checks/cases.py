@@ -8,7 +8,9 @@ from collections.abc import Callable
 from ...explain import show
 from ...findings import Finding, Findings, Loc
 from ...record.thresholds import needed_of
-from ..model import MAX_ID_LENGTH, MAX_TRIALS, Suite, TestCase
+from ..case import TestCase
+from ..model import Suite
+from ..types import MAX_ID_LENGTH, MAX_TRIALS
 from .scope import Scope
 
 _TAG = re.compile(r"[^\W_][\w.+-]*")

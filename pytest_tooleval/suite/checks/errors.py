@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ...findings import Findings, Loc
+from ..case import TestCase
 from ..fields import readable
 from ..kinds import KINDS
-from ..model import Suite, TestCase
+from ..model import Suite
 from . import cases, expectations, features, thresholds, tools
 from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 

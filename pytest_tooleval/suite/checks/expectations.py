@@ -8,8 +8,10 @@ from ...explain import show
 from ...findings import Finding, Findings, Loc
 from ...matchers.matcher import matcher_findings
 from ...record.names import same_tool
+from ..case import TestCase
+from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
-from ..model import ANY_TOOL, ExpectedCall, TestCase, forces_call
+from ..tools import forces_call
 from .scope import KnownTools, Scope
 
 

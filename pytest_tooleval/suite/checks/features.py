@@ -10,7 +10,10 @@ from ...explain import describe, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.subschemas import recursion
 from ...jsonschemas.well_formed import json_schema_findings
-from ..model import ANY_TOOL, AllowedTools, OneTool, ProviderTools, Suite, TestCase, Tool
+from ..case import TestCase
+from ..expectations import ANY_TOOL
+from ..model import Suite
+from ..tools import AllowedTools, OneTool, ProviderTools, Tool
 from .scope import KnownTools
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -22,8 +22,10 @@ from ...matchers.named import listed
 from ...text import first_few, folded
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
+from ..expectations import ANY_PARAMETER, Expectations, ExpectedCall
 from ..mocks import WHEN
-from ..model import ANY_PARAMETER, Expectations, ExpectedCall, Suite, Tool
+from ..model import Suite
+from ..tools import Tool
 from .scope import KnownTools, Scope
 
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]

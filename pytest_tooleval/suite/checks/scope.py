@@ -8,7 +8,10 @@ from typing import NamedTuple
 from ...explain import listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...record.names import Offered
-from ..model import ANY_TOOL, Suite, TestCase, Tool, Turn
+from ..case import TestCase, Turn
+from ..expectations import ANY_TOOL
+from ..model import Suite
+from ..tools import Tool
 
 
 class KnownTools:

@@ -8,8 +8,11 @@ from ...explain import listing, nearest
 from ...findings import Finding, Findings, Loc
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.metrics import LIMITS, METRICS, PENALTIES, ROWS
+from ..case import TestCase
+from ..expectations import ANY_TOOL
 from ..fields import expected_at
-from ..model import ANY_TOOL, NOTHING_JUDGES, Suite, TestCase, judges, merged_thresholds
+from ..model import Suite
+from ..resolved import NOTHING_JUDGES, judges, merged_thresholds
 from .scope import Scope
 
 _OWN = "a metric of your own needs its scorer, in conftest.py"

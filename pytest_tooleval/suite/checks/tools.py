@@ -6,8 +6,10 @@ from ...explain import show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.well_formed import schema_findings
 from ...record.names import same_tool
+from ..case import TestCase
+from ..expectations import ANY_TOOL
 from ..mocks import mock_findings
-from ..model import ANY_TOOL, Suite, TestCase
+from ..model import Suite
 from .scope import KnownTools, Scope
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model import CaseKind
+from ..case import CaseKind
 from .calls import CALLS
 from .chain import CHAIN
 from .conversation import CONVERSATION

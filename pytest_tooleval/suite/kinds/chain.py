@@ -6,7 +6,7 @@ from ...explain import listing, show
 from ...findings import Finding, Findings
 from ...record.names import same_tool
 from ..checks.scope import Scope
-from ..model import ANY_TOOL
+from ..expectations import ANY_TOOL
 from .kind import OF_CONVERSATIONS, Kind
 
 

@@ -13,7 +13,8 @@ from ...record.calls import is_number
 from ...text import folded_words
 from ...worlds.plain import read_path
 from ..checks.scope import Scope
-from ..model import ANY_TOOL, Expectations, forces_call
+from ..expectations import ANY_TOOL, Expectations
+from ..tools import forces_call
 from .kind import Kind
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'

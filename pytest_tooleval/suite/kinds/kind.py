@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...findings import Finding, Findings
+from ..case import CaseKind, TestCase
 from ..checks.scope import Check, Scope
-from ..model import CaseKind, TestCase
 
 # Fields that only some kinds have, with the message for the others.
 OF_CHAINS = dict.fromkeys(

@@ -15,7 +15,7 @@ from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.models.tables import read_tables, resolve_models
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.resolved import resolve
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 CASES = [

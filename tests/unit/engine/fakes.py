@@ -24,7 +24,8 @@ from pytest_tooleval.engine.trial import Trial, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.suite.model import ResolvedCase, Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import ResolvedCase, resolve
 
 QUICK = RetryPolicy(base=0.001, longest=0.002)
 

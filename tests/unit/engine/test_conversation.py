@@ -22,7 +22,7 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import ResolvedCase, resolve
 
 from .fakes import case_of, held, says
 

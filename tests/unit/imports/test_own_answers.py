@@ -20,7 +20,7 @@ from pytest_tooleval.imports.records import read_records
 from pytest_tooleval.record.transcript import gist_of
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import messages_of
+from pytest_tooleval.suite.resolved import messages_of
 
 from .test_chats import CALLED, SHAPES
 

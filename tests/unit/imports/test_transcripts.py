@@ -13,7 +13,8 @@ from pytest_tooleval.errors import ModelError, SuiteError
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.imports.transcripts.given import answers_of, find_transcripts
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 
 def user(text: str) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.imports.transcripts.given import answers_of
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages, score_transcript
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 Calls = list[tuple[str, dict[str, Any] | None]]
 

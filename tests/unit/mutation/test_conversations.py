@@ -11,7 +11,8 @@ from pytest_tooleval.mutation.answers import right_answer
 from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:

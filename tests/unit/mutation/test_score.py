@@ -11,7 +11,8 @@ from pytest_tooleval.mutation.answers import right_answer, score
 from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 WEATHER = {
     "type": "function",

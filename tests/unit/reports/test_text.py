@@ -15,7 +15,7 @@ from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.reports.text import render_case, render_transcript, show_call
 from pytest_tooleval.scoring import score_trial
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.resolved import resolve
 
 SUITE = parse_suite(
     """

@@ -8,7 +8,8 @@ from typing import Any
 from bfcl_data import bfcl_file
 
 from pytest_tooleval.scoring import score_calls
-from pytest_tooleval.suite.model import Suite, TestCase
+from pytest_tooleval.suite.case import TestCase
+from pytest_tooleval.suite.model import Suite
 
 # What is not worth copying: greedy pairing, and Python's True == 1 inside objects.
 GREEDY = [("parallel_178", "reordered_reverse", "invalid")]

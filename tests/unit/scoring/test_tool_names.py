@@ -9,7 +9,8 @@ import pytest
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 from .cases import call, score, score_live, tool
 

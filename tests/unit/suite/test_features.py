@@ -16,7 +16,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.secrets import redacted, scrub, secret_values
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_document, parse_suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.resolved import resolve
 
 SQL: dict[str, Any] = {"type": "custom", "custom": {"name": "sql"}}
 FIND = {**tool("find", defer_loading=True), "namespace": "crm"}

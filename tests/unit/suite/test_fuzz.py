@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest_tooleval.errors import Problem, SuiteError
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_document
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.resolved import resolve
 
 pytestmark = pytest.mark.slow
 

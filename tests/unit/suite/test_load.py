@@ -11,9 +11,10 @@ from bfcl_data import bfcl_suite_file
 from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.suite.expectations import ExpectedCall
 from pytest_tooleval.suite.fingerprints import content_of_case
 from pytest_tooleval.suite.load import load_suite, parse_suite
-from pytest_tooleval.suite.model import ExpectedCall, Suite
+from pytest_tooleval.suite.model import Suite
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import SCHEMA_ID
 from pytest_tooleval.suite.schema import suite_schema
+from pytest_tooleval.suite.types import SCHEMA_ID
 
 ROOT = Path(__file__).parents[3]
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

@@ -11,7 +11,7 @@ import pytest
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.suite.resolved import resolve
 
 WORLD = "class Desk:\n    def refund(self, order: str): ...\n    def look(self): ...\n"
 CALL = {"tool": "refund", "params": {"order": "A1"}}

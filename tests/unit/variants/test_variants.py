@@ -19,7 +19,9 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_calls, score_transcript
 from pytest_tooleval.suite.load import load_suite, parse_suite
-from pytest_tooleval.suite.model import MAX_TRIALS, ResolvedCase, Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.types import MAX_TRIALS
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.changes import changes_of

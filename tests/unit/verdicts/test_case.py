@@ -14,8 +14,10 @@ from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseRow, FailureCategory, Score, TrialError, TrialResult
 from pytest_tooleval.record.thresholds import below, missed_thresholds
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.suite.model import Suite, TestCase, resolve
+from pytest_tooleval.suite.case import TestCase
+from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.overrides import Overrides
+from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.verdicts.case import Decision, Standard, decide, decide_again, mean_scores
 
 

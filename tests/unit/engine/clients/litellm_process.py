@@ -21,7 +21,8 @@ from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Trial
-from pytest_tooleval.suite.model import Suite, resolve
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 FINISH = "stop\x1b[2J key=sk-planted-0123456789\n::error::owned"
 MESSAGE = {"role": "assistant", "content": "no"}

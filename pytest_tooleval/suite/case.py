@@ -1,0 +1,270 @@
+"""A test case: its prompt or turns, and its settings."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic.json_schema import SkipJsonSchema
+
+from ..matchers.modes import ParamScoring
+from .expectations import Expectations
+from .fields import Expects, Part
+from .tools import ToolChoice, Tools
+from .types import (
+    EXAMPLE_THRESHOLDS,
+    MAX_ID_LENGTH,
+    ContentPart,
+    Count,
+    LiveTools,
+    Name,
+    PassRule,
+    Tag,
+    Temperature,
+    Thresholds,
+    ToolNames,
+    Trials,
+    WorldArgs,
+    WorldName,
+    defined,
+)
+
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+CaseKind = Literal["calls", "chain", "conversation"]
+DEFAULT_STOP = "###STOP###"
+DEFAULT_MAX_TURNS = 20
+_TURN = '{"prompt": "...", "expected_calls": [...]}'
+
+
+class PromptMessage(Part):
+    """A chat message in a prompt. Other fields are sent unchanged."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=True)
+    EXPECTS = 'a chat message such as {"role": "user", "content": "..."}'
+
+    role: Role = Field(description="Who speaks.")
+    content: Annotated[
+        str | list[ContentPart] | None, Expects("a string, a list of content parts, or null")
+    ] = Field(None, description="The text, or a list of content parts.")
+
+
+_FROM_USER: Any = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
+Prompt = Annotated[
+    Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
+    | Annotated[list[PromptMessage], Field(min_length=1, json_schema_extra={"contains": _FROM_USER})],
+    Expects("the user's message as a string, or a list of chat messages"),
+]
+
+
+class Turn(Expectations):
+    """A message from the user, and what is expected until the model replies without a call."""
+
+    EXPECTS = f"an object such as {_TURN}"
+
+    prompt: Prompt = Field(description="The user's message, or a list of chat messages.")
+    new_tools: ToolNames = Field(
+        default_factory=list, description="Tools that are first offered in this turn."
+    )
+    max_calls: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
+        None, description="The most tool calls in this turn; for the whole case, see thresholds."
+    )
+
+
+class User(Part):
+    """A model that plays the user: each of its messages begins a turn."""
+
+    EXPECTS = 'an object such as {"goal": "You want your money back for order A1."}'
+
+    goal: Annotated[Name, Expects("a text that says who the user is and what they want")] = Field(
+        description="Who the user is and what they want; the model's only instructions."
+    )
+    model: Annotated[Name, Expects("the name of a model, as for --tooleval-model")] | None = Field(
+        None, description="The model that plays the user; default: --tooleval-user."
+    )
+    stop: Annotated[Name, Expects("a text such as ###STOP###")] = Field(
+        DEFAULT_STOP, description="What the user says when the goal is reached."
+    )
+    max_turns: Count = Field(
+        DEFAULT_MAX_TURNS,
+        description="The most messages from the user; a conversation that needs more is an error.",
+    )
+
+
+class XFail(Part):
+    """An expected failure; the fields are those of pytest's mark."""
+
+    reason: str = Field("", description="Why the case is expected to fail.")
+    strict: bool | None = Field(None, description="Whether an unexpected pass is a failure.")
+
+
+class TestCase(Expectations):
+    """One test case: a prompt or several turns, and the calls that the model should make."""
+
+    __test__ = False  # not a test class for pytest
+
+    EXPECTS = 'an object such as {"prompt": "...", "expected_tool": "..."}'
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "id": "name title",
+        "prompt": "messages input question query",
+        "expected_tool": "tool expected_tools expected_function",
+        "expected_params": "params arguments expected_arguments expected_args",
+        "expected_calls": "calls tool_calls",
+        "tags": "markers",
+        "mock_responses": "mocks",
+    }
+    ELSEWHERE: ClassVar[dict[str, str]] = {
+        "system_prompt": "a field of the suite; for one case, make prompt a list that begins with "
+        '{"role": "system", "content": "..."}',
+        "max_calls": 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it '
+        "into the turn",
+        "description": "a field of the suite; for a note on a case, write $comment",
+    }
+    # Changing these does not change the case; all other fields are in its fingerprint.
+    APART: ClassVar[frozenset[str]] = frozenset(
+        "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
+        "tags skip xfail weight cluster metadata may_change_nothing".split()
+    )
+
+    id: (
+        Annotated[
+            str,
+            Field(
+                json_schema_extra={
+                    "minLength": 1,
+                    "maxLength": MAX_ID_LENGTH,
+                    "not": {"pattern": r"::|[\[\]]|^\s|\s$"},
+                }
+            ),
+        ]
+        | None
+    ) = Field(None, description="A stable name for the node id; default: a slug of the prompt.")
+    prompt: Prompt | SkipJsonSchema[None] = Field(
+        None, description="The user's message, or a list of chat messages."
+    )
+    param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
+    exact_state: bool | None = Field(
+        None, description="Whether states and results compare exactly, as in the suite."
+    )
+    tools: Tools | None = Field(
+        None, description="Replaces the suite's tools for this case; [] is none."
+    )
+    tool_choice: ToolChoice | None = Field(
+        None, description="Whether the model must call a tool, and which ones it may call."
+    )
+    temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
+    max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
+    thresholds: Thresholds | None = Field(
+        None,
+        description=("Minimum scores by metric, and limits such as max_calls; null removes one."),
+        examples=[EXAMPLE_THRESHOLDS],
+    )
+    trials: Trials | None = Field(None, description="How many times the model is asked.")
+    pass_rule: PassRule | None = Field(
+        None,
+        alias="pass",
+        description="How several trials make one verdict: mean (of the scores, against the thresholds), "
+        'all, any, or K/N such as "4/5": at least K of N trials pass.',
+    )
+    tags: Annotated[list[Tag], Expects("a list of strings")] = Field(
+        default_factory=list,
+        description="Keywords for -k and -m.",
+        json_schema_extra={"uniqueItems": True},
+    )
+    skip: Annotated[bool | str, Expects("true, false, or the reason as a string")] = Field(
+        False, description="true, or the reason."
+    )
+    xfail: Annotated[
+        bool | str | XFail,
+        Expects('true, false, the reason as a string, or {"reason": "...", "strict": true}'),
+    ] = Field(False, description="true, the reason, or an object.")
+    weight: Annotated[float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000")] = (
+        Field(1.0, description="Weight in means.")
+    )
+    cluster: Name | None = Field(
+        None,
+        description=(
+            "A name shared by cases that ask the same thing in different words; intervals and "
+            "significance tests count them as one."
+        ),
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
+
+    turns: (
+        Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
+    ) = Field(
+        None,
+        description="Instead of prompt: a conversation, in which the model calls until it is done.",
+    )
+    user: User | None = Field(
+        None, description="Instead of turns: a model that plays the user until the goal is reached."
+    )
+    world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
+    world_args: WorldArgs | None = Field(
+        None, description="Arguments for the world; replace the suite's."
+    )
+    answers: Annotated[Literal["world", "recorded"], Expects('"world" or "recorded"')] = Field(
+        "world",
+        description="With a world: what holds where a transcript has other answers than the world "
+        "gives. world: an error; recorded: the calls ran as recorded, and the difference is shown.",
+    )
+    play_failed_calls: bool = Field(
+        False,
+        description="With a world: whether calls that a transcript or an agent answers with an "
+        "error did run; by default only those on which the world fails, too.",
+    )
+
+    multi_turn: bool = Field(
+        False,
+        description="Whether this is a chain: one message from the user, and several replies until the "
+        "expected call. For several messages, write turns.",
+    )
+    max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")
+    optimal_hops: Count | None = Field(None, description="The number of calls in the shortest chain.")
+    valid_prerequisites: ToolNames = Field(
+        default_factory=list, description="Tools that may be called along the way."
+    )
+    mock_responses: Annotated[
+        dict[str, Annotated[Any, defined("MockResponse")]],
+        Expects("an object that maps the name of a tool to its answer"),
+    ] = Field(
+        default_factory=dict,
+        description="Tool to the answer of its mock: any JSON value, "
+        '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
+    )
+    approvals: Annotated[
+        dict[Name, Literal["approve", "reject"]],
+        Expects('an object that maps the name of a tool to "approve" or "reject"'),
+    ] = Field(
+        default_factory=dict,
+        description="What a person answers when an agent asks for the approval of a tool: tool to "
+        "approve or reject. A request for any other tool is rejected.",
+    )
+    live_tools: LiveTools | None = Field(
+        None,
+        description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
+        '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
+    )
+
+    _line: int = PrivateAttr(default=0)
+
+    @property
+    def line(self) -> int:
+        """The line of the file on which the case begins, from 1; 0 for a case from no file."""
+        return self._line
+
+    @cached_property
+    def kind(self) -> CaseKind:
+        """One message and one reply, a chain of replies, or a conversation."""
+        if self.turns is not None or self.user is not None:
+            return "conversation"
+        return "chain" if self.multi_turn else "calls"
+
+    @property
+    def expects_nothing(self) -> bool:
+        """True if the right answer is to call no tool."""
+        if self.kind == "conversation":
+            return False
+        if self.expected_calls is not None:
+            return not self.expected_calls
+        return self.expected_tool is None

@@ -1,0 +1,148 @@
+"""What a case or a turn expects of the model."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from .fields import Expects, Part
+from .types import Commented, ExpectedText, ExpectedValue, Name, OneOrMoreTools, Params
+
+CallOrder = Literal["any", "strict"]
+Match = Literal["exact", "contains", "within", "state"]
+ANY_TOOL = "*"
+# In the params of a forbidden call.
+ANY_PARAMETER = "*"
+_CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
+
+
+class ExpectedCall(Part):
+    """One of several expected calls, or a forbidden call."""
+
+    EXPECTS = f"an object such as {_CALL}"
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "tool": "name expected_tool function",
+        "params": "arguments args expected_params parameters",
+    }
+
+    tool: Annotated[
+        OneOrMoreTools, Expects('the name of a tool, a list of names, or "*" for any tool')
+    ] = Field(description='The tool to call; a list of acceptable tools; or "*" for any tool.')
+    params: Params | None = Field(
+        None, description="Expected arguments; null: not scored. Values may be matchers."
+    )
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+Forbidden = Annotated[
+    Literal["*"]
+    | list[
+        Annotated[
+            Name | ExpectedCall,
+            Expects('the name of a tool, or an object such as {"tool": "pay", "params": {...}}'),
+        ]
+    ],
+    Expects(
+        'a list of tool names and calls, such as [{"tool": "pay", "params": {"amount": 0}}], or "*" '
+        "for every tool that is not expected"
+    ),
+]
+
+
+class Expectations(Commented):
+    """The expectations for a turn, or for the whole case."""
+
+    expected_tool: Annotated[
+        OneOrMoreTools | None,
+        Expects(
+            'the name of a tool, a list of names, "*" for any tool, or null when nothing should be '
+            "called"
+        ),
+    ] = Field(
+        None,
+        description="The tool to call; a list of acceptable tools; "
+        '"*" for any tool; null when nothing should be called.',
+    )
+    expected_params: Params | None = Field(
+        None, description="Expected arguments; null: not scored. Values may be matchers."
+    )
+    expected_calls: (
+        Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")] | None
+    ) = Field(
+        None,
+        description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
+    )
+    call_order: CallOrder = Field("any", description="Whether the order of expected_calls counts.")
+    match: Match | None = Field(
+        None,
+        description=(
+            "With turns, how calls compare with expected_calls: exact (the default), contains "
+            "(extra calls are allowed), within (only these are allowed, each as often as listed), "
+            "state (they lead to the same state of the world). In the case: the default for its turns."
+        ),
+    )
+    results: bool | None = Field(
+        None,
+        description="With match state: whether the model must also get every answer that the expected "
+        "calls give. In the case: the default for its turns.",
+    )
+    forbidden_calls: Forbidden | None = Field(
+        None,
+        description="Calls that fail the case, even if all else is right: tool names, "
+        '{"tool": ..., "params": {...}} with matchers, in which "*" is any tool or any argument; or "*" '
+        "for every tool that is not expected.",
+    )
+    expected_state: Annotated[
+        dict[str, ExpectedValue] | None,
+        Expects('an object of paths and values, such as {"orders.A1.refunded": 40}'),
+    ] = Field(
+        None,
+        description=(
+            "With a world: expected values or matchers by their path in its state, such as "
+            "orders.A1.refunded; after the turn, or at the end of the case."
+        ),
+    )
+    expected_text: Annotated[
+        list[ExpectedText] | None,
+        Expects('a list of texts and matchers, such as ["refunded", {"$number": 40}]'),
+    ] = Field(
+        None,
+        description="With turns: what a message of the assistant must contain: a text, "
+        '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
+    )
+
+    may_change_nothing: bool = Field(
+        False,
+        description="With a world: whether an agent that makes no call may pass, as what it should do "
+        "leaves the state as it is. Without it, such a case is an error.",
+    )
+
+    @property
+    def gives_tool(self) -> bool:
+        """True if `expected_tool` is given; null says that nothing should be called."""
+        return self.expected_tool is not None or "expected_tool" in self.model_fields_set
+
+    @property
+    def expected_tools(self) -> tuple[str, ...]:
+        """The acceptable tools in `expected_tool`; empty if it is null."""
+        tool = self.expected_tool
+        return (tool,) if isinstance(tool, str) else tuple(tool or ())
+
+    @property
+    def calls(self) -> list[ExpectedCall] | None:
+        """The expected calls, including one from `expected_tool`; None if any calls are right."""
+        if self.expected_calls is not None or not self.gives_tool:
+            return self.expected_calls
+        if self.expected_tool is None:
+            return []
+        return [ExpectedCall(tool=self.expected_tool, params=self.expected_params)]
+
+    @property
+    def rubrics(self) -> list[str]:
+        """The rubrics for a judge."""
+        texts = self.expected_text or ()
+        return [text["$judge"] for text in texts if isinstance(text, dict) and "$judge" in text]

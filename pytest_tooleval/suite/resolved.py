@@ -1,0 +1,248 @@
+"""A case with the suite's defaults and the command line's values applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from ..errors import ConfigError
+from ..keys import PublicTexts
+from ..matchers.modes import DEFAULT_MODE, MODES, ParamScoring
+from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
+from ..record.names import KnownTools, meant
+from ..record.thresholds import needed_of
+from ..record.variants import UNCHANGED, Arm
+from ..worlds.world import WorldSpec
+from .altered import AlteredAnswers
+from .case import CaseKind, PromptMessage, TestCase, Turn
+from .expectations import Expectations, ExpectedCall
+from .model import Suite, world_of
+from .overrides import ChoiceWord, Overrides
+from .tools import Choice, ProviderTools, Tool
+
+DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
+# BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
+# corrects it in its next reply.
+ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
+DEFAULT_MAX_ROUNDS = 10
+NOTHING_JUDGES = (
+    'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
+)
+
+
+def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> KnownTools:
+    """Return the tools, by default all of the case, that calls may refer to."""
+    given = case.tools if tools is None else tools
+    return KnownTools.of(
+        ((tool.definition.name, tool.namespace, tool.parameters) for tool in given),
+        exact=MODES[case.param_scoring].exact_names,
+        prefix=case.tool_prefix,
+        in_text=case.tool_choice != "none",
+    )
+
+
+class ResolvedTurn(Struct, frozen=True):
+    """A turn with its prompt as messages, and the tools offered in it.
+
+    If a model plays the user, a single one without a prompt represents every turn.
+    """
+
+    turn: Turn
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+
+
+class ResolvedCase(Struct, frozen=True):
+    """A case with the suite's defaults applied: what the engine runs and scorers read.
+
+    `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
+    command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
+    trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
+    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
+    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
+    of the same question count as different answers. `altered` says how a variant alters tool answers.
+    """
+
+    case: TestCase
+    kind: CaseKind
+    id: str
+    line: int
+    suite: str
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+    tool_choice: Choice
+    temperature: float | None
+    max_tokens: int | None
+    param_scoring: ParamScoring
+    thresholds: Mapping[str, float]
+    trials: int
+    tool_prefix: str = ""
+    pass_rule: str = "mean"
+    limits: Mapping[str, float] = {}
+    forbidden_calls: tuple[str | ExpectedCall, ...] = ()
+    live_tools: tuple[str, ...] = ()
+    set_by: Mapping[str, str] = {}
+    turns: tuple[ResolvedTurn, ...] = ()
+    world: WorldSpec | None = None
+    exact_state: bool = False
+    public: PublicTexts | None = None
+    arm: Arm = UNCHANGED
+    first_trial: int = 0
+    namespaces: Mapping[str, str] = {}
+    provider_tools: ProviderTools = ProviderTools()
+    altered: AlteredAnswers | None = None
+
+    @property
+    def max_rounds(self) -> int:
+        """The most replies in a chain or a turn; 1 for a single-turn case."""
+        return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.has_tool_rounds else 1
+
+    @property
+    def has_tool_rounds(self) -> bool:
+        """True if the model gets answers to its calls: in a chain or a conversation."""
+        return self.kind != "calls"
+
+    @property
+    def forbids(self) -> bool:
+        """True if the case, one of its turns, or its variant forbids a call."""
+        of_turns = any(each.turn.forbidden_calls for each in self.turns)
+        return bool(self.forbidden_calls) or of_turns or bool(self.altered and self.altered.secret)
+
+    @property
+    def parts(self) -> tuple[Expectations, ...]:
+        """Everything with expectations: the turns, and the case."""
+        return (*(each.turn for each in self.turns), self.case)
+
+    @property
+    def rubrics(self) -> list[str]:
+        """The rubrics for a judge from the turns and the case."""
+        return [rubric for part in self.parts for rubric in part.rubrics]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.case.metadata
+
+
+def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
+    """Apply defaults: the command line overrides the case, and the case overrides the suite.
+
+    Thresholds merge metric by metric over the defaults; null removes one. Raises ConfigError if none is
+    left that `judges`.
+    """
+    over = overrides or Overrides()
+    param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
+    merged = merged_thresholds(
+        MODES[param_scoring].only_overall or case.kind == "conversation",
+        suite.thresholds,
+        case.thresholds,
+        over.thresholds,
+    )
+    thresholds = {name: value for name, value in merged.items() if name not in LIMITS}
+    if not judges(merged):
+        raise ConfigError(NOTHING_JUDGES)
+    forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
+    rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
+    awaits_call = case.kind != "conversation" and not case.expects_nothing
+    default_choice: ChoiceWord = "required" if awaits_call else "auto"
+    tools = tuple(suite.tools if case.tools is None else case.tools)
+    turns = turns_of(case, tools)
+    return ResolvedCase(
+        case=case,
+        kind=case.kind,
+        id=case.id or "",
+        line=case.line,
+        suite=suite.name,
+        messages=messages_of(suite, case),
+        tools=tools,
+        turns=turns,
+        world=world_of(suite, case),
+        exact_state=bool(_first(case.exact_state, suite.exact_state)),
+        public=suite.public,
+        namespaces=suite.namespaces,
+        provider_tools=suite.provider_tools,
+        tool_prefix=suite.tool_prefix or "",
+        tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
+        temperature=_first(over.temperature, case.temperature, suite.temperature),
+        max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
+        param_scoring=param_scoring,
+        thresholds=thresholds,
+        limits={name: value for name, value in merged.items() if name in LIMITS},
+        forbidden_calls=tuple(forbidden),
+        trials=_trials(rule, over, case, suite),
+        pass_rule=rule,
+        live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
+        set_by=_set_by(suite, case, over),
+    )
+
+
+def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
+    """Return the turns of a case, withholding each new tool until its turn."""
+    if case.user is not None:
+        return (ResolvedTurn(Turn(prompt=""), (), tools),)
+    turns, names = case.turns or (), [tool.name for tool in tools]
+    resolved = []
+    for number, turn in enumerate(turns, 1):
+        withheld = {meant(name, names) for later in turns[number:] for name in later.new_tools}
+        offered = tuple(tool for tool in tools if tool.name not in withheld)
+        resolved.append(ResolvedTurn(turn, prompt_messages(turn.prompt), offered))
+    return tuple(resolved)
+
+
+def merged_thresholds(
+    only_overall: bool, *layers: Mapping[str, float | None] | None
+) -> dict[str, float]:
+    """Return thresholds and limits, each from the last layer that sets it."""
+    merged: dict[str, float | None] = {}
+    for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
+        merged.update(layer or {})
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def judges(names: Iterable[str]) -> bool:
+    """True if thresholds on these metrics can tell a right answer from a wrong one."""
+    return any(name not in NEVER_DECISIVE and name not in LIMITS for name in names)
+
+
+def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
+    """Return where each parameter that the user has set is set."""
+    found: dict[str, str] = {}
+    for name in ("tool_choice", "temperature", "max_tokens"):
+        if getattr(over, name) is not None:
+            found[name] = f"--tooleval-{name.replace('_', '-')}"
+        elif getattr(case, name) is not None:
+            found[name] = "the case"
+        elif getattr(suite, name) is not None:
+            found[name] = "the suite"
+    return found
+
+
+def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
+    """Return the number of trials: N of a rule `K/N`, even one that a word on the CLI overrides."""
+    own = _first(case.pass_rule, suite.pass_rule) or ""
+    needed = needed_of(rule) or (needed_of(own) if over.trials is None else None)
+    return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
+
+
+def messages_of(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
+    """Return the messages before the first reply."""
+    system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
+    if case.user is not None:
+        return tuple(system)
+    first = case.prompt if case.turns is None else case.turns[0].prompt
+    return (*system, *prompt_messages(first))
+
+
+def prompt_messages(prompt: str | list[PromptMessage] | None) -> tuple[dict[str, Any], ...]:
+    """Return a prompt as chat messages."""
+    if prompt is None or isinstance(prompt, str):
+        return ({"role": "user", "content": prompt or ""},)
+    return tuple(message.model_dump(exclude_unset=True) for message in prompt)
+
+
+def _first(*values: Any) -> Any:
+    for value in values:
+        if value is not None:
+            return value
+    return None
