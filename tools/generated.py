@@ -14,6 +14,7 @@ import msgspec
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tool_features import FEATURES, features_of
+from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.matchers.matcher import MATCHERS
 from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
@@ -215,9 +216,19 @@ def destructive() -> str:
     return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
 
 
+def formats() -> str:
+    header = ("format", "recognised by", "tools", "calls", "expectations", "command")
+    rows = []
+    for each in sorted(all_formats().values(), key=lambda each: each.title.lower()):
+        command = f"`tooleval import {each.example}`"
+        rows.append((each.title, each.recognised, each.tools, each.calls, each.expectations, command))
+    return table(header, rows)
+
+
 _RESULTS_IN_PYTHON = ("CaseResult", "TrialResult", "Score", "Check", "Transcript", "Reply", "ToolCall")
 # The text between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("docs/guides/importing.md", "formats"): formats,
     ("docs/reference/metrics.md", "limits"): limits,
     ("docs/reference/metrics.md", "dialects"): dialects,
     ("docs/reference/suite-format.md", "modes"): modes,

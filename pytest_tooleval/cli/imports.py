@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,65 +19,138 @@ from .history import side_of
 from .import_mcp import mcp
 from .suite_files import SuitePath, existing, name_for, say, write
 
+if TYPE_CHECKING:
+    from ..imports.apply import Found
+
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
+_FILES = "files"
+_OLD = ("openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
 class _Imports(Group):
-    """A command for each format that has a help."""
+    """Commands for what is no file. Without the name of one, the arguments are files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] != "--help" and self.get_command(ctx, args[0]) is None:
+            args = [_FILES, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..imports.formats import formats_with
+        from ..imports.commands import all_commands
 
-        return sorted([*super().list_commands(ctx), *(name for name, _ in formats_with("HELP"))])
+        shown = (name for name in super().list_commands(ctx) if name != _FILES)
+        return sorted([*shown, *all_commands()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (own := super().get_command(ctx, cmd_name)) is not None:
             return own
-        from ..imports.formats import formats_with
+        from ..imports.commands import all_commands
 
-        module = dict(formats_with("HELP")).get(cmd_name)
-        return None if module is None else _command(cmd_name, module)
+        if cmd_name in all_commands():
+            return _command(cmd_name)
+        return _old(cmd_name) if cmd_name in _OLD else None
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        files.format_options(click.Context(files), formatter)
+        self.format_commands(ctx, formatter)
 
 
 @click.group(name="import", cls=_Imports)
 def import_() -> None:
-    """Create suites from agents, logs, servers, benchmarks, ..."""
+    """Create a suite from files: logs, traces, lists of tools, benchmarks.
+
+    The format of each file is found. Recorded answers become cases that expect the same calls, tools
+    become drafts of cases. In an existing suite, tools are replaced and cases stay; only new cases are
+    added. What is no file has a command of its own.
+    """
 
 
 import_.add_command(mcp)
 
 
-def _command(name: str, module: ModuleType) -> click.Command:
-    suite = SuitePath(allow_dash=True)
+@click.command(_FILES, hidden=True)
+@click.argument(
+    "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--out",
+    type=SuitePath(allow_dash=True),
+    required=True,
+    help=f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
+)
+@click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
+def files(paths: tuple[Path, ...], out: Path, named: str | None) -> None:
+    """Create a suite from files."""
+    _import_files(paths, out, named)
+
+
+import_.add_command(files)
+
+
+def _import_files(paths: Sequence[Path], out: Path, named: str | None = None) -> None:
+    from ..imports.door import found_in
+
+    def found(has_tools: bool) -> tuple[Found, Sequence[str]]:
+        return found_in(paths, named, has_tools=has_tools)
+
+    _import(out, found)
+
+
+def _old(name: str) -> click.Command:
+    """A command of a format, which says what to write today."""
+
+    def run(source: Path, out: Path) -> None:
+        named = name if name == "skills" else None  # a folder may also have other files
+        words = f"{source} --out {out}" + (f" --format {named}" if named else "")
+        click.echo(printable(f"now: tooleval import {words}"), err=True)
+        _import_files([source], out, named)
+
+    return click.Command(name, callback=run, params=_params("FILE", Path), help="Now for any FILE.")
+
+
+def _params(source: str, type: type) -> list[click.Parameter]:
     about = f"The suite to write or update, *{SUITE_ENDING}; - prints it."
-    params: list[click.Parameter] = [
-        click.Argument(["source"], metavar=module.SOURCE),
-        click.Option(["--out"], type=suite, required=True, help=about),
+    return [
+        click.Argument(["source"], metavar=source, type=_TYPES[type]),
+        click.Option(["--out"], type=SuitePath(allow_dash=True), required=True, help=about),
     ]
-    for option, (kind, help) in getattr(module, "OPTIONS", {}).items():
-        params.append(click.Option([f"--{option}"], type=_TYPES[kind], help=help))
-    help = inspect.cleandoc(module.HELP)
-    return click.Command(name, callback=partial(_import, module), params=params, help=help)
 
 
-def _import(module: ModuleType, source: str, out: Path, **options: Any) -> None:
-    """Import a source, and report it."""
-    from ..imports.apply import apply, found_in
+def _command(name: str) -> click.Command:
+    from ..imports.command import Surroundings
+    from ..imports.commands import all_commands
     from ..project.root import Project
 
+    command = all_commands()[name]
+
+    def run(source: str, out: Path, **options: Any) -> None:
+        around = Surroundings(Project.around().folder, side_of)
+        _import(out, lambda _: (command.found(source, around, **options), ()))
+
+    params = _params(command.source, str)
+    for option, (kind, help) in command.options.items():
+        params.append(click.Option([f"--{option}"], type=_TYPES[kind], help=help))
+    return click.Command(name, callback=run, params=params, help=inspect.cleandoc(command.help))
+
+
+def _import(out: Path, find: Callable[[bool], tuple[Found, Sequence[str]]]) -> None:
+    """Import what `find` finds, and report it. It is told whether the suite has tools."""
+    from ..imports.apply import apply
+
     previous = existing(out)
-    if getattr(module, "FROM_RUNS", False):
-        options["side_of"] = side_of
-    if getattr(module, "IN_FOLDER", False):
-        options["folder"] = Project.around().folder
+    data = previous.data if previous else None
     # What the modules of an agent print is no part of a suite.
     with redirect_stdout(sys.stderr):
-        reads = getattr(module, "found", None) or partial(found_in, module.read)
-        found = reads(source, **options)
-    made = apply(found, name_for(out, found.name), previous.data if previous else None)
+        found, lines = find(bool(data and data.get("tools")))
+    made = apply(found, name_for(out, found.name), data)
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
+    for line in lines:
+        say(out, line)
     is_valid = write(out, made.suite, previous, made.counts)
     for line in made.remarks:
         say(out, line)

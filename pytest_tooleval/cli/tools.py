@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ..errors import ConfigError
+from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from .mcp_options import server_options
 from .suites import suite_files
@@ -55,7 +56,8 @@ def tools(
 ) -> None:
     """Estimate the tokens that a list of tools adds to every request.
 
-    PATHS are suite files or folders. Or name an MCP server instead. Needs no model and no key. Providers
+    PATHS are suite files, folders of these, or files in any format of `tooleval import`, of which the
+    largest list counts. Or name an MCP server instead. Needs no model and no key. Providers
     count tools differently, so the numbers are estimates: compare them with each other.
     """
     if bool(paths) == (server is not None):
@@ -86,7 +88,10 @@ def _lists(
 
     if server is not None:
         yield _of_server(server)
-    for file in suite_files(paths):
+    others = [path for path in paths if path.is_file() and not path.name.endswith(SUITE_ENDING)]
+    yield from map(_of_other_file, others)
+    suites = tuple(path for path in paths if path not in others)
+    for file in suite_files(suites) if suites else ():
         suite = load_suite(file, metrics=None, fetch_tools=SuiteTools(None, ()).fetch)
         before = None if against is None else _at(against, file)
         yield printable(str(file)), _of_suite(suite), before
@@ -103,6 +108,16 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
     return title_of(found), _ToolList(tool_tokens(functions.tools, counter())), None
+
+
+def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
+    """The largest list of tools in a file of another program."""
+    from ..engine.tool_tokens import counter, tool_tokens
+    from ..imports.door import tool_lists
+
+    every = [_ToolList(tool_tokens(tools, counter())) for tools in tool_lists(file)]
+    note = f", the largest of {len(every)} lists" if len(every) > 1 else ""
+    return printable(str(file)), max(every, key=lambda each: each.total)._replace(note=note), None
 
 
 def _of_suite(suite: Suite) -> _ToolList:

@@ -17,7 +17,8 @@ from ..suite.load import read_model
 from ..text import shown
 from .cases import case_problem, expected_value, new_ids
 from .chats import Message, RecordedAnswer
-from .openai_tools import UnusableError, canonical, name_in_suite
+from .openai_tools import HOSTED_BY_ANTHROPIC, canonical, name_in_suite
+from .records import UnusableError
 
 
 def new_suite(name: str, answers: Sequence[RecordedAnswer]) -> dict[str, Any]:
@@ -85,7 +86,9 @@ class AnsweredCases:
         reason = case_problem(case, self.tools, self.system, namespaces)
         if reason is None and answer.draft is None:
             tools = self.tools if answer.tools is None else answer.tools
-            reason = _invalid(answer, tools) or self._failure(case, namespaces, answer.said)
+            reason = _invalid(answer, tools)
+            if not answer.is_expectation:
+                reason = reason or self._failure(case, namespaces, answer.said)
         if reason is not None:
             raise UnusableError(reason)
         self.namespaces = namespaces
@@ -96,12 +99,14 @@ class AnsweredCases:
 
     def finished(self) -> dict[str, Any]:
         made = {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
-        own = self.suite.get("provider_tools") or {}
-        known = own.get("openai", [])
-        hosted = [*known, *(tool for tool in self.hosted if tool not in known)]
+        own = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
         added: dict[str, Any] = {"namespaces": self.namespaces} if self.namespaces else {}
-        if hosted:
-            added["provider_tools"] = {**own, "openai": hosted}
+        if self.hosted:
+            added["provider_tools"] = own
+            for tool in self.hosted:
+                is_claude = HOSTED_BY_ANTHROPIC.fullmatch(tool["type"]) is not None
+                known = own.setdefault("anthropic" if is_claude else "openai", [])
+                known += [] if tool in known else [tool]
         # Before the tools.
         return {"name": made["name"], **added, **made, **added}
 
@@ -158,10 +163,7 @@ class AnsweredCases:
         return messages
 
 
-_UNKNOWN_TOOLS = (
-    "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
-    "then import this file into the same suite"
-)
+_UNKNOWN_TOOLS = "the tools are not recorded; also name a file of them: tooleval import FILE TOOLS.json"
 _MOST_REASON = 200
 _UNFIT = "its own case would fail with this answer"
 _OTHER_SYSTEM = "its system prompt is not that of the suite, which is put before every prompt"
@@ -179,18 +181,34 @@ def _system(messages: Sequence[Message]) -> str | None:
 def _expectation(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if answer.draft is not None:
         return dict(answer.draft)
-    calls = [(name, _expected_params(name, arguments, tools)) for name, arguments in answer.calls]
+    calls = [(name, _params(answer, name, arguments, tools)) for name, arguments in answer.calls]
     if not calls:
         return {"expected_tool": None}
     if len(calls) == 1:
         ((name, params),) = calls
-        return {"expected_tool": name, "expected_params": params}
-    return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
+        return {"expected_tool": name, **({} if params is None else {"expected_params": params})}
+    order = {"call_order": "strict"} if answer.is_ordered else {}
+    expected = [{"tool": name, **({} if p is None else {"params": p})} for name, p in calls]
+    return {"expected_calls": expected, **order}
+
+
+def _params(
+    answer: RecordedAnswer,
+    name: str,
+    arguments: Mapping[str, Any] | None,
+    tools: Sequence[Mapping[str, Any]],
+) -> dict[str, Any] | None:
+    """What a case expects of a call's arguments; None if any will do."""
+    if answer.is_expectation and not arguments:
+        return None
+    return _expected_params(name, arguments or {}, tools)
 
 
 def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str | None:
     """Why the arguments of a call break its tool's schema; None if none do."""
     for name, arguments in answer.calls:
+        if arguments is None:
+            continue
         schema = _schema_of(name, tools)
         try:
             found = [*errors(schema, arguments, 1), *undeclared(schema, arguments)]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import Problem, SuiteError
 from ..text import counted
 from .answers import AnsweredCases, new_suite
-from .chats import RecordedAnswer, answers_in
-from .conversation import Conversation, unread_text
+from .chats import RecordedAnswer
+from .conversation import unread_text
 from .drafts import draft_case
-from .openai_tools import UnusableError
-from .records import Record, clean_records
+from .records import UnusableError
 from .update import DraftCases, update_suite
 
 _T = TypeVar("_T")
@@ -59,21 +57,6 @@ class Applied(NamedTuple):
     remarks: list[str]
     left_out: Sequence[Problem] = ()
     is_broken: bool = False
-
-
-def found_in(
-    read: Callable[[Path, list[Record]], Iterator[Conversation | Problem]], source: str
-) -> Found:
-    """The answers in the recorded conversations of a file."""
-    path = Path(source)
-    records, left_out, secrets = clean_records(path)
-    answers: list[Recorded | Problem] = []
-    for each in read(path, records):
-        if isinstance(each, Problem):
-            answers.append(each)
-        else:
-            answers += recorded(each.problem(""), answers_in, each)
-    return Found(path.stem, answers=answers, left_out=left_out, secrets=secrets)
 
 
 def recorded(

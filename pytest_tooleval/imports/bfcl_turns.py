@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from ..errors import SuiteError
 from ..explain import listing, show
-from .openai_tools import UnusableError, typed
-from .records import read_records
+from .openai_tools import typed
+from .records import UnusableError, read_records
 
 WORLD = "pytest_tooleval.worlds.bfcl:BFCL"
 # Next to the questions: a file of functions for each class.

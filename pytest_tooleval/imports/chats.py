@@ -11,35 +11,40 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
 from ..errors import ModelError
 from ..explain import describe, show
 from ..record.call_like import kind_of
-from ..record.calls import MAX_DEPTH, ToolCall, is_nested_deeper, own_calls
+from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
-from ..record.transcript import Transcript, status_of, text_of
-from ..record.untrusted import as_mapping
+from ..record.transcript import Transcript, Usage, status_of, text_of
+from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
-from .conversation import Conversation
-from .openai_tools import Offered, UnusableError, definition_of, offered_tools, typed
+from .conversation import NO_NAME, Conversation, Expected
+from .openai_tools import Offered, definition_of, offered_tools, typed
+from .records import Record, UnusableError, decoded
+from .tool_dialects import tool_values
 
 Message = dict[str, Any]
-Call = tuple[str, dict[str, Any]]  # the name of the tool, and the arguments
+Call = tuple[str, "Mapping[str, Any] | None"]  # the name of the tool, and the arguments
 
 # The places of requests and answers in records of litellm, langfuse, VCR, OpenAI's batches and evals.
-_REQUEST_KEYS = (
+REQUEST_KEYS = (
     "request", "request_body", "requestBody", "proxy_server_request", "body", "parsed_body", "json",
     "input", "inputs", "kwargs", "params", "model_parameters", "modelParameters", "optional_params",
     "invocation_params",
 )  # fmt: skip
-_ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
+_TOOLS = ("tools", "functions")
+_SYSTEM = ("instructions", "system", "systemInstruction", "system_instruction")
+ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
 # `string` is the body of an answer in a cassette of VCR.
 _WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
 _MAX_DEPTH = 4
@@ -96,6 +101,26 @@ class _Item(Struct):
         return self.tool_calls or []
 
 
+_Count = Annotated[int, Meta(ge=0)]
+_Amount = Annotated[float, Meta(ge=0)]
+
+
+class _Usage(Struct):
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
+
+
+class _About(Struct):
+    """What the record of a conversation says of it."""
+
+    case: str | int | None = None
+    id: str | int | None = None
+    usage: _Usage | None = None
+    cost_usd: _Amount | None = None
+    latency_s: _Amount | None = None
+    finish_reason: str | None = None
+
+
 class _Choice(Struct):
     """One of the answers of a chat completion."""
 
@@ -132,7 +157,8 @@ class RecordedAnswer:
     `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
     items in the answer that are not known here. `draft` has the fields of a draft in place of what
     a case expects, which a person has to write. `hosted` are OpenAI's own tools, `namespaces`
-    descriptions by name. `said` has the messages of the answer itself.
+    descriptions by name. `said` has the messages of the answer itself. `is_expectation` if a person
+    wrote what to call: then arguments may be None, which any will do, and calls may have an order.
     """
 
     messages: list[Message]
@@ -144,27 +170,96 @@ class RecordedAnswer:
     hosted: Sequence[dict[str, Any]] = ()
     namespaces: Sequence[tuple[str, str]] = ()
     said: Sequence[Message] = field(default=(), compare=False)
+    is_expectation: bool = False
+    is_ordered: bool = False
+
+
+def conversations(path: Path, record: Record, value: Any = None) -> list[Conversation]:
+    """The conversations in a record, or in a `value` made of it: one for each of several answers.
+
+    UnusableError if there is none, or if it cannot be read.
+    """
+    value = record.value if value is None else value
+    if not isinstance(value, dict):
+        raise UnusableError(f"expected an object with messages and an answer, got {describe(value)}")
+    if _is_chunk(value):
+        raise UnusableError(_STREAMED)
+    parts = list(_request_parts(value))
+    messages = [_whole(item) for item in _messages(parts)]
+    given = _field(parts, *_TOOLS)
+    is_known = any(key in part for part in parts for key in _TOOLS)
+    made = Conversation(
+        str(path),
+        record.line,
+        messages,
+        record.field,
+        model=_model(parts),
+        tools=tool_values(given) if given is not None else [] if is_known else None,
+        choice=_field(parts, "tool_choice", "function_call", "toolChoice"),
+    )
+    found = _replies(value)
+    if found is None:
+        return [_described(made, value)]
+    if not found:
+        raise UnusableError(_NO_ANSWER)
+    replies = ([_whole(item) for item in reply] for reply in found)
+    first = len(messages)
+    return [made._replace(messages=[*messages, *each], answers_from=first) for each in replies]
+
+
+def _model(parts: Sequence[Mapping[str, Any]]) -> str:
+    names = (part.get("model") for part in parts)
+    return next((name for name in names if name and isinstance(name, str)), NO_NAME)
+
+
+def _described(conversation: Conversation, record: Mapping[str, Any]) -> Conversation:
+    """The conversation with what its record says of it. UnusableError if a field has another type."""
+    found = typed(record, _About, "a conversation")
+    tokens = found.usage or _Usage()
+    usage = Usage(
+        prompt_tokens=tokens.prompt_tokens,
+        completion_tokens=tokens.completion_tokens,
+        cost_usd=found.cost_usd,
+        latency_s=found.latency_s,
+    )
+    *before, last = conversation.messages
+    if last["role"] == "assistant" and found.finish_reason:
+        last = {"finish_reason": found.finish_reason, **last}
+    return conversation._replace(
+        messages=[*before, last],
+        case="" if found.case is None else str(found.case),
+        id="" if found.id is None else str(found.id),
+        usage=usage,
+    )
 
 
 def recorded_answers(record: Any) -> tuple[list[RecordedAnswer], list[str]]:
     """The answers in a record, and why others in it are unusable. UnusableError if all are."""
-    if not isinstance(record, dict):
-        raise UnusableError(f"expected an object with messages and an answer, got {describe(record)}")
-    if _is_chunk(record):
-        raise UnusableError(_STREAMED)
-    parts = list(_request_parts(record))
-    messages = _messages(parts)
-    tools, choice = _tools(parts)
-    found = _replies(record)
-    pairs = list(_turns(messages)) if found is None else [(messages, calls) for calls in found]
-    return _answers(pairs, tools, choice)
+    found = [answers_in(each) for each in conversations(Path(), Record(1, record))]
+    return [each for answers, _ in found for each in answers], [why for _, whys in found for why in whys]
 
 
 def answers_in(conversation: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
-    """All answers of a conversation, as `recorded_answers`."""
-    tools = None if conversation.tools is None else offered_tools(list(conversation.tools))
+    """The answers of a conversation, and why others are unusable. UnusableError if all are."""
+    tools, choice = _tools(conversation)
     messages = _chat(list(conversation.messages), "messages")
-    return _answers(list(_turns(messages)), tools, "auto" if tools and tools.tools else None)
+    first = conversation.answers_from
+    return _answers(list(_turns(messages, first)), tools, choice)
+
+
+def expected_in(expected: Expected) -> RecordedAnswer:
+    """The prompt and the calls of an expectation."""
+    defined, hosted, namespaces = (
+        (None, (), ()) if expected.tools is None else offered_tools(list(expected.tools))
+    )
+    prompt = _prompt(_chat(list(expected.messages), "messages"))
+    if not any(message["role"] == "user" for message in prompt):
+        raise UnusableError("no message from the user")
+    calls = [(name, arguments) for name, arguments in expected.calls]
+    return RecordedAnswer(
+        prompt, defined, "auto" if defined else None, calls, (), None, hosted, namespaces,
+        is_ordered=expected.is_ordered, is_expectation=True,
+    )  # fmt: skip
 
 
 def draft_in(
@@ -217,6 +312,9 @@ def _answers(
     answers: list[RecordedAnswer] = []
     reasons: list[str] = []
     for before, reply in pairs:
+        if not reply:
+            reasons.append(_NO_ANSWER)
+            continue
         if not any(message.role == "user" for message in before):
             reasons.append("no message from the user before the answer")
             continue
@@ -265,8 +363,9 @@ def chat_messages(values: list[Any]) -> list[Message]:
 
 
 def _whole(item: _Item) -> Message:
-    """A message with all that scoring looks at."""
-    return _ending(item) | _status(item) | _message(item) | _extensions(item)
+    """A message with all that scoring and importing look at."""
+    unweighted = {} if item.weight else {"weight": 0}
+    return unweighted | _ending(item) | _status(item) | _message(item) | _extensions(item)
 
 
 def _extensions(item: _Item) -> Message:
@@ -302,22 +401,11 @@ def _ending(item: _Item) -> Message:
     return {key: value for key, value in ending.items() if value and isinstance(value, str)}
 
 
-def decoded(value: Any) -> Any:
-    """The value, decoded if it is the JSON of an object or list as a string."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            found = msgspec.json.decode(value)
-        except (ValueError, RecursionError):
-            return value
-        return value if is_nested_deeper(found, MAX_DEPTH) else found
-    return value
-
-
 def _request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """The record and the objects in it that may have fields of the request, the outermost first."""
     yield record
     if depth < _MAX_DEPTH:
-        for key in _REQUEST_KEYS:
+        for key in REQUEST_KEYS:
             inner = decoded(record.get(key))
             if isinstance(inner, dict):
                 yield from _request_parts(inner, depth + 1)
@@ -330,7 +418,7 @@ def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
 
 
 def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
-    given = _field(parts, "messages")
+    given = _field(parts, "messages", "contents")
     if given is None:
         inputs = (decoded(part.get("input")) for part in parts)
         given = next((value for value in inputs if value and isinstance(value, (str, list))), None)
@@ -340,9 +428,18 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
         raise UnusableError('no messages: expected "messages", a list of chat messages')
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the earlier messages are stored by the provider, not in the record")
-    instructions = _field(parts, "instructions")
-    system = [_Item("system", instructions)] if isinstance(instructions, str) else []
-    return system + _chat(given, "messages")
+    messages = _chat(given, "messages")
+    text = _text_of(_field(parts, *_SYSTEM))
+    has_system = bool(messages) and messages[0].role == "system"
+    return messages if has_system or not text else [_Item("system", text), *messages]
+
+
+def _text_of(value: Any) -> str:
+    """The text of a system prompt: a string, or parts with a text each."""
+    parts = value.get("parts") if isinstance(value, dict) else value
+    if isinstance(parts, list):
+        return "\n".join(as_text(each.get("text")) for each in objects_in(parts))
+    return as_text(value.get("text")) if isinstance(value, dict) else as_text(value)
 
 
 def _chat(values: list[Any], what: str) -> list[_Item]:
@@ -425,16 +522,16 @@ def _sent(call: _Call) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": text}}
 
 
-def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[Offered | None, str | None]:
+def _tools(conversation: Conversation) -> tuple[Offered | None, str | None]:
     """The tools and the tool_choice of a request."""
-    given = _field(parts, "tools", "functions")
-    recorded = any("tools" in part or "functions" in part for part in parts)
-    offered = offered_tools(given) if given is not None else (Offered([]) if recorded else None)
-    choice = _field(parts, "tool_choice", "function_call")
+    given, choice = conversation.tools, conversation.choice
+    offered = None if given is None else offered_tools(list(given))
     if offered is None or not offered.tools:
         return offered, choice if choice in ("auto", "required", "none") else None
     if choice is None:
         return offered, "auto"  # the default of the API
+    if isinstance(choice, dict) and choice.get("type") in ("auto", "any", "none"):  # Anthropic's
+        choice = choice["type"]
     if isinstance(choice, str):
         choice = "required" if choice == "any" else choice
         return offered, choice if choice in ("auto", "required", "none") else None
@@ -450,11 +547,15 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[Offered | None, str | No
     return offered._replace(tools=tools), "auto" if mode == "auto" else "required"
 
 
-def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], _Said]]:
-    """Each message of the assistant in a conversation, with the messages before it.
+def _turns(messages: Sequence[_Item], first: int) -> Iterator[tuple[Sequence[_Item], _Said]]:
+    """Each message of the assistant from the first one on, with the messages before it.
 
-    Messages with the weight 0 are left out (OpenAI's format for fine-tuning).
+    Messages with the weight 0 are left out (OpenAI's format for fine-tuning). What a provider answered
+    its own calls belongs to the answer.
     """
+    if first:
+        yield messages[:first], list(messages[first:])
+        return
     for index, message in enumerate(messages):
         if message.role == "assistant" and message.weight != 0:
             yield messages[:index], [message]
@@ -464,7 +565,7 @@ def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
     """Each answer in a record; None if the record is a conversation."""
     if "choices" in record or record.get("object") == "response":
         return _replies_in(record)
-    values = [record[key] for key in _ANSWER_KEYS if key in record]
+    values = [record[key] for key in ANSWER_KEYS if key in record]
     if not values:
         inner = decoded(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import Problem
@@ -20,8 +21,9 @@ NO_NAME = "transcript"  # the model of those that do not name it
 class Conversation(NamedTuple):
     """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
 
-    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
-    also be that of a case. `usage` is of all replies; `tools` are the offered ones, if known.
+    `messages` are as in the chat API; answers to import begin at `answers_from`. `case` names its test
+    case, as ID or SUITE::ID; its own `id` may also be that of a case. `usage` is of all replies; `tools`
+    are the offered ones, if known, in any dialect, and `choice` is how to choose among them.
     `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
     benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
     that only looks at native calls. If several of a `group` name a case, only those that begin like
@@ -36,7 +38,9 @@ class Conversation(NamedTuple):
     id: str = ""
     model: str = NO_NAME
     usage: Usage = Usage()
-    tools: Sequence[Mapping[str, Any]] | None = None
+    tools: Sequence[Any] | None = None
+    choice: Any = None
+    answers_from: int = 0
     no_answer: NoAnswer | None = None
     error: str = ""
     may_stop: bool = False
@@ -55,6 +59,51 @@ class Conversation(NamedTuple):
 
     def problem(self, message: str) -> Problem:
         return Problem(self.path, self.line, 1, self.field, message)
+
+
+class Expected(NamedTuple):
+    """A prompt and the calls that a set expects, without an answer.
+
+    Arguments are None if any will do. With `is_ordered`, the calls have this order.
+    """
+
+    path: str
+    line: int
+    messages: Sequence[Message]
+    calls: Sequence[tuple[str, Mapping[str, Any] | None]]
+    field: str = ""
+    id: str = ""
+    tools: Sequence[Any] | None = None
+    is_ordered: bool = False
+
+    def problem(self, message: str) -> Problem:
+        return Problem(self.path, self.line, 1, self.field, message)
+
+
+class ToolList(NamedTuple):
+    """Tools as a suite has them, and those that it cannot have.
+
+    With them come settings of a new suite, what to call one of them, and the drafts of its cases, if not
+    the usual ones.
+    """
+
+    path: str
+    tools: Sequence[dict[str, Any]]
+    left_out: Sequence[Problem] = ()
+    settings: Mapping[str, Any] = MappingProxyType({})
+    noun: str = "tool"
+    draft: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
+
+
+class MadeSuite(NamedTuple):
+    """A suite that was made whole, such as of a benchmark, and what else there is to know."""
+
+    path: str
+    suite: dict[str, Any]
+    remarks: Sequence[str] = ()
+
+
+Item = Conversation | Expected | ToolList | MadeSuite | Problem
 
 
 def unread_text(kinds: Iterable[str]) -> str:

@@ -12,6 +12,8 @@ import msgspec
 from ..explain import describe, show
 from ..record.encoding import without_surrogates
 from ..record.names import qualified
+from .records import UnusableError
+from .tool_dialects import SCHEMAS, schema_in, tool_values
 
 _FIELDS = (
     "name description parameters strict defer_loading allowed_callers input_examples output_schema"
@@ -22,7 +24,8 @@ _HOSTED = re.compile(
     r"(web_search|file_search|code_interpreter|computer|image_generation|mcp|shell|local_shell"
     r"|apply_patch|tool_search|programmatic_tool_calling)(_use)?(_preview)?(_[0-9_]+)?"
 )
-_FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
+# Anthropic's own tools have a date in their types.
+HOSTED_BY_ANTHROPIC = re.compile(r"[a-z_]+_20\d{6}")
 
 _T = TypeVar("_T")
 Tool = dict[str, Any]
@@ -34,10 +37,6 @@ class Offered(NamedTuple):
     tools: list[Tool]
     hosted: Sequence[Tool] = ()
     namespaces: Sequence[tuple[str, str]] = ()
-
-
-class UnusableError(Exception):
-    """Something that cannot be imported; says why."""
 
 
 def typed(value: Any, type: type[_T], what: str) -> _T:
@@ -57,18 +56,19 @@ def looks_like_a_tool(value: Any) -> bool:
         return False
     if isinstance(value.get("function"), dict) or value.get("type") == "function":
         return True
-    schema = any(key in value for key in ("parameters", *_FORMATS))
+    schema = any(key in value for key in ("parameters", *SCHEMAS))
     return isinstance(value.get("name"), str) and schema
 
 
 def is_hosted(value: Any) -> bool:
-    """Whether its type is that of a tool that OpenAI runs itself."""
+    """Whether its type is that of a tool that OpenAI or Anthropic runs itself."""
     kind = value.get("type") if isinstance(value, dict) else None
-    return isinstance(kind, str) and _HOSTED.fullmatch(kind) is not None
+    hosts = (_HOSTED, HOSTED_BY_ANTHROPIC)
+    return isinstance(kind, str) and any(each.fullmatch(kind) for each in hosts)
 
 
 def tool_definition(value: Any) -> dict[str, Any]:
-    """A tool of the chat API, of the Responses API (flat), or a bare function, in the chat format.
+    """A tool in the format of the chat API, whatever the API it was written for.
 
     Fields that a suite does not have are dropped. UnusableError if only its provider can run it.
     """
@@ -76,16 +76,15 @@ def tool_definition(value: Any) -> dict[str, Any]:
         raise UnusableError(f"expected a tool, got {describe(value)}")
     function = value.get("function", value)
     kind = value.get("type", "function")
-    if kind == "custom":
+    if kind == "custom" and "input_schema" not in value:  # which is Anthropic's
         return _custom(value.get("custom", value))
-    if kind != "function":
+    if kind != "function" and not looks_like_a_tool(value):
         raise UnusableError(f"a tool of the type {show(kind)}, which only its provider can run")
-    for key, origin in _FORMATS.items():
-        if key in value and "parameters" not in value:
-            raise UnusableError(f"a tool in {origin} format; write its {key} as parameters")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise UnusableError(f'expected a function with a "name", got {describe(function)}')
     made = {key: function[key] for key in _FIELDS if function.get(key) is not None}
+    if (schema := schema_in(function)) is not None:
+        made["parameters"] = schema
     return {"type": "function", "function": made}
 
 
@@ -114,7 +113,7 @@ def name_in_suite(tool: Mapping[str, Any]) -> str:
 
 def tool_definitions(values: Any) -> list[Tool]:
     """A list of tools without duplicates. UnusableError if one is unusable or two share a name."""
-    return _distinct(map(tool_definition, _listed(values)))
+    return _distinct(map(tool_definition, tool_values(values)))
 
 
 def offered_tools(values: Any) -> Offered:
@@ -122,23 +121,17 @@ def offered_tools(values: Any) -> Offered:
     tools: list[Tool] = []
     hosted: list[Tool] = []
     namespaces: dict[str, str] = {}
-    for value in _listed(values):
+    for value in tool_values(values):
         name = value.get("name") if isinstance(value, dict) else None
         if isinstance(name, str) and value.get("type") == "namespace":
             namespaces[name] = str(value.get("description") or "")
-            inner = _listed(value.get("tools"))
+            inner = tool_values(value.get("tools"))
             tools += ({**tool_definition(each), "namespace": name} for each in inner)
         elif is_hosted(value):
             hosted.append(_without_secrets(value))
         else:
             tools.append(tool_definition(value))
     return Offered(_distinct(tools), tuple(hosted), tuple(namespaces.items()))
-
-
-def _listed(values: Any) -> list[Any]:
-    if not isinstance(values, list):
-        raise UnusableError(f'"tools": expected a list of tools, got {describe(values)}')
-    return values
 
 
 def _distinct(tools: Iterable[Tool]) -> list[Tool]:

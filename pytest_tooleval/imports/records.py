@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import codecs
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ..errors import Problem, SuiteError, os_reason
-from ..keys import texts_in
 from ..record.calls import is_nested_deeper
 from ..secrets import redacted
 from ..suite.source import MAX_DEPTH, decode_bytes
 
 # A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10
+
+
+class UnusableError(Exception):
+    """Something that cannot be imported; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     except OSError as error:
         message = f"the file cannot be read: {os_reason(error)}"
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
     decode_bytes(data, str(path))
     if not data.strip():
         raise SuiteError([Problem(str(path), 1, 1, "", "the file is empty")])
@@ -61,13 +66,15 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     return records, problems
 
 
-def clean_records(path: Path) -> tuple[list[Record], list[Problem], int]:
-    """The records of a file without keys, the problems of others, and the number of texts with a key."""
-    records, problems = read_records(path)
-    values = [record.value for record in records]
-    clean = redacted(values)
-    secrets = sum(a != b for a, b in zip(texts_in(values), texts_in(clean), strict=False))
-    return [replace(each, value=v) for each, v in zip(records, clean, strict=True)], problems, secrets
+def decoded(value: Any) -> Any:
+    """The value, decoded if it is the JSON of an object or list as a string."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            found = msgspec.json.decode(value)
+        except (ValueError, RecursionError):
+            return value
+        return value if is_nested_deeper(found, MAX_DEPTH) else found
+    return value
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.imports.formats.tau2 import DOMAINS, tau2_suite
+from pytest_tooleval.imports.commands.tau2 import DOMAINS, tau2_suite
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite

@@ -1,22 +1,20 @@
-"""A module for each format. One added here is found, and needs no other place.
-
-- Recorded conversations: `reads(value)` recognises a file by its first record, which `WHAT` describes,
-  and `read(path, records)` yields its conversations. `--tooleval-transcripts` reads all of these.
-- `HELP` makes a module the command `tooleval import MODULE SOURCE`. It imports recorded conversations,
-  or what `found(source)` finds there. `OPTIONS` of the command are further arguments of `found`.
-"""
+"""A module for each format of files, whose FORMAT says all about it. One added here is found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
+
+from ..format import Format
 
 
-def formats_with(attribute: str) -> Iterator[tuple[str, ModuleType]]:
-    """The names and modules of the formats that have this attribute."""
+@cache
+def all_formats() -> Mapping[str, Format]:
+    """The formats by name, which is that of the module with hyphens."""
+    found: dict[str, Format] = {}
     for each in iter_modules(__path__):
-        module = import_module(f"{__name__}.{each.name}")
-        if hasattr(module, attribute):
-            yield each.name, module
+        format: Format = import_module(f"{__name__}.{each.name}").FORMAT
+        found[each.name.replace("_", "-")] = format
+    return found

@@ -9,7 +9,7 @@ same calls, except for Python's `True == 1` inside objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,23 +19,13 @@ from ...errors import Problem, SuiteError
 from ...explain import describe, listing, show
 from ...jsonschemas.subschemas import changed
 from ...record.untrusted import as_list, as_mapping, as_text
-from ..apply import Found
 from ..bfcl_turns import conversation, functions_of, prompt_of
 from ..cases import case_problem
-from ..openai_tools import UnusableError, typed
-from ..records import Record, read_records
+from ..conversation import Item, MadeSuite
+from ..format import Format, Source
+from ..openai_tools import typed
+from ..records import Record, UnusableError, read_records
 from ..tool_names import provider_name
-
-HELP = """Convert a category of BFCL, the Berkeley leaderboard.
-
-QUESTIONS is a file such as BFCL_v4_simple_python.json of the package bfcl-eval. Existing cases stay
-as they are; new ones are added.
-"""
-SOURCE = "QUESTIONS"
-OPTIONS = {
-    "answers": (Path, "The possible answers; default: possible_answer/NAME next to QUESTIONS."),
-    "limit": (int, "Only the first N questions."),
-}
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
@@ -58,12 +48,6 @@ _REFUSED = {
 }
 _WITHOUT_ANSWERS = ("irrelevance", "relevance")
 _CONVERSATIONS = "multi_turn_"
-
-
-def found(source: str, answers: Path | None, limit: int | None) -> Found:
-    questions = Path(source)
-    suite = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
-    return Found(questions.stem, suite=suite)
 
 
 def bfcl_suite(
@@ -378,3 +362,27 @@ def _member(allowed: Any) -> Any:
     alternatives = [value if isinstance(value, str) else _raw_inside(value) for value in allowed]
     expected = _any_of(_distinct(alternatives))
     return {"$optional": expected} if "" in allowed else expected
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, Mapping) and "id" in value and bool({"question", "ground_truth"} & {*value})
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Item]:
+    """The suite of each file of questions. Files of answers may be among the sources."""
+    answers = [each.path for each in sources if "ground_truth" in as_mapping(each.records[0].value)]
+    for path in (each.path for each in sources if each.path not in answers):
+        beside = next((each for each in answers if each.name == path.name), None)
+        yield MadeSuite(str(path), bfcl_suite(path, beside or answers_beside(path)))
+
+
+FORMAT = Format(
+    title="questions of BFCL",
+    recognised="`id` and `question`, of BFCL v3 and v4; the answers are found beside it",
+    tools="recorded",
+    calls="",
+    expectations="calls, or none",
+    example="BFCL_v4_live_multiple.json",
+    holds=_holds,
+    read=_read,
+)

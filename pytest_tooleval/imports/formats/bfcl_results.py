@@ -23,8 +23,9 @@ from ...record.calls import is_number
 from ...record.transcript import Message, Usage, text_of
 from ...text import shorten
 from ..conversation import NO_NAME, Conversation
-from ..openai_tools import UnusableError, typed
-from ..records import Record
+from ..format import Format, each_file
+from ..openai_tools import typed
+from ..records import Record, UnusableError
 
 _OTHER_CALLS = re.compile(r'<tool_call|<function|<\|tool|"(?:name|arguments|parameters)"\s*:')
 _ARITHMETIC: dict[type, Any] = {
@@ -68,16 +69,13 @@ class _Undecodable(Exception):
     """The leaderboard takes the step for text."""
 
 
-WHAT = "results of BFCL"
-
-
-def reads(value: Any) -> bool:
+def _holds(value: Any) -> bool:
     if not isinstance(value, Mapping) or "messages" in value:  # a chat may have a result, too
         return False
     return isinstance(value.get("id"), str) and "result" in value
 
 
-def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversation of each record."""
     folder = path.absolute().parent
     model = folder.name if folder.parent.name == "result" else NO_NAME
@@ -290,3 +288,15 @@ def _value(node: ast.AST, is_logged: bool) -> Any:
             if not isinstance(found, int) or abs(found) < 2**63:  # JSON may not hold larger ones
                 return found
     raise _Undecodable
+
+
+FORMAT = Format(
+    title="results of BFCL",
+    recognised="`id` and `result`, of the categories `multi_turn_...`",
+    tools="",
+    calls="of each step",
+    expectations="",
+    example="BFCL_v4_multi_turn_base_result.json",
+    holds=_holds,
+    read=each_file(_read),
+)

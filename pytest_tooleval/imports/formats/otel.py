@@ -16,8 +16,8 @@ from ...errors import Problem
 from ...record.calls import is_number
 from ...record.transcript import SYSTEM_ROLES, CallStatus, Message, Usage, gist_of
 from ..conversation import NO_NAME, Conversation
-from ..openai_tools import UnusableError
-from ..records import Record
+from ..format import Format, each_file
+from ..records import Record, UnusableError
 from ..transcripts.dialects import (
     ModelCall,
     ToolRun,
@@ -29,14 +29,6 @@ from ..transcripts.dialects import (
 )
 from ..transcripts.otlp import Span, holds_spans, spans_of
 
-HELP = """Create a suite from traces: OTLP spans as JSON.
-
-Each answer of a model becomes a case that expects the recorded calls. In an existing suite, only new
-cases are added.
-"""
-SOURCE = "FILE"
-WHAT = 'OTLP spans ({"resourceSpans": [...]})'
-reads = holds_spans
 _CASE = "tooleval.case"
 _NO_CONTENT = (
     "no span has messages; most libraries record them only with "
@@ -61,7 +53,7 @@ class _Chain:
     key: int = 0
 
 
-def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversations of a file, in the order in which they began."""
     spans: list[Span] = []
     problems: list[Problem] = []
@@ -285,3 +277,15 @@ def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
     found = [first_of(span.attributes, *names) for span in chain.spans]
     numbers = [each for each in found if is_number(each) and each >= 0]
     return sum(numbers) if len(numbers) == len(found) else None
+
+
+FORMAT = Format(
+    title="OTLP spans",
+    recognised="`resourceSpans`, with messages as OpenTelemetry, OpenInference or OpenLLMetry have them",
+    tools="recorded",
+    calls="of each call of a model",
+    expectations="",
+    example="spans.jsonl",
+    holds=holds_spans,
+    read=each_file(_read),
+)

@@ -6,9 +6,8 @@ chooses by `name` and `description` alone, so a suite needs only these.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,25 +15,18 @@ from typing import TYPE_CHECKING, Any
 from ...errors import Problem, SuiteError, os_reason
 from ...explain import show
 from ...suite.source import decode_bytes
-from ..apply import Found
+from ..conversation import Item, ToolList
 from ..drafts import EDIT, draft_case
+from ..format import Format, Source
+from ..skill_files import SKILL_FILE
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-HELP = """Create a routing suite from agent skills.
-
-Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
-should use it and of one that should not. In an existing suite the tools are replaced and
-the cases stay. The exit status is 1 if a case names a skill that is gone.
-"""
-SOURCE = "FOLDER"
-SKILL_FILE = "SKILL.md"
 FIRES, DOES_NOT_FIRE = "fires", "does_not_fire"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
 _FENCE = "---"
-_NOT_SEARCHED = {".git", "node_modules"}
 
 
 @dataclass(frozen=True)
@@ -45,17 +37,16 @@ class _Text:
     line: int
 
 
-def found(source: str) -> Found:
-    """A tool for each skill below a folder.
+def _read(sources: Sequence[Source]) -> Iterator[Item]:
+    """A tool for each skill.
 
     Each new skill gets two drafts: one request that it should fire for, and one that it should not.
     Skills that cannot be read are left out. Raises SuiteError with all problems if none can.
     """
-    folder = Path(source)
     problems: list[Problem] = []
     tools: dict[str, dict[str, Any]] = {}
     places: dict[str, Path] = {}
-    for path in _skill_files(folder):
+    for path in (source.path for source in sources):
         try:
             tool, line = _tool(path)
         except SuiteError as error:
@@ -69,31 +60,10 @@ def found(source: str) -> Found:
             problems.append(Problem(str(path), line, 1, "name", message))
         places.setdefault(key, path)
     if not tools:
-        nothing = Problem(str(folder), 1, 1, "", f"no {SKILL_FILE} in this folder or below")
-        raise SuiteError(problems or [nothing])
+        raise SuiteError(problems)
     # Not calling a tool must be possible, too.
-    name, settings = folder.resolve().name, {"tool_choice": "auto"}
-    return Found(
-        name,
-        list(tools.values()),
-        left_out=problems,
-        noun="skill",
-        settings=settings,
-        draft=_drafts,
-    )
-
-
-def _skill_files(folder: Path) -> Iterator[Path]:
-    """The files of skills in the order of their paths. The folder of a skill is not searched further."""
-    seen: set[str] = set()
-    for place, folders, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(place)
-        if SKILL_FILE in files and real not in seen:
-            yield Path(place) / SKILL_FILE
-        if SKILL_FILE in files or real in seen:
-            folders.clear()
-        seen.add(real)
-        folders[:] = sorted(set(folders) - _NOT_SEARCHED)
+    settings = {"tool_choice": "auto"}
+    yield ToolList(str(sources[0].path), [*tools.values()], problems, settings, "skill", _drafts)
 
 
 def _tool(path: Path) -> tuple[dict[str, Any], int]:
@@ -168,3 +138,16 @@ def _drafts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
         "expected_tool": None,
     }
     return [{**fires, "tags": [FIRES]}, {**quiet, "tags": [DOES_NOT_FIRE]}]
+
+
+FORMAT = Format(
+    title="agent skills",
+    recognised=f"files `{SKILL_FILE}` in a folder or below",
+    tools="one for each skill, without parameters",
+    calls="",
+    expectations="",
+    example="skills/",
+    holds=lambda value: isinstance(value, dict) and SKILL_FILE in value,
+    read=_read,
+    is_of_skills=True,
+)

@@ -15,10 +15,11 @@ from ...record.endings import NoAnswer
 from ...record.transcript import Message, Usage
 from ...secrets import without_key_values
 from ...text import shown
+from ..commands.tau2 import suite_name
 from ..conversation import NO_NAME, Conversation
-from ..openai_tools import UnusableError, typed
-from ..records import Record, read_records
-from .tau2 import suite_name
+from ..format import Format, each_file
+from ..openai_tools import typed
+from ..records import Record, UnusableError, read_records
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
 _ENDED = ("user_stop", "agent_stop")
@@ -85,22 +86,21 @@ class _Found(NamedTuple):
     place: Problem
 
 
-WHAT = "results of tau2"
 _FOLDER = "simulations"
 
 
-def reads(value: Any) -> bool:
+def _holds(value: Any) -> bool:
     if not isinstance(value, Mapping):
         return False
     return isinstance(value.get("simulations"), list) or {"info", "tasks"} <= value.keys()
 
 
-def is_part(path: Path) -> bool:
+def _is_part(path: Path) -> bool:
     """True for a simulation in a folder of results, which is read with `results.json` beside it."""
     return path.parent.name == _FOLDER and (path.parent.parent / "results.json").is_file()
 
 
-def read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
     """The simulations, those of a task in the order of their trials."""
     for record in records:
         try:
@@ -182,3 +182,16 @@ def _usage(simulation: _Simulation, messages: Sequence[_Message]) -> Usage:
         completion_tokens=sum(usage.completion_tokens for usage in complete) or None,
         cost_usd=simulation.agent_cost,
     )
+
+
+FORMAT = Format(
+    title="results of tau2",
+    recognised="`simulations`, or `info` and `tasks` with a folder of them beside the file",
+    tools="",
+    calls="of each message",
+    expectations="",
+    example="results.json",
+    holds=_holds,
+    read=each_file(_read),
+    is_part=_is_part,
+)

@@ -22,8 +22,8 @@ from ...record.transcript import CallStatus, Message, status_of
 from ...record.untrusted import as_list, as_mapping, objects_in
 from ...record.untrusted import as_text as text_in
 from ...worlds.plain import canonical
-from ..chats import chat_messages, decoded
-from ..openai_tools import UnusableError
+from ..chats import chat_messages
+from ..records import UnusableError, decoded
 from .otlp import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)

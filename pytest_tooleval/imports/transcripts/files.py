@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SuiteError
 from ...record.transcript import Message, text_of
 from ...secrets import redacted, without_key_values
-from ...suite.discovery import SUITE_ENDING
 from ...suite.source import MAX_PROBLEMS
-from ...text import json_text, shown
+from ...text import shown
 from ..conversation import Conversation
-from ..formats import formats_with
-from ..records import read_records
+from ..reading import read_files
 
-_ENDINGS = (".json", ".jsonl")
-_MOST_BYTES = 512 << 20
 _MOST_CHARACTERS = 8 << 20  # of one conversation
 
 
@@ -29,50 +24,23 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
     """
     runs: list[Conversation] = []
     problems: list[Problem] = []
-    for path in {each.resolve(): each for each in _files(paths)}.values():
-        for each in _read(path):
-            (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
+    # What looks like a key goes when the case is known, which may name it.
+    for batch in read_files(paths, clean=without_key_values):
+        for each in batch.items:
+            found = _bounded(each) if isinstance(each, Conversation) else each
+            if isinstance(found, Conversation):
+                runs.append(found)
+            elif isinstance(found, Problem):
+                problems.append(found)
+            else:
+                what = f"{batch.format.title}, which have no conversation"
+                problems.append(Problem(found.path, 1, 1, "", what))
     if not runs and not problems:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:
+        problems.sort(key=lambda problem: (problem.path, problem.line))
         raise SuiteError(problems[:MAX_PROBLEMS])
     return runs
-
-
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    are_parts = [module.is_part for _, module in formats_with("is_part")]
-    for path in paths:
-        found = [path]
-        if path.is_dir():
-            names = (each for each in sorted(path.rglob("*")) if each.suffix in _ENDINGS)
-            found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
-            found = [each for each in found if not any(is_part(each) for is_part in are_parts)]
-            if not found:
-                raise SuiteError([Problem(str(path), 1, 1, "", "no *.json or *.jsonl in this folder")])
-        yield from found
-
-
-def _read(path: Path) -> Iterator[Conversation | Problem]:
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
-        raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    read, problems = read_records(path)
-    yield from problems
-    # What looks like a key goes when the case is known, which may name it.
-    values = without_key_values([record.value for record in read])
-    records = [replace(record, value=value) for record, value in zip(read, values, strict=True)]
-    if not records:
-        return
-    first = records[0]
-    readers = [module for _, module in formats_with("reads")]
-    reader = next((each for each in readers if each.reads(first.value)), None)
-    if reader is None:
-        *most, last = (each.WHAT for each in readers)
-        expected = f"{', '.join(most)} or {last}"
-        yield first.problem(path, f"expected {expected}, got {json_text(first.value)}")
-        return
-    for each in reader.read(path, records):
-        yield each if isinstance(each, Problem) else _bounded(each)
 
 
 def _bounded(run: Conversation) -> Conversation | Problem:

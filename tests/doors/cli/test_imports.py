@@ -54,12 +54,12 @@ def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
 def test_traces(tmp_path: Path) -> None:
     out = tmp_path / "weather.tooleval.json"
     spans = Path(__file__).parents[2] / "traces" / "opentelemetry.jsonl"
-    assert run("otel", spans, "--out", out).exit_code == 0
+    assert run(spans, "--out", out).exit_code == 0
     suite = load_suite(out)
     assert [case.expected_tool for case in suite.test_cases] == ["get_weather", None] * 2
     assert suite.test_cases[0].prompt == "What is the weather in Paris?"
     assert suite.test_cases[0].expected_params == {"city": "Paris"}
-    done = run("otel", write(tmp_path / "bad.jsonl", {"resourceSpans": []}), "--out", out)
+    done = run(write(tmp_path / "bad.jsonl", {"resourceSpans": []}), "--out", out)
     assert done.exit_code == 1
     assert "no span has messages" in done.output
 
@@ -71,11 +71,15 @@ def test_skills(tmp_path: Path) -> None:
         (folder / name).mkdir(parents=True)
         write(folder / name / "SKILL.md", f"---\nname: {name}\ndescription: About {name}.\n---")
 
-    done = run("skills", folder, "--out", out)
-    assert (done.exit_code, done.output) == (0, f"wrote {out}: 2 skills, 4 drafts to edit\n")
+    done = run(folder, "--out", out)
+    assert (done.exit_code, done.output) == (
+        0,
+        f"{folder}/pdf-forms/SKILL.md and 1 more file: 2 records as agent skills\n"
+        f"wrote {out}: 2 skills, 4 drafts to edit\n",
+    )
     (folder / "web-page" / "SKILL.md").unlink()
-    done = run("skills", folder, "--out", out)
-    assert (done.exit_code, done.output) == (0, f'wrote {out}: 1 skill\nremoved: "web-page"\n')
+    done = run(folder, "--out", out)
+    assert done.output.endswith(f'wrote {out}: 1 skill\nremoved: "web-page"\n')
     assert len(load_suite(out).test_cases) == 2
 
 
@@ -172,8 +176,10 @@ def test_bfcl_shows_as_many_problems_as_fit_a_screen(tmp_path: Path) -> None:
 
 def test_openai_tools(tmp_path: Path) -> None:
     out = tmp_path / "mine.tooleval.json"
-    done = run("openai", write(tmp_path / "t.json", [TOOL]), "--out", out)
-    assert (done.exit_code, done.output) == (0, f"wrote {out}: 1 tool, 1 draft to edit\n")
+    tools = write(tmp_path / "t.json", [TOOL])
+    wrote = f"{tools}: 1 record as tools\nwrote {out}: 1 tool, 1 draft to edit\n"
+    done = run(tools, "--out", out)
+    assert (done.exit_code, done.output) == (0, wrote)
     suite = load_suite(out)
     assert suite.name == "mine"
     assert suite.test_cases[0].skip == "draft"
@@ -188,12 +194,12 @@ def test_openai_tools_again_say_what_changed_and_what_it_breaks(tmp_path: Path) 
     }
     out = write(tmp_path / "s.tooleval.json", {"name": "s", "tools": [TOOL], "test_cases": [case]})
     changed = json.loads(json.dumps(TOOL).replace("city", "town"))
-    done = run("openai", write(tmp_path / "t.json", [changed]), "--out", out)
+    done = run(write(tmp_path / "t.json", [changed]), "--out", out)
     assert done.exit_code == 1
     lines = done.output.splitlines()
-    assert lines[0] == f"wrote {out}: 1 tool"
-    assert lines[1].startswith('changed: "weather": ')
-    assert lines[2].startswith('broken: the case "paris": ')
+    assert lines[1] == f"wrote {out}: 1 tool"
+    assert lines[2].startswith('changed: "weather": ')
+    assert lines[3].startswith('broken: the case "paris": ')
     assert json.loads(out.read_text("utf-8"))["test_cases"] == [case]
 
 
@@ -205,12 +211,12 @@ def test_openai_tools_again_fail_until_the_cases_are_mended(
     case = {"id": "paris", "prompt": "Paris?", "expected_tool": "weather", **expected}
     out = write(tmp_path / "s.tooleval.json", {"name": "s", "tools": [TOOL, old], "test_cases": [case]})
     source = write(tmp_path / "t.json", [TOOL])
-    first, second = run("openai", source, "--out", out), run("openai", source, "--out", out)
+    first, second = run(source, "--out", out), run(source, "--out", out)
     assert (first.exit_code, second.exit_code) == (1, 1)
     assert f"{out} is up to date: " in second.output
     assert 'broken: the case "paris": ' in second.output
     mended = {"name": "s", "tools": [TOOL], "test_cases": []}
-    assert run("openai", source, "--out", write(out, mended)).exit_code == 0
+    assert run(source, "--out", write(out, mended)).exit_code == 0
 
 
 def test_openai_answers(tmp_path: Path) -> None:
@@ -225,11 +231,12 @@ def test_openai_answers(tmp_path: Path) -> None:
         *[{"messages": [7], "\x1b[31m": n} for n in range(4)],
     )
     out = tmp_path / "s.tooleval.json"
-    done = run("openai", log, "--out", out)
+    done = run(log, "--out", out)
     assert done.exit_code == 0
     assert done.output.splitlines() == [
         f"{log}:5:1: left out: invalid JSON: Input data was truncated",
         f"{log}: 4 records left out: messages[0]: expected object, got int: lines 6, 7, 8, 9",
+        f"{log}: 8 records as OpenAI messages",
         f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
         "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
         "paris and paris-2 ask the same and expect different calls: keep one",
@@ -238,29 +245,27 @@ def test_openai_answers(tmp_path: Path) -> None:
     assert len(load_suite(out).test_cases) == 3
 
 
-@pytest.mark.parametrize("command", ["bfcl", "openai"])
-@pytest.mark.parametrize(
-    "content", ["", "nonsense", '{"a": 1}', "[[[", "\ufeff[]", '["\x1b"]', "[1, NaN]"]
-)
+@pytest.mark.parametrize("command", [["bfcl"], []], ids=str)
+@pytest.mark.parametrize("content", ["", "nonsense", '{"a": 1}', "[[[", '["\x1b"]', "[1, NaN]"])
 def test_what_cannot_be_imported_is_an_error_on_a_few_lines(
-    tmp_path: Path, command: str, content: str
+    tmp_path: Path, command: list[str], content: str
 ) -> None:
     out = tmp_path / "s.tooleval.json"
     file = tmp_path / "in\x1b[31m.json"
     file.write_text(content, encoding="utf-8")
-    done = run(command, file, "--out", out)
+    done = run(*command, file, "--out", out)
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: {tmp_path}/in\\x1b[31m.json:1:")
     assert len(done.output.splitlines()) == 1
     assert not out.exists()
 
 
-@pytest.mark.parametrize("command", ["bfcl", "openai"])
-def test_what_is_no_suite_is_not_overwritten(tmp_path: Path, command: str) -> None:
-    sources = {"bfcl": bfcl_files(tmp_path, 1), "openai": write(tmp_path / "t.json", [TOOL])}
+@pytest.mark.parametrize("is_benchmark", [True, False])
+def test_what_is_no_suite_is_not_overwritten(tmp_path: Path, is_benchmark: bool) -> None:
+    source = bfcl_files(tmp_path, 1) if is_benchmark else write(tmp_path / "t.json", [TOOL])
     for content in ('{"version": 1}', "text"):
         out = write(tmp_path / "s.tooleval.json", content)
-        done = run(command, sources[command], "--out", out)
+        done = run(source, "--out", out)
         assert done.exit_code == 1
         assert "not a suite, so it is not overwritten" in done.output or ":1:1:" in done.output
         assert out.read_text("utf-8") == f"{content}\n"
@@ -276,7 +281,7 @@ def test_what_is_no_suite_is_not_overwritten(tmp_path: Path, command: str) -> No
     ],
 )
 def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better: str) -> None:
-    done = run("openai", "t.json", "--out", tmp_path / name)
+    done = run("t.json", "--out", tmp_path / name)
     assert done.exit_code == 2
     assert f"write {tmp_path / better}" in done.output
 
@@ -284,9 +289,9 @@ def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better:
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     tools = write(tmp_path / "t.json", [TOOL])
     out = tools / "s.tooleval.json"
-    done = run("openai", tools, "--out", out)
+    done = run(tools, "--out", out)
     assert done.exit_code == 1
-    assert done.output.startswith(f"Error: cannot write {out}: ")
+    assert f"\nError: cannot write {out}: " in done.output
 
 
 def test_every_left_out_record_is_named() -> None:
@@ -327,10 +332,10 @@ def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     spans = Path(__file__).parents[2] / "traces" / "opentelemetry.jsonl"
     for arguments, name, counted in (
         (("agent", "printed_app:tools"), "tools", "1 tool, 1 draft to edit"),
-        (("openai", write(tmp_path / "shop.json", [TOOL])), "shop", "1 tool, 1 draft to edit"),
-        (("otel", spans), "opentelemetry", "4 cases added"),
-        (("skills", tmp_path), tmp_path.name, "1 skill, 2 drafts to edit"),
-        (("bfcl", bfcl_files(tmp_path, 2)), "BFCL v3 simple", "2 cases added"),
+        ((write(tmp_path / "shop.json", [TOOL]),), "shop", "1 tool, 1 draft to edit"),
+        ((spans,), "opentelemetry", "4 cases added"),
+        ((tmp_path, "--format", "skills"), tmp_path.name, "1 skill, 2 drafts to edit"),
+        ((bfcl_files(tmp_path, 2),), "BFCL v3 simple", "2 cases added"),
     ):
         before = sorted(tmp_path.rglob("*.json"))
         done = run(*arguments, "--out", "-")
@@ -339,3 +344,61 @@ def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert f"printed: {counted}\n" in done.stderr
         assert sorted(tmp_path.rglob("*.json")) == before
     assert not (tmp_path / "-").exists()
+
+
+def test_old_commands_of_formats_say_the_new_one(tmp_path: Path) -> None:
+    out = tmp_path / "s.tooleval.json"
+    tools = write(tmp_path / "t.json", [TOOL])
+    done = run("openai", tools, "--out", out)
+    assert done.exit_code == 0
+    assert done.stderr == f"now: tooleval import {tools} --out {out}\n"
+
+
+def test_several_files_and_a_folder(tmp_path: Path) -> None:
+    """Tools in one file serve the answers in another one."""
+    asked = {**recorded("Paris?")}
+    del asked["tools"]
+    write(tmp_path / "logs" / "a.jsonl", asked)
+    tools = write(tmp_path / "tools.json", {"tools": [{"name": "weather", "input_schema": SCHEMA}]})
+    out = tmp_path / "s.tooleval.json"
+    alone = run(tmp_path / "logs", "--out", out)
+    assert "the tools are not recorded; also name a file of them" in alone.output
+    done = run(tmp_path / "logs", tools, "--out", out)
+    assert done.output == (
+        f"{tmp_path}/logs/a.jsonl: 1 record as OpenAI messages\n"
+        f"{tools}: 1 record as tools\nwrote {out}: 1 case added\n"
+    )
+    (offered,) = load_suite(out).tools
+    assert offered.function is not None
+    assert offered.function.parameters == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("values", "arguments", "message"),
+    [
+        ([{"a": 1}], [], "an object with the keys a, of no known format; the known ones: "),
+        ([{"a": 1}] * 9, [], "an object with the keys a, of no known format; the known ones: "),
+        ([TOOL, recorded("?")], [], "read as openai and as tools: name one with --format"),
+        ([TOOL], ["--format=tool"], "there is no format tool, did you mean tools?; formats: "),
+    ],
+)
+def test_files_that_are_not_what_they_seem(
+    tmp_path: Path, values: list[object], arguments: list[str], message: str
+) -> None:
+    done = run(write(tmp_path / "x.jsonl", *values), "--out", tmp_path / "s.tooleval.json", *arguments)
+    assert done.exit_code == 1
+    assert done.output.count(message) == 1
+    assert len(done.output.splitlines()) == 1
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    file.write_text(json.dumps([TOOL]), encoding="utf-8-sig")
+    assert run(file, "--out", tmp_path / "s.tooleval.json").exit_code == 0
+
+
+def test_the_help_shows_the_files_first() -> None:
+    done = run("--help")
+    assert "FILE|FOLDER... --out SUITE" in done.output
+    assert all(word in done.output for word in ("--format", "--out", "agent", "draft", "mcp", "tau2"))
+    assert not any(f"  {word} " in done.output for word in ("openai", "files"))

@@ -111,3 +111,16 @@ def test_tools_from_a_server_have_no_revision() -> None:
     found = tools(suite([WEATHER]), "--against=HEAD")
     assert found.exit_code == 1
     assert "has no tools of its own to compare with" in found.output
+
+
+def test_tools_in_files_of_other_programs(tmp_path: Path) -> None:
+    """The largest list of a log counts."""
+    weather, news = ({"name": name, "input_schema": {"type": "object"}} for name in ("weather", "news"))
+    asked = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}
+    log = tmp_path / "log.jsonl"
+    records = [{**asked, "tools": [weather]}, {**asked, "tools": [weather, news]}]
+    log.write_text("\n".join(map(json.dumps, records)))
+    done = CliRunner().invoke(main, ["tools", str(log)])
+    assert done.exit_code == 0
+    assert ": 2 tools, " in done.output
+    assert "the largest of 2 lists" in done.output

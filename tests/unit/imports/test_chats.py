@@ -8,12 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.chats import RecordedAnswer, recorded_answers
-from pytest_tooleval.imports.openai_tools import (
-    UnusableError,
-    looks_like_a_tool,
-    tool_definition,
-    tool_definitions,
-)
+from pytest_tooleval.imports.openai_tools import looks_like_a_tool, tool_definition, tool_definitions
+from pytest_tooleval.imports.records import UnusableError
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {
@@ -319,12 +315,6 @@ def test_tools_once_each() -> None:
     assert tool_definitions([TOOL, FLAT]) == [TOOL]
     with pytest.raises(UnusableError, match='two different tools named "weather"'):
         tool_definitions([TOOL, {**FLAT, "description": "Another."}])
-
-
-@pytest.mark.parametrize("key", ["input_schema", "inputSchema"])
-def test_tools_of_other_apis_are_named(key: str) -> None:
-    with pytest.raises(UnusableError, match=f"write its {key} as parameters"):
-        tool_definition({"name": "weather", key: SCHEMA})
 
 
 WORDS = (

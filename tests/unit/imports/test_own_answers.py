@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied, apply, found_in
+from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.conversation import Conversation
-from pytest_tooleval.imports.formats import otel
-from pytest_tooleval.imports.formats.openai import found
+from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.format import Source
+from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
 from pytest_tooleval.record.transcript import gist_of
 from pytest_tooleval.scoring import score_messages
@@ -42,7 +43,7 @@ def imported(
     log = folder / "log.jsonl"
     messages = [{"role": "user", "content": "Go."}, said]
     log.write_text(json.dumps({"messages": messages, "tools": TOOLS, **fields}), encoding="utf-8")
-    return apply(found(str(log)), "log", existing)
+    return apply(found_in([log], None, has_tools=False)[0], "log", existing)
 
 
 def written(text: str) -> str:
@@ -159,14 +160,16 @@ def test_any_answer(
 def test_every_shape_of_records(tmp_path: Path, record: object) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps(record), encoding="utf-8")
-    suite = parse_suite(json.dumps(apply(found(str(log)), "log").suite))
+    suite = parse_suite(json.dumps(apply(found_in([log], None, has_tools=False)[0], "log").suite))
     assert score_messages(suite, suite.test_cases[0], [CALLED]).passed
 
 
 @pytest.mark.parametrize("path", WITH_TOOLS, ids=lambda path: path.stem)
 def test_every_format_of_traces(path: Path) -> None:
-    suite = parse_suite(json.dumps(apply(found_in(otel.read, str(path)), "traces").suite))
-    runs = [run for run in otel.read(path, read_records(path)[0]) if isinstance(run, Conversation)]
+    suite = parse_suite(json.dumps(apply(found_in([path], None, has_tools=False)[0], "traces").suite))
+    runs = [
+        run for run in OTEL.read([Source(path, read_records(path)[0])]) if isinstance(run, Conversation)
+    ]
     for case in suite.test_cases:
         prompt = [gist_of(message) for message in messages_of(suite, case)]
         answers = [

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.formats.skills import found
+from pytest_tooleval.imports.door import found_in
 
 FORMS = "---\nname: pdf-forms\ndescription: >-\n  Fill in PDF forms.\n  Also flatten them.\n---\n# How\n"
 
@@ -22,7 +22,7 @@ def skill(folder: Path, text: str) -> Path:
 
 
 def imported(folder: Path, before: dict[str, Any] | None = None) -> Applied:
-    return apply(found(str(folder)), "s", before)
+    return apply(found_in([folder], None, has_tools=False)[0], "s", before)
 
 
 def problems(folder: Path) -> list[str]:
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, expecte
 
 
 def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
-    assert problems(tmp_path)[0].endswith("no SKILL.md in this folder or below")
+    assert problems(tmp_path)[0].endswith("no *.json, *.jsonl or SKILL.md in this folder")
     skill(tmp_path / "a", FORMS)
     skill(tmp_path / "b", FORMS)
     assert len(imported(tmp_path).suite["tools"]) == 1

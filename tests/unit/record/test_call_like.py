@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.imports.chats import chat_messages, recorded_answers
-from pytest_tooleval.imports.openai_tools import UnusableError
+from pytest_tooleval.imports.records import UnusableError
 from pytest_tooleval.record.call_like import unread_in
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages

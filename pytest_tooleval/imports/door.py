@@ -1,0 +1,122 @@
+"""What files hold, as what an import found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, Problem, SuiteError
+from ..keys import texts_in
+from ..record.untrusted import as_mapping, objects_in
+from ..secrets import redacted
+from ..text import counted
+from .apply import Found, Recorded, recorded
+from .chats import RecordedAnswer, answers_in, expected_in
+from .conversation import Conversation, Expected, MadeSuite, ToolList
+from .openai_tools import canonical, tool_definitions
+from .reading import Batch, read_files
+from .records import UnusableError, decoded
+from .seen_tools import tools_of_calls
+
+_UNRECORDED = (
+    "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
+)
+
+
+def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tuple[Found, list[str]]:
+    """What is in files and folders, and a line for each format.
+
+    `has_tools` if there is a suite with tools, which then serve where none are recorded. Raises
+    SuiteError for what cannot be read, ConfigError for files that do not go together.
+    """
+    secrets = 0
+
+    def clean(values: list[Any]) -> list[Any]:
+        nonlocal secrets
+        found: list[Any] = redacted(values)
+        secrets += sum(a != b for a, b in zip(texts_in(values), texts_in(found), strict=False))
+        return found
+
+    batches = read_files(paths, named, clean=clean)
+    items = [each for batch in batches for each in batch.items]
+    suites = [each for each in items if isinstance(each, MadeSuite)]
+    lists = [each for each in items if isinstance(each, ToolList)]
+    problems = [each for each in items if isinstance(each, Problem)]
+    name = paths[0].resolve().stem
+    if suites:
+        if len(suites) < len(items):
+            raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
+        remarks = [remark for each in suites for remark in each.remarks]
+        found = Found(name, suite=suites[0].suite, remarks=remarks)
+    elif lists and len(lists) + len(problems) == len(items):
+        found = _with_tools(name, lists, problems)
+    else:
+        answers, remarks = _answers(batches, lists, has_tools=has_tools)
+        left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
+        found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
+    return found._replace(secrets=secrets), [batch.line for batch in batches]
+
+
+def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
+    """The different lists of tools in a file. SuiteError if it has none, or cannot be read."""
+    items = [each for batch in read_files([path], clean=redacted) for each in batch.items]
+    found: dict[str, list[dict[str, Any]]] = {}
+    problems = [each for each in items if isinstance(each, Problem)]
+    for each in items:
+        if isinstance(each, (Conversation, Expected, ToolList)) and each.tools:
+            try:
+                tools = tool_definitions(list(each.tools))
+            except UnusableError as error:
+                problems.append(Problem(str(path), 1, 1, "", str(error)))
+                continue
+            found[canonical(tools)] = tools
+    if not found:
+        raise SuiteError(problems or [Problem(str(path), 1, 1, "", "no tools are recorded")])
+    return [*found.values()]
+
+
+def _with_tools(name: str, lists: Sequence[ToolList], problems: Sequence[Problem]) -> Found:
+    tools = tool_definitions([tool for each in lists for tool in each.tools])
+    left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
+    first = lists[0]
+    found = Found(name, tools, left_out=left_out, noun=first.noun, settings=first.settings)
+    return found if first.draft is None else found._replace(draft=first.draft)
+
+
+def _answers(
+    batches: Sequence[Batch], lists: Sequence[ToolList], *, has_tools: bool
+) -> tuple[list[Recorded | Problem], list[str]]:
+    """The answers and expectations, with tools where none are recorded."""
+    given = tool_definitions([tool for each in lists for tool in each.tools]) if lists else None
+    answers: list[Recorded | Problem] = []
+    remarks = []
+    for batch in batches:
+        held = [each for each in batch.items if isinstance(each, (Conversation, Expected))]
+        tools: Sequence[Any] | None = given
+        if given is None and batch.format.lacks_tools and not has_tools:
+            without = [each for each in held if each.tools is None]
+            tools = tools_of_calls(call for each in without for call in _calls(each))
+            remarks += [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []
+        for each in held:
+            offered = each._replace(tools=tools if each.tools is None else each.tools)
+            if isinstance(offered, Conversation):
+                answers += recorded(offered.problem(""), answers_in, offered)
+            else:
+                answers += recorded(offered.problem(""), _expectation, offered)
+    return answers, remarks
+
+
+def _expectation(expected: Expected) -> tuple[list[RecordedAnswer], list[str]]:
+    return [expected_in(expected)], []
+
+
+def _calls(item: Conversation | Expected) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    if isinstance(item, Expected):
+        yield from item.calls
+        return
+    for message in item.messages:
+        for call in objects_in(message.get("tool_calls")):
+            function = as_mapping(call.get("function"))
+            arguments = decoded(function.get("arguments"))
+            yield str(function.get("name")), arguments if isinstance(arguments, dict) else {}

@@ -1,0 +1,78 @@
+"""Lists of tools, in the dialects of many APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...errors import Problem, SuiteError
+from ..answers import tools_problem
+from ..conversation import Item, ToolList
+from ..format import Format, Source
+from ..openai_tools import is_hosted, looks_like_a_tool, tool_definition, tool_definitions
+from ..records import Record, UnusableError
+from ..tool_dialects import holds_tools, tool_values
+
+
+def _holds(value: Any) -> bool:
+    return looks_like_a_tool(value) or is_hosted(value) or holds_tools(value)
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Item]:
+    """The tools of all files. Raises SuiteError if one cannot be used.
+
+    Those that only their provider can run are left out.
+    """
+    tools: list[dict[str, Any]] = []
+    left_out: list[Problem] = []
+    problems: list[Problem] = []
+    for source in sources:
+        for record in source.records:
+            try:
+                members = _members(record)
+            except UnusableError as error:
+                problems.append(record.problem(source.path, str(error)))
+                continue
+            for member in members:
+                try:
+                    tool = tool_definition(member.value)
+                except UnusableError as error:
+                    is_foreign = isinstance(member.value, dict) and not looks_like_a_tool(member.value)
+                    (left_out if is_foreign else problems).append(
+                        member.problem(source.path, str(error))
+                    )
+                    continue
+                reason = tools_problem([tool])
+                if reason is not None:
+                    reason = reason.removeprefix("tools[0].")
+                    problems.append(member.problem(source.path, reason))
+                tools.append(tool)
+    if problems or not tools:
+        # A suite without one of the tools would test something else.
+        raise SuiteError(problems or left_out)
+    path = str(sources[0].path)
+    try:
+        yield ToolList(path, tool_definitions(tools), left_out)
+    except UnusableError as error:
+        raise SuiteError([Problem(path, 1, 1, "", str(error))]) from None
+
+
+def _members(record: Record) -> list[Record]:
+    """The tools in a record, which is one or has a list of them."""
+    if looks_like_a_tool(record.value) or not holds_tools(record.value):
+        return [record]
+    values = tool_values(record.value)
+    return [Record(record.line, value, f"tools[{n}]") for n, value in enumerate(values)]
+
+
+FORMAT = Format(
+    title="tools",
+    recognised="tools of OpenAI, Anthropic, Gemini or Bedrock, functions in a list or by name, "
+    "operations of OpenAPI 3",
+    tools="all",
+    calls="",
+    expectations="",
+    example="tools.json",
+    holds=_holds,
+    read=_read,
+)

@@ -1,0 +1,150 @@
+"""Reads files of other programs, whatever their format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError, Problem, SuiteError
+from ..explain import describe
+from ..suite.discovery import SUITE_ENDING
+from ..text import counted, near, shown
+from .conversation import Item
+from .format import Format, Source
+from .formats import all_formats
+from .records import Record, read_records
+from .skill_files import SKILL_FILE, skill_files
+
+_ENDINGS = (".json", ".jsonl")
+_MOST_BYTES = 512 << 20
+_LOOKED_AT = 500  # records
+_SHOWN = 8  # keys
+_LISTS = ("data", "batch", "observations", "runs")
+_OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
+_Clean = Callable[[list[Any]], list[Any]]
+
+
+class Batch(NamedTuple):
+    """The files of one format, and what they hold."""
+
+    format: Format
+    sources: Sequence[Source]
+    items: Sequence[Item]
+
+    @property
+    def line(self) -> str:
+        """`log.jsonl: 214 records as Anthropic messages`."""
+        first, *more = (str(source.path) for source in self.sources)
+        count = sum(len(source.records) for source in self.sources)
+        files = f"{first} and {counted(len(more), 'more file')}" if more else first
+        return f"{files}: {counted(count, 'record')} as {self.format.title}"
+
+
+def read_files(
+    paths: Sequence[Path], named: str | None = None, *, clean: _Clean = lambda values: values
+) -> list[Batch]:
+    """What is in these files and folders, by format, in the order of the files.
+
+    The format is the `named` one, else the one that recognises a file. `clean` removes secrets from all
+    values. Raises SuiteError for files that cannot be read, ConfigError for an unknown name.
+    """
+    format = None if named is None else _named(named)
+    sources: dict[str, list[Source]] = {}
+    problems: list[Problem] = []
+    for path in {each.resolve(): each for each in _files(paths, format)}.values():
+        source, broken = _source(path, clean)
+        problems += broken
+        if not source.records:
+            problems += [] if broken else [Problem(str(path), 1, 1, "", "nothing to import")]
+            continue
+        found = [named] if named else _recognising(source)
+        if len(found) == 1:
+            sources.setdefault(found[0], []).append(source)
+        else:
+            problems.append(_unclear(source, found))
+    formats = all_formats()
+    batches = [Batch(formats[name], each, ()) for name, each in sources.items()]
+    read = [each._replace(items=list(each.format.read(each.sources))) for each in batches]
+    if problems and not read:
+        raise SuiteError(problems)
+    if problems:
+        read[0] = read[0]._replace(items=[*problems, *read[0].items])
+    return read if format is None else [each._replace(format=format) for each in read]
+
+
+def _named(name: str) -> Format:
+    formats = all_formats()
+    if name not in formats:
+        raise ConfigError(
+            f"there is no format {name}{near(name, formats)}; formats: {', '.join(formats)}"
+        )
+    return formats[name]
+
+
+def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        names = (each for each in sorted(path.rglob("*")) if each.suffix in _ENDINGS)
+        found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
+        parts = [format.is_part for format in all_formats().values()]
+        found = [each for each in found if not any(is_part(each) for is_part in parts)]
+        if not found or (format and format.is_of_skills):
+            found = list(skill_files(path))
+        if not found:
+            message = f"no *.json, *.jsonl or {SKILL_FILE} in this folder"
+            raise SuiteError([Problem(str(path), 1, 1, "", message)])
+        yield from found
+
+
+def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
+    if path.name == SKILL_FILE:
+        return Source(path, [Record(1, {SKILL_FILE: str(path)})]), []
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
+        raise SuiteError([Problem(str(path), 1, 1, "", message)])
+    records, problems = read_records(path)
+    if len(records) == 1:
+        records = _unwrapped(records[0])
+    values = clean([record.value for record in records])
+    clean_ones = [replace(record, value=value) for record, value in zip(records, values, strict=True)]
+    return Source(path, clean_ones), problems
+
+
+def _unwrapped(record: Record) -> list[Record]:
+    """The records in the single object of an API's or an export's file."""
+    value = record.value
+    if isinstance(value, dict) and not _OF_RECORDS & {*value}:
+        for key in _LISTS:
+            if isinstance(value.get(key), list):
+                return [Record(record.line, each, f"{key}[{n}]") for n, each in enumerate(value[key])]
+    return [record]
+
+
+def _recognising(source: Source) -> list[str]:
+    """The formats that recognise a file, but for those of which another one is a special case."""
+    values = [record.value for record in source.records[:_LOOKED_AT]]
+    found = {name: each for name, each in all_formats().items() if any(map(each.holds, values))}
+    general = {name for each in found.values() for name in each.over}
+    return [name for name in found if name not in general]
+
+
+def _unclear(source: Source, found: Sequence[str]) -> Problem:
+    if found:
+        message = f"read as {' and as '.join(found)}: name one with --format"
+    else:
+        what = looks_like(source.records[0].value)
+        message = f"{what}, of no known format; the known ones: {', '.join(all_formats())}"
+    return source.records[0].problem(source.path, message)
+
+
+def looks_like(value: Any) -> str:
+    """`an object with the keys a, b`."""
+    if not isinstance(value, Mapping) or not value:
+        return describe(value)
+    keys = [shown(key, 40) for key in value]
+    more = ", ..." if len(keys) > _SHOWN else ""
+    return f"an object with the keys {', '.join(keys[:_SHOWN])}{more}"
