@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from .scoring import score_calls as score_calls
     from .scoring import score_messages as score_messages
     from .scoring.registry import Scorer as Scorer
+    from .suite.case import ResolvedCase as ResolvedCase
     from .suite.case import TestCase as TestCase
     from .suite.expectations import ExpectedCall as ExpectedCall
     from .suite.load import load_suite as load_suite
     from .suite.load import parse_suite as parse_suite
     from .suite.model import Suite as Suite
-    from .suite.resolved import ResolvedCase as ResolvedCase
     from .variants.variant import Condition as Condition
 
 __version__ = "0.1.0"
@@ -44,7 +44,7 @@ _HOMES = {
     "ExpectedCall": "suite.expectations",
     "ModelError": "errors",
     "Problem": "errors",
-    "ResolvedCase": "suite.resolved",
+    "ResolvedCase": "suite.case",
     "Score": "record.results",
     "Scorer": "scoring.registry",
     "ScoringError": "errors",

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..engine.models.tables import ModelTables
     from ..engine.trial import Trial
     from ..mcp.suite_tools import SuiteTools
+    from ..suite.case import ResolvedCase
     from ..suite.model import Suite
     from ..suite.overrides import ChoiceWord
-    from ..suite.resolved import ResolvedCase
 
 
 @click.group(cls=Group)
@@ -82,7 +82,7 @@ class _Recording:
             resolve_models([name], tables)[0] if name else None for name in (self.judge, self.user)
         )
         for case in cases:
-            player = user_of(case.case, playing, lambda: tables)
+            player = user_of(case.user, playing, lambda: tables)
             for spec in specs:
                 for number in range(case.trials):
                     name = f"{case.id}[{spec.label}]"

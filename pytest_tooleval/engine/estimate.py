@@ -11,7 +11,7 @@ from msgspec import structs
 from ..record.estimate import Estimate
 from ..record.run import payer
 from ..record.transcript import Transcript
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .asking.context import sampling_for
 from .cassettes.cassette import Cassette, key_of, question
 from .clients.base import ChatRequest
@@ -51,10 +51,10 @@ def estimate(
     for case, spec, cassette, player in asked:
         replayed = _replayed(case, spec, cassette, player)
         row = row_of(spec.label, sums, replayed)
-        user = case.case.user
+        user = case.user
         turns = user.max_turns if user else len(case.turns) or 1
-        fewest = 1 if user else (case.case.optimal_hops or 1) if case.kind == "chain" else turns
-        longest = max(fewest, turns * case.max_rounds)
+        fewest = 1 if user else (case.optimal_hops or 1) if case.kind == "chain" else turns
+        longest = max(fewest, turns * case.round_limit)
         replies = fewest, longest
         first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
         _add(row, spec, case.trials - replayed, replies, first)
@@ -74,10 +74,10 @@ def _replayed(
     case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None, player: ModelSpec | None
 ) -> int:
     """The number of trials whose first question is in the cassette."""
-    if cassette is None or (case.case.user and player is None):
+    if cassette is None or (case.user and player is None):
         return 0
-    if case.case.user and player:
-        spec, first = player, user_request(player, opening(case.case.user))
+    if case.user and player:
+        spec, first = player, user_request(player, opening(case.user))
     else:
         first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
     trials = range(case.first_trial, case.first_trial + case.trials)

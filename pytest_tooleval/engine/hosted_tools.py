@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..errors import ModelError
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .models.spec import ModelSpec
 
 _HARMLESS = re.compile(

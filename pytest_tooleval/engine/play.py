@@ -8,7 +8,7 @@ from itertools import count
 from msgspec import structs
 
 from ..record.transcript import Message, Reply, Transcript, ended_turn
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .alterations import Alterations
 from .cassettes.cassette import NotRecorded
 from .players import Player

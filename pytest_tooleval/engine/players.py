@@ -15,7 +15,7 @@ from ..record.names import KnownTools
 from ..record.recovery import prose_of
 from ..record.transcript import CallStatus, Message, Reply
 from ..scoring.tool_selection import find_tool
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest, Reads
@@ -101,7 +101,7 @@ class Player:
                 messages.append(_said(answer))
                 continue
             rounds = 1 + sum(not each.is_paused for each in replies)
-            goes_on = rounds < case.max_rounds and not self._ends(answer)
+            goes_on = rounds < case.round_limit and not self._ends(answer)
             replies.append(
                 await self._answered(answer, messages, toolbox) if goes_on else self._cut_off(answer)
             )

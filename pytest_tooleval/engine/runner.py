@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..errors import ModelError
 from ..record.transcript import Judged, Transcript
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
 from .cassettes.cassette import Cassette

@@ -26,8 +26,9 @@ from ..record.transcript import NOT_RUN, CallStatus, Message, Reply, Transcript,
 from ..scoring.altered import without_asked
 from ..scoring.conversation import forbidden_in
 from ..scoring.tool_selection import find_tool, is_expected
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import ResolvedCase, known_tools
+from ..suite.resolved import known_tools
 from .alterations import Alterations
 
 # More calls than any single-turn case needs.
@@ -107,12 +108,12 @@ class Toolbox:
     @property
     def most_calls(self) -> int:
         """The maximum number of calls by an agent with its own loop."""
-        return self._case.max_rounds if self._case.has_tool_rounds else _MOST_CALLS
+        return self._case.round_limit if self._case.has_tool_rounds else _MOST_CALLS
 
     @property
     def max_rounds(self) -> int | None:
         """The `max_rounds` that the case sets, if any."""
-        return self._case.case.max_rounds
+        return self._case.max_rounds
 
     @property
     def public(self) -> PublicTexts | None:
@@ -122,7 +123,7 @@ class Toolbox:
     @property
     def approvals(self) -> Mapping[str, str]:
         """`approve` or `reject` for each tool, by name, whose approval the case decides."""
-        answers = self._case.case.approvals.items()
+        answers = self._case.approvals.items()
         found = ((find_tool(self._case, name), answer) for name, answer in answers)
         return {tool.name: answer for tool, answer in found if tool is not None}
 
@@ -192,24 +193,26 @@ class Toolbox:
         """Everything that may change the answers to an agent's calls, for the cassette key."""
         case = self._case
         fields: dict[str, Any] = {}
-        of_turn = case.turns[self._turn].turn.forbidden_calls if case.case.turns else None
+        of_turn = (
+            case.turns[self._turn].turn.forbidden_calls if case.turns and case.user is None else None
+        )
         if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
             fields["forbidden_calls"] = [
                 each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
             ]
         if ANY_TOOL in forbidden:  # all tools except these
-            expected = (call.tools for call in case.case.expected_calls or ())
+            expected = (call.tools for call in case.expected.expected_calls or ())
             fields["not_forbidden"] = sorted(
-                {*case.case.expected_tools, *case.case.valid_prerequisites, *chain(*expected)}
+                {*case.expected.expected_tools, *case.valid_prerequisites, *chain(*expected)}
             )
-        if case.param_scoring != DEFAULT_MODE and (forbidden or case.case.mock_responses):
+        if case.param_scoring != DEFAULT_MODE and (forbidden or case.mock_responses):
             fields["param_scoring"] = case.param_scoring
         if self.approvals:
             fields["approvals"] = self.approvals
         if case.altered is not None:
             fields["altered"] = structs.asdict(case.altered)
         if case.has_tool_rounds:
-            fields |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
+            fields |= {"mock_responses": case.mock_responses, "max_rounds": case.round_limit}
             if case.world is not None:
                 fields["world"] = case.world.identity
             for source in self._sources:

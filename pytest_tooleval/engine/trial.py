@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from ..record.transcript import Transcript
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .cassettes.cassette import Cassette
 from .helper_models import Models
 from .judge import require_judge, with_verdicts

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from ..errors import ModelError
 from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
-from ..suite.case import TestCase, User
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase, User
 from ..text import counted, printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
@@ -32,12 +31,12 @@ _SILENT = "(nothing)"
 
 
 def user_of(
-    case: TestCase, default: ModelSpec | None, tables: Callable[[], ModelTables]
+    user: User | None, default: ModelSpec | None, tables: Callable[[], ModelTables]
 ) -> ModelSpec | None:
     """The model that plays a case's user, if any. Raises ConfigError."""
-    if case.user is None or case.user.model is None:
-        return default if case.user else None
-    return resolve_models([case.user.model], tables())[0]
+    if user is None or user.model is None:
+        return default if user else None
+    return resolve_models([user.model], tables())[0]
 
 
 class UserInConversation(Protocol):
@@ -80,7 +79,7 @@ def user_in(
     case: ResolvedCase, spec: ModelSpec | None, models: Models, trial: int
 ) -> UserInConversation:
     """The user of a case. Raises ModelError if a model must play it and none is named."""
-    if case.case.user is None:
+    if case.user is None:
         return ScriptedUser(case)
     if spec is None:
         raise ModelError(
@@ -88,7 +87,7 @@ def user_in(
             "tooleval_user in the ini file, or give user.model in the case",
             kind="user",
         )
-    return SimulatedUser(case.case.user, spec, models, trial)
+    return SimulatedUser(case.user, spec, models, trial)
 
 
 def opening(user: User) -> list[Message]:

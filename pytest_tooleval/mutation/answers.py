@@ -22,9 +22,9 @@ from ..record.transcript import Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
 from ..scoring.tool_selection import find_tool, is_expected
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
-from ..suite.resolved import ResolvedCase
 from ..suite.tools import Tool
 from ..text import json_text
 from .results import Call
@@ -112,7 +112,7 @@ def right_answer(case: ResolvedCase) -> Right:
 
     Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
     """
-    if case.case.user is not None:
+    if case.user is not None:
         raise UnknownError("a model plays the user")
     # Required parameters that are not expected are filled in, unless that lowers a score.
     ways = [(True, False)] if case.kind == "conversation" else product((True, False), (True, False))
@@ -154,7 +154,7 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
 
 def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:
     """Yield each turn's expected calls after their path in the case, and the text to say."""
-    test = case.case
+    test = case.expected
     if case.kind != "conversation":
         yield "" if test.expected_calls is None else "expected_calls", test.calls or (), None
         return
@@ -223,11 +223,11 @@ def schema_of(tool: Tool | None) -> dict[str, Any]:
 
 def _earlier(case: ResolvedCase) -> Iterator[ToolCall]:
     """Yield the calls before the end of a chain, as many as in the shortest chain."""
-    left = (case.case.optimal_hops or 1) - 1
-    for name in case.case.valid_prerequisites:
+    left = (case.optimal_hops or 1) - 1
+    for name in case.valid_prerequisites:
         if is_expected(name, case):
             continue
-        mock = case.case.mock_responses.get(name)
+        mock = case.mock_responses.get(name)
         answers = mock if isinstance(mock, dict) else {}
         arguments = _asked(case, name, answers.get(WHEN))
         for _ in answers.get(SEQUENCE, [None])[:left]:

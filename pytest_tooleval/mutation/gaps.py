@@ -17,7 +17,7 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .answers import RightTurn, offered, schema_of
 from .results import Call, CaseMutation, Gap, Kind, Survivor
 

@@ -13,8 +13,9 @@ from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
 from ..scoring.tool_selection import accepts, is_expected
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import ResolvedCase, known_tools
+from ..suite.resolved import known_tools
 from ..suite.tools import Tool
 from .answers import Right, RightTurn, Turn, offered, schema_of
 from .changes import INVENTED, changes
@@ -60,7 +61,7 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Tu
     is_conversation = case.kind == "conversation"
     if is_conversation:
         idle = [turn.with_calls(()) for turn in right.turns]
-        plays = any((part.match or case.case.match) == "state" for part in case.parts)
+        plays = any((part.match or case.expected.match) == "state" for part in case.parts)
         line = Found("nothing_changes", {"results": True}, "the case") if plays else None
         yield Mutant("no_call", idle[-1], line), idle
         if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
@@ -106,9 +107,9 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
 def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Mutant]:
     """Break a turn of a conversation: missing or extra calls, wrong values, and silence."""
     turn, place = case.turns[number], f"turns[{number}]"
-    parts = [part for part in (turn.turn, case.case) if part.calls is not None]
+    parts = [part for part in (turn.turn, case.expected) if part.calls is not None]
     # Other calls that lead to the same state are right.
-    plays = any((part.match or case.case.match) == "state" for part in parts)
+    plays = any((part.match or case.expected.match) == "state" for part in parts)
     for index, call in enumerate(right.calls):
         yield Mutant("missing_call", right.with_calls(_without_one(right.calls, index)))
         yield from _malformed(case, right, index)
@@ -128,7 +129,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     for call in destructive[:MOST_TOOLS]:
         line = None if plays else Found("free_calls", {"forbidden_calls": [call.name]}, place)
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
-    looks = parts or turn.turn.expected_state or case.case.expected_state
+    looks = parts or turn.turn.expected_state or case.expected.expected_state
     for call in [call for call in others if call not in destructive][:1]:
         line = None if looks else Found("calls_not_looked_at", {"expected_calls": []}, place)
         yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
@@ -137,7 +138,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
 
 def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], list[ToolCall]]:
     """Return harmless and destructive calls to tools that the case does not name."""
-    named = {*case.case.valid_prerequisites, *(name for each in right.expected for name in each.tools)}
+    named = {*case.valid_prerequisites, *(name for each in right.expected for name in each.tools)}
     others: list[ToolCall] = []
     destructive: list[ToolCall] = []
     for tool in case.tools:
@@ -203,7 +204,7 @@ def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, To
 
 def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCall]) -> Iterator[Mutant]:
     line = None
-    if case.case.optimal_hops is None:
+    if case.optimal_hops is None:
         shortest = len(right.earlier) + len(right.calls)
         line = Found("any_length", {"optimal_hops": shortest}, "the case")
     for call in (*right.earlier[:1], *others):
@@ -215,11 +216,11 @@ def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCa
 
 def _wandering(case: ResolvedCase) -> list[ToolCall]:
     """Return calls to a chain's prerequisites, again and again, but no call twice in a row."""
-    names = [name for name in case.case.valid_prerequisites if not is_expected(name, case)]
+    names = [name for name in case.valid_prerequisites if not is_expected(name, case)]
     calls = [plain_call(tool) for name in names if (tool := offered(case, name)) is not None]
     if len(calls) == 1:
         calls += _with_another_value(case, calls)
-    return (calls * _LAPS)[: case.max_rounds - 1]
+    return (calls * _LAPS)[: case.round_limit - 1]
 
 
 def _without(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
@@ -288,7 +289,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
 
 def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:
     """True if any call is right here, perhaps as the match of another expected call."""
-    places = range(len(right.calls)) if case.case.call_order == "any" else [index]
+    places = range(len(right.calls)) if case.expected.call_order == "any" else [index]
     expected = [right.expected[place] for place in places]
     return any(each.params is None and ANY_TOOL in each.tools for each in expected)
 

@@ -8,8 +8,9 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.metrics import BUILT_IN
+from ..suite.case import ResolvedCase
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase, resolve
+from ..suite.resolved import resolve
 from .answers import Right, UnknownError, calls_of, right_answer, score
 from .gaps import JudgedAnswer, case_mutation, gap_of
 from .mutants import mutants

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..worlds.play import look
 from ..worlds.world import World
 from .answers import Right, Turn

@@ -13,9 +13,9 @@ from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
-from ..suite.case import XFail
+from ..suite.case import ResolvedCase, XFail
 from ..suite.fingerprints import ToolsContent, content_of_bytes
-from ..suite.resolved import ResolvedCase, resolve
+from ..suite.resolved import resolve
 from ..text import printable
 from .items import CaseFailure, CaseItem, Origin
 from .no_model import no_model
@@ -124,12 +124,12 @@ class Cases:
         self,
         origin: Origin,
         position: int,
-        resolved: ResolvedCase,
+        case: ResolvedCase,
         job: Job | None,
         unchanged: ResolvedCase | None = None,
     ) -> CaseItem:
-        case, config = resolved.case, self._file.config
-        variant = f"{SEPARATOR}{resolved.arm.variant}" if unchanged else ""
+        config = self._file.config
+        variant = f"{SEPARATOR}{case.arm.variant}" if unchanged else ""
         model = job.model.label if job else None
         name = f"{case.id}[{model}{variant}]" if model else str(case.id)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
@@ -138,7 +138,7 @@ class Cases:
             self._file,
             name=name,
             nodeid=f"{self._file.nodeid}::{name}",
-            case=resolved,
+            case=case,
             job=job,
             origin=origin,
             position=position,

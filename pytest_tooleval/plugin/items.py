@@ -21,9 +21,9 @@ from ..reports.text import render_case, render_transcript
 from ..run.job import Job
 from ..run.scored import CasePlace, as_expected, evaluate, unscored
 from ..settings.parts import Settings
-from ..suite.fingerprints import ToolsContent, content_of_case
+from ..suite.case import ResolvedCase
+from ..suite.fingerprints import ToolsContent
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase
 from ..text import printable
 from .verdicts import tolerate
 
@@ -138,7 +138,7 @@ class CaseItem(pytest.Item):
             nodeid=self.nodeid,
             file=self.nodeid.partition("::")[0],
             position=self._position,
-            content=content_of_case(suite, self.case.case),
+            content=self.case.content,
             suite_content=self.origin.content,
             suite_cases=len(suite.test_cases),
             tools_content=self.origin.tools.of(self.case),

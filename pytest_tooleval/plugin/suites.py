@@ -30,7 +30,7 @@ from .workers import worker_model
 
 def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
     """The model that plays the user of a case, if any, with this worker's share of its limits."""
-    spec = user_of(case, settings.asking.user, lambda: config_tables(config))
+    spec = user_of(case.user, settings.asking.user, lambda: config_tables(config))
     if spec is not None and spec is not settings.asking.user and settings.shard is not None:
         spec = spec.part(settings.shard.of, settings.shard.number - 1)
     return spec and worker_model(config, settings.asking, spec)

@@ -51,5 +51,5 @@ def _planned(item: CaseItem) -> CaseRow:
         model=item.model,
         variant=item.case.arm.variant,
         outcome="skipped",
-        tags=tuple(item.case.case.tags),
+        tags=tuple(item.case.tags),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..engine.models.spec import ModelSpec
 from ..engine.tools.live import Live
 from ..scoring.registry import Scorer
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome, TrialError, 
 from ..record.transcript import text_of
 from ..scoring import Scored, require_evidence, score_trial
 from ..scoring.registry import Scorer
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..text import shorten
 from ..verdicts.case import Standard, decide
 
@@ -93,8 +93,8 @@ def _result(
 ) -> CaseResult:
     later = (message for turn in case.turns[1:] for message in turn.messages)
     prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
-    if case.case.user is not None:
-        prompts = [case.case.user.goal]
+    if case.user is not None:
+        prompts = [case.user.goal]
     called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))
     return CaseResult(
         nodeid=place.nodeid,
@@ -118,9 +118,9 @@ def _result(
         trials=trials,
         reason=reason,
         forbids=case.forbids,
-        weight=case.case.weight,
-        cluster=case.case.cluster or "",
-        tags=tuple(case.case.tags),
+        weight=case.weight,
+        cluster=case.cluster or "",
+        tags=tuple(case.tags),
         tool_choice=str(case.tool_choice),
         file=place.file,
         line=case.line,

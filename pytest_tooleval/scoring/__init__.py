@@ -17,9 +17,9 @@ from ..record.thresholds import missed_thresholds, over_limit
 from ..record.transcript import SYSTEM_ROLES, Judged, Transcript, gist_of, measures_of
 from ..record.untrusted import as_text
 from ..secrets import redacted
-from ..suite.case import TestCase
+from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase, known_tools, resolve
+from ..suite.resolved import known_tools, resolve
 from ..text import printable, shorten
 from . import silent
 from .altered import attack_success, uncounted, without_asked

@@ -9,7 +9,7 @@ from msgspec import structs
 from ..record.calls import ToolCall
 from ..record.transcript import Reply, Transcript, text_of
 from ..suite.altered import has_note
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .chain import same_call
 from .tool_selection import find_tool, same_name
 

@@ -16,7 +16,7 @@ from ..matchers.modes import MODES
 from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..text import json_text, printable, shorten
 from .argument_scores import shown_arguments
 from .assessment import Draft, Line, with_reason
@@ -120,7 +120,7 @@ def _matches(expected: Any, value: Any) -> bool:
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
     """Yield the params that the case expects in calls to this tool."""
-    for expected in case.case.calls or ():
+    for expected in case.expected.calls or ():
         if expected.params and accepts(expected.tools, call.name, case):
             yield expected.params
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 
 
 class Line(NamedTuple):

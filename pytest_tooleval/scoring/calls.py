@@ -11,8 +11,8 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
-from ..suite.resolved import ResolvedCase
 from ..text import counted
 from . import argument_scores, tool_selection
 from .argument_scores import Share
@@ -26,7 +26,7 @@ _SHOWN = 50  # surplus calls in an explanation
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    test, calls = case.case, transcript.calls
+    test, calls = case.expected, transcript.calls
     made: OneCall | Calls
     if test.expected_calls is None and test.expected_tools:
         made = OneCall(case, calls)
@@ -56,7 +56,7 @@ def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
 
 
 def any_number_is_right(case: ResolvedCase) -> bool:
-    return ANY_TOOL in case.case.expected_tools
+    return ANY_TOOL in case.expected.expected_tools
 
 
 def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> tuple[float, str]:
@@ -69,7 +69,7 @@ def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> t
 def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", ()
-    test = case.case
+    test = case.expected
     text = f"{counted(len(extra), 'call')} more than expected"
     # If several calls are expected, or none, `overall` also counts the extra ones.
     if test.expected_tools and "no_extra_calls" in case.thresholds:
@@ -115,7 +115,7 @@ class BestCall(NamedTuple):
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
     """Return the call to an expected tool with the best arguments, or None."""
-    test = case.case
+    test = case.expected
     best: BestCall | None = None
     for call in calls:
         if tool_selection.accepts(test.expected_tools, call.name, case):
@@ -129,7 +129,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
 
 def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
     try:
-        return argument_scores.share_of(case.case.expected_params, call, MODES[case.param_scoring])
+        return argument_scores.share_of(case.expected.expected_params, call, MODES[case.param_scoring])
     except CannotCompare as error:
         raise error.within("expected_params") from None
 
@@ -148,7 +148,7 @@ class OneCall:
             choice = BestCall(calls[0], _share(case, calls[0]))
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
-        if choice is None and case.case.expected_params is not None:
+        if choice is None and case.expected.expected_params is not None:
             self._share = argument_scores.NO_CALL
         self.extra = [] if any_number_is_right(case) else list(calls)
         if self._call in self.extra:
@@ -175,14 +175,14 @@ class OneCall:
         return flaw if self._tool else tool_selection.wrong_name(self._case, self._call)
 
     def pairs(self) -> list[Pair]:
-        return [(self._case.case.expected_tools, self._call), *(((), call) for call in self.extra)]
+        return [(self._case.expected.expected_tools, self._call), *(((), call) for call in self.extra)]
 
     def _explain_tool(self) -> Explained:
-        line = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
+        line = tool_selection.check(self._case, self._case.expected.expected_tools, self._call)
         return f"expected {line.check.expected}, got {line.check.actual}", [line]
 
     def _explain_arguments(self) -> Explained:
-        expected = self._case.case.expected_params
+        expected = self._case.expected.expected_params
         if expected is None and self._share is None:
             return "expected_params is not given: arguments are not scored", ()
         lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])

@@ -27,7 +27,7 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript, reports_error, text_of
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..text import counted, json_text
 from . import argument_scores, tool_selection
 from .assessment import Assessment, Draft, Explained, Line, Pair
@@ -61,7 +61,7 @@ class _Chain:
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
-        self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.max_rounds])
+        self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.round_limit])
         self._call = self._final.call if self._final else None
         self.malformed = self._final.malformed if self._final else None
         self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
@@ -72,12 +72,12 @@ class _Chain:
             self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
             later = _surplus_later(case, rounds[taken - 1 :])
             self._extra = [*(self.calls[i] for i in self._surplus), *later]
-        self._replied = any(not reply.calls for reply in rounds[: case.max_rounds])
+        self._replied = any(not reply.calls for reply in rounds[: case.round_limit])
         share = self._final and self._final.share
         self._flaw = share.flaw if share else None
         self._accuracy = share.value if share else None
         self._completion = overall(1.0, self._accuracy) if self._final else 0.0
-        self._efficiency = _efficiency(case.case.optimal_hops, len(self.calls))
+        self._efficiency = _efficiency(case.optimal_hops, len(self.calls))
         self._redundant = [i for i in range(1, len(self.calls)) if self._repeats(i)]
         self._detours = [i for i in range(len(self.calls)) if self._is_detour(i)]
         self._factor = 1.0 if self._efficiency is None else self._efficiency
@@ -94,14 +94,14 @@ class _Chain:
         return not new_answer and same_call(self._case, self.calls[index - 1], self.calls[index])
 
     def _is_detour(self, index: int) -> bool:
-        test, name = self._case.case, self.calls[index].name
+        case, name = self._case, self.calls[index].name
         return not (
-            tool_selection.accepts(test.expected_tools, name, self._case)
-            or tool_selection.accepts(test.valid_prerequisites, name, self._case)
+            tool_selection.accepts(case.expected.expected_tools, name, case)
+            or tool_selection.accepts(case.valid_prerequisites, name, case)
         )
 
     def drafts(self) -> dict[str, Draft]:
-        missed = self._final is None and self._case.case.expected_params is not None
+        missed = self._final is None and self._case.expected.expected_params is not None
         return {
             "completion": Draft(self._completion, self._explain_completion),
             "efficiency": Draft(self._efficiency, self._explain_efficiency),
@@ -136,7 +136,7 @@ class _Chain:
         """The completing call, or else the last, and surplus calls; others are not mistakes."""
         last = self.calls[-1] if self.calls else None
         ending = self._call or last
-        return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
+        return [(self._case.expected.expected_tools, ending), *(((), call) for call in self._extra)]
 
     def _no_extra_calls(self) -> Draft:
         draft = no_extra_calls(self._case, self._extra)
@@ -149,14 +149,14 @@ class _Chain:
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
-            expected = tool_selection.shown_names(self._case.case.expected_tools)
+            expected = tool_selection.shown_names(self._case.expected.expected_tools)
             return f"the chain never reached {expected}", ()
         if self._accuracy is None:
             return "reached the expected tool (arguments are not scored)", ()
         return f"{self._completion:.4g} = 0.6 + 0.4 × {self._accuracy:.4g} (arguments)", ()
 
     def _explain_efficiency(self) -> Explained:
-        optimal = self._case.case.optimal_hops
+        optimal = self._case.optimal_hops
         if optimal is None:
             return "optimal_hops is not given: efficiency is not scored", ()
         return f"{optimal} (optimal_hops) / {len(self.calls)} calls", self._lines()
@@ -170,7 +170,7 @@ class _Chain:
         return f"{calls} to tools that are not needed, 0.1 each", self._lines(self._detours)
 
     def _explain_tool(self) -> Explained:
-        check, says = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
+        check, says = tool_selection.check(self._case, self._case.expected.expected_tools, self._call)
         ending = f"ended with {check.actual}"
         if self._call is None:
             # Do not name the last call, which may have been right.
@@ -180,7 +180,7 @@ class _Chain:
         return f"expected {check.expected}, the chain {ending}", [Line(check, says)]
 
     def _explain_arguments(self) -> Explained:
-        expected = self._case.case.expected_params
+        expected = self._case.expected.expected_params
         if expected is None and not self.malformed:
             return "arguments are not scored", ()
         lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])
@@ -257,7 +257,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:
                 failed.remove(first)
-            elif not (failed and tool_selection.accepts(case.case.valid_prerequisites, call.name, case)):
+            elif not (failed and tool_selection.accepts(case.valid_prerequisites, call.name, case)):
                 surplus.append(call)
         failed += _failed(reply)
     return surplus
@@ -265,7 +265,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
 
 def _said_later(case: ResolvedCase, line: Line) -> Line:
     """The line of a surplus call. One to a prerequisite is expected elsewhere in the chain."""
-    if not tool_selection.accepts(case.case.valid_prerequisites, line.check.actual, case):
+    if not tool_selection.accepts(case.valid_prerequisites, line.check.actual, case):
         return line
     return line._replace(check=structs.replace(line.check, reason=_LATER))
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..record.calls import ToolCall
 from ..record.confusion import Choice
 from ..record.transcript import Transcript
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import ResolvedCase
 from .assessment import Assessment, Pair
 from .kinds import assess
 from .tool_found import unfound

@@ -31,9 +31,8 @@ from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, Check, FailureCategory
 from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_error, text_of
 from ..secrets import without_key_values
-from ..suite.case import Turn
+from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ANY_TOOL, Expectations
-from ..suite.resolved import ResolvedCase
 from ..text import counted, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import (
@@ -170,7 +169,7 @@ def _in_order(reply: Reply) -> list[tuple[ToolCall, CallStatus | None]]:
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
     """Return the case; if a model plays the user, with as many turns as were taken."""
     taken = max(1, len(transcript.turns))
-    return structs.replace(case, turns=case.turns * taken) if case.case.user else case
+    return structs.replace(case, turns=case.turns * taken) if case.user else case
 
 
 def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
@@ -183,7 +182,7 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
         spans.append(_span(case, place, each.turn, replies, number + 1))
-    spans.append(_span(case, "", case.case, transcript.replies, len(case.turns)))
+    spans.append(_span(case, "", case.expected, transcript.replies, len(case.turns)))
     return [span._replace(uncounted=caused) for span in spans]
 
 
@@ -193,18 +192,18 @@ def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Re
 
 def match_of(case: ResolvedCase, of: Expectations) -> str:
     """Return the `match` of a turn or of the case."""
-    return of.match or case.case.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+    return of.match or case.expected.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
 
 
 def compares_results(case: ResolvedCase, of: Expectations) -> bool:
     """Whether the model must get the answers that the expected calls give."""
-    return bool(case.case.results if of.results is None else of.results)
+    return bool(case.expected.results if of.results is None else of.results)
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """Return the failure message for the first call that the case or its turn forbids."""
     if case.kind != "conversation":
-        expected = case.case.calls or ()
+        expected = case.expected.calls or ()
         return forbidden_by_case(case, transcript.calls, expected)
     case = _with_turns(case, transcript)
     return next(filter(None, _forbidden(case, _spans(case, transcript))), None)
@@ -312,7 +311,7 @@ class _Conversation:
         return f"{_mean(self._parts):.4g} = the mean of {checks}: {held}", ()
 
     def _all_parts(self) -> Iterator[Part]:
-        most = self._case.max_rounds
+        most = self._case.round_limit
         for span in self._spans[:-1]:
             if not span.replies:
                 row = Check("end", "a reply without calls", "no reply", 0.0, "the turn never began")
@@ -412,7 +411,7 @@ class _Conversation:
                 continue
             made = f"{shown_call(call.call)} was answered {call.shown_answer}"
             line = f"{place}{made}, but the world answers {shown(clean(answer), _LONGEST_ANSWER)}"
-            if found and self._case.case.answers != "recorded":
+            if found and self._case.answers != "recorded":
                 hint = '; if the transcript is right, set "answers": "recorded" in the case'
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
@@ -430,7 +429,7 @@ class _Conversation:
 
     def _failed(self, calls: Sequence[_Made]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
-        if self._case.case.play_failed_calls:
+        if self._case.play_failed_calls:
             return set()
         return {index for index, each in enumerate(calls) if each.status == "failed"}
 

@@ -12,8 +12,9 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool, undecorated
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
-from ..suite.resolved import ResolvedCase, known_tools
+from ..suite.resolved import known_tools
 from ..text import json_text, printable
 from . import argument_scores
 from .leaks import passes_on
@@ -65,7 +66,7 @@ def _is_tool(
     A world's tools ignore case even under `bfcl`, and a framework may remove decorations.
     """
     if forbidden == ANY_TOOL:
-        on_the_way = accepts(case.case.valid_prerequisites, called, case)
+        on_the_way = accepts(case.valid_prerequisites, called, case)
         return not (on_the_way or is_among(called, expected, case))
     tools = (forbidden,) if isinstance(forbidden, str) else forbidden.tools
     if accepts(tools, called, case):

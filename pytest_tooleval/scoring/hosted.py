@@ -6,7 +6,7 @@ from msgspec import structs
 
 from ..record.calls import ToolCall
 from ..record.transcript import Reply, Transcript
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from .tool_selection import find_tool
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
-from ..suite.case import CaseKind
-from ..suite.resolved import ResolvedCase
+from ..suite.case import CaseKind, ResolvedCase
 from . import calls, chain, conversation
 from .arguments_schema import argument_flaw, score_arguments
 from .assessment import Assessment

@@ -12,7 +12,7 @@ from ..errors import ConfigError, ScoringError, error_text, raised_at
 from ..record.metrics import BUILT_IN, METRICS
 from ..record.results import Score
 from ..record.transcript import Transcript
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 
 
 @runtime_checkable

@@ -13,10 +13,11 @@ from ..explain import listing
 from ..findings import Finding, Findings, Loc
 from ..record.results import ABSENT
 from ..record.transcript import reports_error
+from ..suite.case import ResolvedCase
 from ..suite.expectations import Expectations
 from ..suite.kinds.conversation import unplayable
 from ..suite.model import Suite, world_of
-from ..suite.resolved import ResolvedCase, resolve
+from ..suite.resolved import resolve
 from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
 from ..worlds.play import Calls, look, play

@@ -16,8 +16,9 @@ from ..errors import CannotCompare, WorldError
 from ..matchers.matcher import is_optional
 from ..record.thresholds import missed_thresholds
 from ..record.transcript import Reply, Transcript
+from ..suite.case import ResolvedCase
 from ..suite.expectations import Expectations
-from ..suite.resolved import ResolvedCase, judges
+from ..suite.resolved import judges
 from ..worlds.plain import STATE
 from ..worlds.play import look
 from ..worlds.world import World, WorldSpec
@@ -107,7 +108,7 @@ def may_change_nothing(case: ResolvedCase) -> bool:
     judged = [part for part in case.parts if _by_state(case, part)]
     expected = [part.calls for part in case.parts if part.calls is not None]
     calls_nothing = bool(expected) and not any(expected)
-    return calls_nothing or case.case.may_change_nothing or all(e.may_change_nothing for e in judged)
+    return calls_nothing or case.expected.may_change_nothing or all(e.may_change_nothing for e in judged)
 
 
 def _is_by_state(case: ResolvedCase) -> bool:
@@ -153,4 +154,4 @@ def _without_texts(case: ResolvedCase) -> ResolvedCase:
         return part.model_copy(update={"expected_text": [""] * len(part.expected_text or ())})
 
     turns = tuple(structs.replace(turn, turn=met(turn.turn)) for turn in case.turns)
-    return structs.replace(case, case=met(case.case), turns=turns)
+    return structs.replace(case, expected=met(case.expected), turns=turns)

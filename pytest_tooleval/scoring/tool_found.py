@@ -11,8 +11,9 @@ from functools import partial
 
 from ..record.results import Check
 from ..record.transcript import ToolSearch, Transcript
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import ResolvedCase, known_tools
+from ..suite.resolved import known_tools
 from ..text import counted, printable, shorten
 from .assessment import Draft, Explained, Line, expected_got
 from .tool_selection import accepts, find_tool, shown_names
@@ -48,7 +49,7 @@ def unfound(case: ResolvedCase, transcript: Transcript) -> list[Sequence[str]]:
 def _hidden(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Iterator[Sequence[str]]:
     """Yield the acceptable tools of each expected call if the model saw none of them at first."""
     named = any(search.names_shown for search in searches)
-    for expected in case.case.calls or ():
+    for expected in case.expected.calls or ():
         tools = [find_tool(case, name) for name in expected.tools]
         if ANY_TOOL not in expected.tools and all(
             tool is not None and tool.definition.defer_loading and not (named and tool.namespace is None)

@@ -12,8 +12,8 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import same_tool
 from ..record.results import NO_TOOL, Check, FailureCategory
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
-from ..suite.resolved import ResolvedCase
 from ..suite.tools import Tool
 from ..text import printable, shorten
 from .assessment import Line
@@ -39,7 +39,7 @@ def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
     """True if the case expects a call to this tool, not counting prerequisites."""
-    return is_among(name, case.case.calls or (), case)
+    return is_among(name, case.expected.calls or (), case)
 
 
 def is_among(name: str, expected: Iterable[ExpectedCall], case: ResolvedCase) -> bool:

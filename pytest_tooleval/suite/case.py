@@ -1,17 +1,23 @@
-"""A test case: its prompt or turns, and its settings."""
+"""A test case: as it is written, and as it is run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import ConfigDict, Field, PrivateAttr
 from pydantic.json_schema import SkipJsonSchema
 
+from ..keys import PublicTexts
 from ..matchers.modes import ParamScoring
-from .expectations import Expectations
-from .fields import Expects, Part
-from .tools import ToolChoice, Tools
+from ..record.variants import UNCHANGED, Arm
+from ..worlds.world import WorldSpec
+from .altered import AlteredAnswers
+from .expectations import Expectations, ExpectedCall
+from .fields import Expects, OnlyFor, Part
+from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
     MAX_ID_LENGTH,
@@ -34,6 +40,7 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 CaseKind = Literal["calls", "chain", "conversation"]
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
+DEFAULT_MAX_ROUNDS = 10
 _TURN = '{"prompt": "...", "expected_calls": [...]}'
 
 
@@ -199,8 +206,10 @@ class TestCase(Expectations):
     user: User | None = Field(
         None, description="Instead of turns: a model that plays the user until the goal is reached."
     )
-    world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
-    world_args: WorldArgs | None = Field(
+    world: Annotated[WorldName | None, OnlyFor("conversation")] = Field(
+        None, description="The world of this case, as in the suite."
+    )
+    world_args: Annotated[WorldArgs | None, OnlyFor("conversation")] = Field(
         None, description="Arguments for the world; replace the suite's."
     )
     answers: Annotated[Literal["world", "recorded"], Expects('"world" or "recorded"')] = Field(
@@ -208,7 +217,7 @@ class TestCase(Expectations):
         description="With a world: what holds where a transcript has other answers than the world "
         "gives. world: an error; recorded: the calls ran as recorded, and the difference is shown.",
     )
-    play_failed_calls: bool = Field(
+    play_failed_calls: Annotated[bool, OnlyFor("conversation")] = Field(
         False,
         description="With a world: whether calls that a transcript or an agent answers with an "
         "error did run; by default only those on which the world fails, too.",
@@ -219,14 +228,19 @@ class TestCase(Expectations):
         description="Whether this is a chain: one message from the user, and several replies until the "
         "expected call. For several messages, write turns.",
     )
-    max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")
-    optimal_hops: Count | None = Field(None, description="The number of calls in the shortest chain.")
-    valid_prerequisites: ToolNames = Field(
+    max_rounds: Annotated[Count | None, OnlyFor("chain")] = Field(
+        None, description="The most replies in a chain, or in a turn."
+    )
+    optimal_hops: Annotated[Count | None, OnlyFor("chain")] = Field(
+        None, description="The number of calls in the shortest chain."
+    )
+    valid_prerequisites: Annotated[ToolNames, OnlyFor("chain")] = Field(
         default_factory=list, description="Tools that may be called along the way."
     )
     mock_responses: Annotated[
         dict[str, Annotated[Any, defined("MockResponse")]],
         Expects("an object that maps the name of a tool to its answer"),
+        OnlyFor("chain"),
     ] = Field(
         default_factory=dict,
         description="Tool to the answer of its mock: any JSON value, "
@@ -268,3 +282,106 @@ class TestCase(Expectations):
         if self.expected_calls is not None:
             return not self.expected_calls
         return self.expected_tool is None
+
+
+class ResolvedTurn(Struct, frozen=True):
+    """A turn with its prompt as messages, and the tools offered in it.
+
+    If a model plays the user, a single one without a prompt represents every turn.
+    """
+
+    turn: Turn
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+
+
+class ResolvedCase(Struct, frozen=True):
+    """A case with the suite's defaults applied: what the engine runs and scorers read.
+
+    `content` is the fingerprint of its prompt and expectations; `expected` holds those for the whole
+    case. `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
+    command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
+    trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
+    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
+    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
+    of the same question count as different answers. `altered` says how a variant alters tool answers.
+    """
+
+    kind: CaseKind
+    id: str
+    line: int
+    suite: str
+    content: str
+    expected: Expectations
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+    tool_choice: Choice
+    temperature: float | None
+    max_tokens: int | None
+    param_scoring: ParamScoring
+    thresholds: Mapping[str, float]
+    trials: int
+    tool_prefix: str = ""
+    pass_rule: str = "mean"
+    limits: Mapping[str, float] = {}
+    forbidden_calls: tuple[str | ExpectedCall, ...] = ()
+    live_tools: tuple[str, ...] = ()
+    set_by: Mapping[str, str] = {}
+    turns: tuple[ResolvedTurn, ...] = ()
+    world: WorldSpec | None = None
+    exact_state: bool = False
+    public: PublicTexts | None = None
+    arm: Arm = UNCHANGED
+    first_trial: int = 0
+    namespaces: Mapping[str, str] = {}
+    provider_tools: ProviderTools = ProviderTools()
+    altered: AlteredAnswers | None = None
+
+    # As the case has them.
+    max_rounds: int | None = None
+    user: User | None = None
+    optimal_hops: int | None = None
+    valid_prerequisites: Sequence[str] = ()
+    mock_responses: Mapping[str, Any] = {}
+    approvals: Mapping[str, Literal["approve", "reject"]] = {}
+    answers: Literal["world", "recorded"] = "world"
+    play_failed_calls: bool = False
+    tags: Sequence[str] = ()
+    skip: bool | str = False
+    xfail: bool | str | XFail = False
+    weight: float = 1.0
+    cluster: str | None = None
+    metadata: Mapping[str, Any] = {}
+
+    @property
+    def round_limit(self) -> int:
+        """The most replies in a chain or a turn; 1 for a single-turn case."""
+        return (self.max_rounds or DEFAULT_MAX_ROUNDS) if self.has_tool_rounds else 1
+
+    @property
+    def has_tool_rounds(self) -> bool:
+        """True if the model gets answers to its calls: in a chain or a conversation."""
+        return self.kind != "calls"
+
+    @property
+    def forbids(self) -> bool:
+        """True if the case, one of its turns, or its variant forbids a call."""
+        of_turns = any(each.turn.forbidden_calls for each in self.turns)
+        return bool(self.forbidden_calls) or of_turns or bool(self.altered and self.altered.secret)
+
+    @property
+    def parts(self) -> tuple[Expectations, ...]:
+        """Everything with expectations: the turns, and the case."""
+        return (*(each.turn for each in self.turns), self.expected)
+
+    @property
+    def rubrics(self) -> list[str]:
+        """The rubrics for a judge from the turns and the case."""
+        return [rubric for part in self.parts for rubric in part.rubrics]
+
+
+# Fields of a resolved case that stay as the case has them.
+AS_WRITTEN = (
+    "user max_rounds optimal_hops valid_prerequisites mock_responses approvals answers "
+    "play_failed_calls tags skip xfail weight cluster metadata"
+).split()

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from .fields import Expects, Part
+from .fields import Expects, OnlyFor, Part
 from .types import Commented, ExpectedText, ExpectedValue, Name, OneOrMoreTools, Params
 
 CallOrder = Literal["any", "strict"]
@@ -77,7 +77,7 @@ class Expectations(Commented):
         description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
     )
     call_order: CallOrder = Field("any", description="Whether the order of expected_calls counts.")
-    match: Match | None = Field(
+    match: Annotated[Match | None, OnlyFor("conversation")] = Field(
         None,
         description=(
             "With turns, how calls compare with expected_calls: exact (the default), contains "
@@ -85,7 +85,7 @@ class Expectations(Commented):
             "state (they lead to the same state of the world). In the case: the default for its turns."
         ),
     )
-    results: bool | None = Field(
+    results: Annotated[bool | None, OnlyFor("conversation")] = Field(
         None,
         description="With match state: whether the model must also get every answer that the expected "
         "calls give. In the case: the default for its turns.",
@@ -99,6 +99,7 @@ class Expectations(Commented):
     expected_state: Annotated[
         dict[str, ExpectedValue] | None,
         Expects('an object of paths and values, such as {"orders.A1.refunded": 40}'),
+        OnlyFor("conversation"),
     ] = Field(
         None,
         description=(
@@ -109,6 +110,7 @@ class Expectations(Commented):
     expected_text: Annotated[
         list[ExpectedText] | None,
         Expects('a list of texts and matchers, such as ["refunded", {"$number": 40}]'),
+        OnlyFor("conversation"),
     ] = Field(
         None,
         description="With turns: what a message of the assistant must contain: a text, "

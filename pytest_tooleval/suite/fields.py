@@ -34,6 +34,13 @@ class Expects:
     words: str
 
 
+@dataclass(frozen=True)
+class OnlyFor:
+    """Annotation of a field that only this kind of case has; the others refuse it."""
+
+    kind: str
+
+
 class Unread(Exception):
     """Raised when a check needs a field that could not be read."""
 

@@ -15,10 +15,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
-from .case import TestCase, User
+from .case import ResolvedCase, TestCase, User
 from .expectations import ExpectedCall
 from .model import Suite, world_of
-from .resolved import ResolvedCase
 from .tools import Tool
 
 DIGITS = 16
@@ -77,12 +76,12 @@ class ToolsContent:
     """
 
     def __init__(self, suite: Suite) -> None:
-        self._of_suite = _content_of_tools(suite.tools)
+        self._tools = tuple(suite.tools)
+        self._of_suite = _content_of_tools(self._tools)
 
     def of(self, case: ResolvedCase) -> str:
         """Return 16 hex digits for tool names and schemas, in any order, and the world's code."""
-        own = case.tools if case.arm.variant else case.case.tools
-        tools = self._of_suite if own is None else _content_of_tools(own)
+        tools = self._of_suite if case.tools == self._tools else _content_of_tools(case.tools)
         if case.world is None:
             return tools
         return content_of_bytes(f"{tools} {case.world.identity['code']}".encode())

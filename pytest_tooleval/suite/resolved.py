@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from ..errors import ConfigError
-from ..keys import PublicTexts
-from ..matchers.modes import DEFAULT_MODE, MODES, ParamScoring
+from ..matchers.modes import DEFAULT_MODE, MODES
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant
 from ..record.thresholds import needed_of
-from ..record.variants import UNCHANGED, Arm
-from ..worlds.world import WorldSpec
-from .altered import AlteredAnswers
-from .case import CaseKind, PromptMessage, TestCase, Turn
-from .expectations import Expectations, ExpectedCall
+from .case import AS_WRITTEN, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
+from .expectations import Expectations
+from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
-from .tools import Choice, ProviderTools, Tool
+from .tools import Tool
 
 DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
 # BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
 # corrects it in its next reply.
 ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
-DEFAULT_MAX_ROUNDS = 10
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
 )
@@ -41,88 +35,6 @@ def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> Know
         prefix=case.tool_prefix,
         in_text=case.tool_choice != "none",
     )
-
-
-class ResolvedTurn(Struct, frozen=True):
-    """A turn with its prompt as messages, and the tools offered in it.
-
-    If a model plays the user, a single one without a prompt represents every turn.
-    """
-
-    turn: Turn
-    messages: tuple[dict[str, Any], ...]
-    tools: tuple[Tool, ...]
-
-
-class ResolvedCase(Struct, frozen=True):
-    """A case with the suite's defaults applied: what the engine runs and scorers read.
-
-    `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
-    command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
-    trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
-    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
-    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
-    of the same question count as different answers. `altered` says how a variant alters tool answers.
-    """
-
-    case: TestCase
-    kind: CaseKind
-    id: str
-    line: int
-    suite: str
-    messages: tuple[dict[str, Any], ...]
-    tools: tuple[Tool, ...]
-    tool_choice: Choice
-    temperature: float | None
-    max_tokens: int | None
-    param_scoring: ParamScoring
-    thresholds: Mapping[str, float]
-    trials: int
-    tool_prefix: str = ""
-    pass_rule: str = "mean"
-    limits: Mapping[str, float] = {}
-    forbidden_calls: tuple[str | ExpectedCall, ...] = ()
-    live_tools: tuple[str, ...] = ()
-    set_by: Mapping[str, str] = {}
-    turns: tuple[ResolvedTurn, ...] = ()
-    world: WorldSpec | None = None
-    exact_state: bool = False
-    public: PublicTexts | None = None
-    arm: Arm = UNCHANGED
-    first_trial: int = 0
-    namespaces: Mapping[str, str] = {}
-    provider_tools: ProviderTools = ProviderTools()
-    altered: AlteredAnswers | None = None
-
-    @property
-    def max_rounds(self) -> int:
-        """The most replies in a chain or a turn; 1 for a single-turn case."""
-        return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.has_tool_rounds else 1
-
-    @property
-    def has_tool_rounds(self) -> bool:
-        """True if the model gets answers to its calls: in a chain or a conversation."""
-        return self.kind != "calls"
-
-    @property
-    def forbids(self) -> bool:
-        """True if the case, one of its turns, or its variant forbids a call."""
-        of_turns = any(each.turn.forbidden_calls for each in self.turns)
-        return bool(self.forbidden_calls) or of_turns or bool(self.altered and self.altered.secret)
-
-    @property
-    def parts(self) -> tuple[Expectations, ...]:
-        """Everything with expectations: the turns, and the case."""
-        return (*(each.turn for each in self.turns), self.case)
-
-    @property
-    def rubrics(self) -> list[str]:
-        """The rubrics for a judge from the turns and the case."""
-        return [rubric for part in self.parts for rubric in part.rubrics]
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        return self.case.metadata
 
 
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
@@ -149,11 +61,13 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = turns_of(case, tools)
     return ResolvedCase(
-        case=case,
+        **{name: getattr(case, name) for name in AS_WRITTEN},
         kind=case.kind,
         id=case.id or "",
         line=case.line,
         suite=suite.name,
+        content=content_of_case(suite, case),
+        expected=_expectations_of(case),
         messages=messages_of(suite, case),
         tools=tools,
         turns=turns,
@@ -175,6 +89,12 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
         set_by=_set_by(suite, case, over),
     )
+
+
+def _expectations_of(case: TestCase) -> Expectations:
+    """Return the expectations of a case without the rest of it."""
+    values = {name: getattr(case, name) for name in Expectations.model_fields if name != "comment"}
+    return Expectations.model_construct(case.model_fields_set & values.keys(), **values)
 
 
 def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from ..errors import ConfigError
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..suite.types import MAX_TRIALS
 from .distractors import distractors
 from .faults import fault

@@ -9,7 +9,7 @@ from typing import Any
 from ..record.transcript import text_of
 from ..record.variants import Change
 from ..suite.altered import FAULTS
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..suite.tools import Tool
 
 # Nobody reads a list of a hundred tools.

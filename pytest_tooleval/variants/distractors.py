@@ -13,10 +13,10 @@ from ..errors import ConfigError, SuiteError, os_reason
 from ..findings import Finding
 from ..mcp.tools import function_of
 from ..secrets import without_key_values
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.fields import Part
 from ..suite.reading import findings_of
-from ..suite.resolved import ResolvedCase
 from ..suite.source import Document, decode_bytes, read_document
 from ..suite.tools import OneTool, Tool
 from ..text import counted, folded

@@ -7,7 +7,7 @@ from msgspec import structs
 from ..errors import ConfigError
 from ..record.names import meant
 from ..suite.altered import FAULTS, AlteredAnswers
-from ..suite.resolved import ResolvedCase
+from ..suite.case import ResolvedCase
 from ..text import near
 from .tools import all_tools
 from .variant import Condition
@@ -31,8 +31,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     altered = AlteredAnswers(kind, tool)
     faults = sum(altered.is_about(each.name) for each in case.tools)
     # Retries take more replies.
-    test = case.case.model_copy(update={"max_rounds": case.max_rounds + faults})
-    return structs.replace(case, case=test, altered=altered)
+    return structs.replace(case, max_rounds=case.round_limit + faults, altered=altered)
 
 
 def _require_tool(name: str, condition: Condition) -> None:
@@ -52,4 +51,4 @@ def gets_answers(case: ResolvedCase) -> bool:
     """True if the model gets answers to its calls and is queried again."""
     if not case.has_tool_rounds or not case.tools:
         return False
-    return case.world is not None or bool(case.case.mock_responses or case.live_tools)
+    return case.world is not None or bool(case.mock_responses or case.live_tools)

@@ -12,8 +12,8 @@ from msgspec import structs
 from ..record.names import meant
 from ..suite.altered import AlteredAnswers
 from ..suite.attacks import Attack, read_attacks
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import ResolvedCase
 from ..suite.tools import OneTool
 from .faults import gets_answers
 from .tools import expected_tools, with_tools
@@ -61,6 +61,5 @@ def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
 def _with(case: ResolvedCase, attack: Attack, note: str) -> ResolvedCase:
     varied = with_tools(case, lambda tools: [*tools, attack.tool])
     # Each reply may be followed by another that obeys.
-    test = case.case.model_copy(update={"max_rounds": 2 * case.max_rounds})
     altered = AlteredAnswers("note", note=note, asks_for=attack.tool.name)
-    return structs.replace(varied, case=test, altered=altered)
+    return structs.replace(varied, max_rounds=2 * case.round_limit, altered=altered)

@@ -11,11 +11,11 @@ from msgspec import structs
 from ..errors import ConfigError, SuiteError
 from ..history.git import file_at, has_revision
 from ..record.names import meant
-from ..suite.case import TestCase
+from ..suite.case import ResolvedCase, TestCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.load import parse_suite
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase, messages_of, turns_of
+from ..suite.resolved import messages_of, turns_of
 from ..suite.tools import AllowedTools, OneTool, Tool
 from ..suite.types import MAX_TRIALS
 from .tools import expected_tools, with_tools
@@ -118,13 +118,13 @@ def _is_replaced(old: Tool, new: Tool) -> bool:
 
 
 def _as_of(case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
-    tools = _tools_of(case.case, earlier)
+    tools = _tools_of(suite.case(case.id), earlier)
     return _with(case, suite, tools, earlier.namespaces, earlier.system_prompt)
 
 
 def _without(changed: set[str], case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
     """Return the case with these changes reverted."""
-    before = {tool.name: tool for tool in _tools_of(case.case, earlier)}
+    before = {tool.name: tool for tool in _tools_of(suite.case(case.id), earlier)}
     now = {tool.name: tool for tool in case.tools}
     tools = [_undone(tool, before.get(tool.name), changed) for tool in case.tools]
     tools += [tool for name, tool in before.items() if name in changed and name not in now]
@@ -169,14 +169,14 @@ def _with(
     varied = case
     if tuple(tools) != case.tools:
         varied = structs.replace(
-            with_tools(case, lambda _: tools), turns=turns_of(case.case, tuple(tools))
+            with_tools(case, lambda _: tools), turns=turns_of(suite.case(case.id), tuple(tools))
         )
     if isinstance(varied.tool_choice, AllowedTools) and not varied.tool_choice.allowed_tools:
         return None
     messages = case.messages
     if system_prompt != suite.system_prompt:
         of_suite = suite.model_copy(update={"system_prompt": system_prompt})
-        messages = messages_of(of_suite, case.case)
+        messages = messages_of(of_suite, suite.case(case.id))
     used = {tool.namespace for tool in tools}
     spaces = {name: text for name, text in namespaces.items() if name in used}
     return structs.replace(varied, messages=messages, namespaces={**case.namespaces, **spaces})
@@ -188,5 +188,5 @@ def _needed_tools(case: ResolvedCase) -> Iterator[str]:
     if isinstance(case.tool_choice, OneTool):
         yield case.tool_choice.tool
     offered = [tool.name for tool in case.tools]
-    on_the_way = (*case.case.valid_prerequisites, *case.case.mock_responses)
+    on_the_way = (*case.valid_prerequisites, *case.mock_responses)
     yield from (name for name in on_the_way if meant(name, offered) is not None)

@@ -13,8 +13,8 @@ from ..matchers.modes import MODES, Mode
 from ..scoring.leaks import reveals
 from ..scoring.tool_selection import find_tool
 from ..suite.altered import AlteredAnswers
+from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall
-from ..suite.resolved import ResolvedCase
 from .faults import gets_answers
 from .variant import Condition
 

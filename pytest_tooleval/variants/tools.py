@@ -8,10 +8,9 @@ from typing import Any
 from msgspec import structs
 
 from ..record.names import meant, qualified
-from ..suite.case import TestCase
+from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition
 
@@ -55,7 +54,10 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
     turns = tuple(structs.replace(each, turn=_with_names(each.turn, names)) for each in changed.turns)
     return structs.replace(
         changed,
-        case=_with_names(case.case, names),
+        expected=_with_names(case.expected, names),
+        valid_prerequisites=tuple(_name(each, names) for each in case.valid_prerequisites),
+        mock_responses={_name(each, names): mock for each, mock in case.mock_responses.items()},
+        approvals={_name(each, names): answer for each, answer in case.approvals.items()},
         turns=turns,
         tool_choice=_choice(case.tool_choice, names),
         forbidden_calls=tuple(_call(each, names) for each in case.forbidden_calls),
@@ -122,7 +124,7 @@ def _without_descriptions(schema: Any) -> Any:
 
 
 def _with_names(part: Any, names: Mapping[str, str]) -> Any:
-    """Return a case or turn with the new tool names in its expectations."""
+    """Return the expectations of a case or a turn with the new tool names."""
     update: dict[str, Any] = {}
     if part.expected_tool is not None:
         update["expected_tool"] = _names(part.expected_tool, names)
@@ -130,14 +132,7 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
         update["expected_calls"] = [_call(each, names) for each in part.expected_calls]
     if isinstance(part.forbidden_calls, list):
         update["forbidden_calls"] = [_call(each, names) for each in part.forbidden_calls]
-    if isinstance(part, TestCase):
-        update["valid_prerequisites"] = [_name(each, names) for each in part.valid_prerequisites]
-        for field in ("mock_responses", "approvals"):
-            of_tools = getattr(part, field).items()
-            update[field] = {_name(each, names): value for each, value in of_tools}
-        if part.turns is not None:
-            update["turns"] = [_with_names(turn, names) for turn in part.turns]
-    else:
+    if isinstance(part, Turn):
         update["new_tools"] = [_name(each, names) for each in part.new_tools]
     return part.model_copy(update=update)
 

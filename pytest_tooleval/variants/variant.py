@@ -12,8 +12,8 @@ from msgspec import structs
 
 from ..errors import ConfigError
 from ..record.variants import Arm
+from ..suite.case import ResolvedCase
 from ..suite.model import Suite
-from ..suite.resolved import ResolvedCase
 from ..text import near
 
 # A function, so that the suites are only loaded when needed.

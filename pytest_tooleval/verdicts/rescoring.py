@@ -14,8 +14,9 @@ from ..record.results import CaseResult, CaseRow, Score, TrialResult
 from ..record.run import SCORING_VERSION
 from ..record.transcript import Reply, Transcript, ended_turn, read_message, statuses_of
 from ..scoring import score_transcript
+from ..suite.case import ResolvedCase
 from ..suite.fingerprints import ToolsContent, content_of_case
-from ..suite.resolved import ResolvedCase, known_tools, resolve
+from ..suite.resolved import known_tools, resolve
 from .case import Standard, decide_again
 from .sides import FindSuite, Rescored, Side
 from .summary import SCORED

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...keys import PublicTexts
 from ...record.run import Role
-from ...suite.resolved import ResolvedCase
+from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..models.spec import SAMPLING, ModelSpec
 from ..reply import Read

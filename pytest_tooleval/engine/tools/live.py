@@ -19,7 +19,7 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import is_expected
 from ...secrets import redacted
-from ...suite.resolved import ResolvedCase
+from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec

@@ -21,8 +21,8 @@ from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
+from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
-from ...suite.resolved import ResolvedCase
 from ..toolbox import ends_chain
 
 # After such a call, a model is not queried again, but an agent continues, and would retry after an
@@ -32,7 +32,7 @@ _SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
 
 def mocks_of(case: ResolvedCase) -> dict[str, Any]:
     """The mock of each tool, by the tool's own name."""
-    found = ((find_tool(case, name), mock) for name, mock in case.case.mock_responses.items())
+    found = ((find_tool(case, name), mock) for name, mock in case.mock_responses.items())
     return {tool.name: mock for tool, mock in found if tool is not None}
 
 

@@ -13,9 +13,9 @@ from ...record.thresholds import needed_of
 from ...record.transcript import Message, Transcript, text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
-from ...suite.case import TestCase
+from ...suite.case import ResolvedCase, TestCase
 from ...suite.model import Suite
-from ...suite.resolved import ResolvedCase, prompt_messages
+from ...suite.resolved import prompt_messages
 from ...text import counted
 from ..conversation import Conversation
 
@@ -126,7 +126,7 @@ def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
     """Where a transcript ends too early, or empty. A model that reached max_rounds has failed."""
     turns, expected = transcript.turns, len(case.turns)
     if expected and turns[-1][-1].calls:
-        return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""
+        return "with calls that no reply follows" if len(turns[-1]) < case.round_limit else ""
     return f"after {len(turns)} of {counted(expected, 'turn')}" if len(turns) < expected else ""
 
 

@@ -8,14 +8,21 @@ from typing import NamedTuple
 from ...findings import Finding, Findings
 from ..case import CaseKind, TestCase
 from ..checks.scope import Check, Scope
+from ..fields import OnlyFor, fields_of
+
+
+def _only_for(kind: CaseKind) -> list[str]:
+    fields = fields_of(TestCase).items()
+    return [name for name, field in fields if OnlyFor(kind) in field.marks]
+
 
 # Fields that only some kinds have, with the message for the others.
 OF_CHAINS = dict.fromkeys(
-    ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses"),
+    _only_for("chain"),
     'only for multi-turn cases; add "multi_turn": true, or remove this',
 )
 OF_CONVERSATIONS = dict.fromkeys(
-    ("match", "results", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"),
+    _only_for("conversation"),
     'only for conversations; write "turns": [{"prompt": ...}] instead of prompt',
 )
 

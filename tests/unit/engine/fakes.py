@@ -24,8 +24,9 @@ from pytest_tooleval.engine.trial import Trial, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import resolve
 
 QUICK = RetryPolicy(base=0.001, longest=0.002)
 

@@ -21,8 +21,9 @@ from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import resolve
 
 from .fakes import case_of, held, says
 
@@ -357,7 +358,7 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     spec = ModelSpec(label="m", model="openai/m")
     case = talk(tmp_path, {}, {})
     model = Model(says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")))
-    await model.run(structs.replace(case, case=case.case.model_copy(update={"max_rounds": 2})))
+    await model.run(structs.replace(case, max_rounds=2))
     cassette = Cassette(tmp_path / "tape.jsonl", "new")
     replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
     for request, reply in zip(model.requests, replies, strict=True):

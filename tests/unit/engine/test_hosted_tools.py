@@ -12,8 +12,9 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import resolve
 
 MCP: dict[str, Any] = {"type": "mcp", "server_label": "shop", "authorization": "SHOP_TOKEN"}
 REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}

@@ -9,8 +9,9 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_calls, score_trial
+from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import resolve
 
 NAMES = (
     "get_weather",

@@ -12,7 +12,7 @@ from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_messages, score_transcript
-from pytest_tooleval.suite.resolved import ResolvedCase
+from pytest_tooleval.suite.case import ResolvedCase
 
 from .cases import call, resolved, suite_of
 

@@ -11,7 +11,7 @@ from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.scoring.registry import Scorer, ScorerRegistry
-from pytest_tooleval.suite.resolved import ResolvedCase
+from pytest_tooleval.suite.case import ResolvedCase
 
 from .cases import call, resolved
 

@@ -18,9 +18,10 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring import score_calls, score_transcript
+from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import load_suite, parse_suite
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.suite.resolved import ResolvedCase, resolve
+from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.suite.types import MAX_TRIALS
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
@@ -105,9 +106,9 @@ def test_renamed_tools_are_expected_by_their_new_names() -> None:
     renamed = vary("rename", suite)
     assert renamed is not None
     assert names(renamed) == ["tool_1", "tool_2", "tool_3"]
-    assert renamed.case.expected_tool == "tool_1"
-    assert renamed.case.valid_prerequisites == ["tool_2"]
-    assert renamed.case.mock_responses == {"tool_2": "12:00"}
+    assert renamed.expected.expected_tool == "tool_1"
+    assert renamed.valid_prerequisites == ("tool_2",)
+    assert renamed.mock_responses == {"tool_2": "12:00"}
     assert renamed.forbidden_calls == ("tool_3",)
     assert [change.new for change in changes_of(resolve(suite, suite.test_cases[0]), renamed)] == [
         "tool_1",

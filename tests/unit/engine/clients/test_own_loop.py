@@ -23,7 +23,7 @@ from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
-from pytest_tooleval.suite.resolved import ResolvedCase
+from pytest_tooleval.suite.case import ResolvedCase
 
 from ..fakes import case_of, only
 

@@ -8,7 +8,7 @@ from builders import tool
 from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.tools.mocks import Mocks
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.suite.resolved import ResolvedCase
+from pytest_tooleval.suite.case import ResolvedCase
 
 from ..fakes import case_of
 
