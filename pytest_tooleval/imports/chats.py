@@ -9,7 +9,7 @@ is dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +28,8 @@ from ..record.recovery import read_calls
 from ..record.transcript import Transcript, Usage, status_of, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
-from .conversation import NO_NAME, Conversation, Expected
+from .conversation import NO_NAME, Conversation, Expected, Item
+from .format import Source, each_record
 from .openai_tools import Offered, definition_of, offered_tools, typed
 from .records import Record, UnusableError, decoded
 from .tool_dialects import tool_values
@@ -184,7 +185,7 @@ def conversations(path: Path, record: Record, value: Any = None) -> list[Convers
         raise UnusableError(f"expected an object with messages and an answer, got {describe(value)}")
     if _is_chunk(value):
         raise UnusableError(_STREAMED)
-    parts = list(_request_parts(value))
+    parts = list(request_parts(value))
     messages = [_whole(item) for item in _messages(parts)]
     given = _field(parts, *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
@@ -205,6 +206,17 @@ def conversations(path: Path, record: Record, value: Any = None) -> list[Convers
     replies = ([_whole(item) for item in reply] for reply in found)
     first = len(messages)
     return [made._replace(messages=[*messages, *each], answers_from=first) for each in replies]
+
+
+def conversation_reader(
+    convert: Callable[[Any], Any] = lambda value: value,
+) -> Callable[[Sequence[Source]], Iterator[Item]]:
+    """A format's `read` for records that, converted, are like OpenAI's or Anthropic's."""
+
+    def read(path: Path, record: Record) -> Iterator[Item]:
+        yield from conversations(path, record, convert(record.value))
+
+    return each_record(read)
 
 
 def _model(parts: Sequence[Mapping[str, Any]]) -> str:
@@ -401,14 +413,14 @@ def _ending(item: _Item) -> Message:
     return {key: value for key, value in ending.items() if value and isinstance(value, str)}
 
 
-def _request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
+def request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """The record and the objects in it that may have fields of the request, the outermost first."""
     yield record
     if depth < _MAX_DEPTH:
         for key in REQUEST_KEYS:
             inner = decoded(record.get(key))
             if isinstance(inner, dict):
-                yield from _request_parts(inner, depth + 1)
+                yield from request_parts(inner, depth + 1)
 
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError
 from ..keys import texts_in
-from ..record.untrusted import as_mapping, objects_in
+from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import counted
 from .apply import Found, Recorded, recorded
@@ -96,7 +96,7 @@ def _answers(
         tools: Sequence[Any] | None = given
         if given is None and batch.format.lacks_tools and not has_tools:
             without = [each for each in held if each.tools is None]
-            tools = tools_of_calls(call for each in without for call in _calls(each))
+            tools = tools_of_calls(call for each in without for call in _calls_in(each))
             remarks += [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []
         for each in held:
             offered = each._replace(tools=tools if each.tools is None else each.tools)
@@ -111,12 +111,18 @@ def _expectation(expected: Expected) -> tuple[list[RecordedAnswer], list[str]]:
     return [expected_in(expected)], []
 
 
-def _calls(item: Conversation | Expected) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+def _calls_in(item: Conversation | Expected) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """The calls in an item; the arguments are None for a text alone."""
     if isinstance(item, Expected):
-        yield from item.calls
+        yield from ((name, arguments or {}) for name, arguments in item.calls)
         return
     for message in item.messages:
         for call in objects_in(message.get("tool_calls")):
+            if call.get("hosted"):
+                continue
+            if "custom" in call:
+                yield as_text(as_mapping(call["custom"]).get("name")), None
+                continue
             function = as_mapping(call.get("function"))
             arguments = decoded(function.get("arguments"))
-            yield str(function.get("name")), arguments if isinstance(arguments, dict) else {}
+            yield as_text(function.get("name")), arguments if isinstance(arguments, dict) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +15,14 @@ from ..text import counted, near, shown
 from .conversation import Item
 from .format import Format, Source
 from .formats import all_formats
-from .records import Record, read_records
+from .records import Record, UnusableError, read_records
 from .skill_files import SKILL_FILE, skill_files
 
 _ENDINGS = (".json", ".jsonl")
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SHOWN = 8  # keys
-_LISTS = ("data", "batch", "observations", "runs")
+_LISTS = ("data", "batch", "observations", "runs", "interactions")
 _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
 _Clean = Callable[[list[Any]], list[Any]]
 
@@ -127,9 +128,17 @@ def _unwrapped(record: Record) -> list[Record]:
 def _recognising(source: Source) -> list[str]:
     """The formats that recognise a file, but for those of which another one is a special case."""
     values = [record.value for record in source.records[:_LOOKED_AT]]
-    found = {name: each for name, each in all_formats().items() if any(map(each.holds, values))}
+    found = {name: each for name, each in all_formats().items() if _holds(each, values)}
     general = {name for each in found.values() for name in each.over}
     return [name for name in found if name not in general]
+
+
+def _holds(format: Format, values: Sequence[Any]) -> bool:
+    for value in values:
+        with suppress(UnusableError):
+            if format.holds(value):
+                return True
+    return False
 
 
 def _unclear(source: Source, found: Sequence[str]) -> Problem:

@@ -11,14 +11,20 @@ Call = tuple[str, "Mapping[str, Any] | None"]
 
 
 def tools_of_calls(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """A tool for each name, with the parameters seen. Those of all its calls are required."""
-    seen: dict[str, list[Mapping[str, Any]]] = {}
+    """A tool for each name, with the parameters seen. Those of all its calls are required.
+
+    It is a custom tool if its calls have no arguments but a text.
+    """
+    seen: dict[str, list[Mapping[str, Any] | None]] = {}
     for name, arguments in calls:
-        seen.setdefault(name, []).append(arguments or {})
+        seen.setdefault(name, []).append(arguments)
     return [_tool(name, every) for name, every in seen.items()]
 
 
-def _tool(name: str, every: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _tool(name: str, found: list[Mapping[str, Any] | None]) -> dict[str, Any]:
+    every = [each for each in found if each is not None]
+    if not every:
+        return {"type": "custom", "custom": {"name": name}}
     kinds: dict[str, dict[str, None]] = {}
     for arguments in every:
         for key, value in arguments.items():

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from ..chats import ANSWER_KEYS, REQUEST_KEYS, conversations
-from ..conversation import Item
-from ..format import Format, each_record
-from ..records import Record
+from ..chats import ANSWER_KEYS, REQUEST_KEYS, conversation_reader
+from ..format import Format
 
 
 def _holds(value: Any) -> bool:
@@ -22,10 +18,6 @@ def _holds(value: Any) -> bool:
     return any(key in value for key in REQUEST_KEYS) and any(key in value for key in ANSWER_KEYS)
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
-    yield from conversations(path, record)
-
-
 FORMAT = Format(
     title="OpenAI messages",
     recognised="`messages` of the chat API; a request and its answer, of the chat or Responses API, as "
@@ -34,5 +26,5 @@ FORMAT = Format(
     calls="of each answer",
     expectations="",
     holds=_holds,
-    read=each_record(_read),
+    read=conversation_reader(),
 )

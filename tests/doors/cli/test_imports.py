@@ -379,7 +379,7 @@ def test_several_files_and_a_folder(tmp_path: Path) -> None:
         ([{"a": 1}], [], "an object with the keys a, of no known format; the known ones: "),
         ([{"a": 1}] * 9, [], "an object with the keys a, of no known format; the known ones: "),
         ([TOOL, recorded("?")], [], "read as openai and as tools: name one with --format"),
-        ([TOOL], ["--format=tool"], "there is no format tool, did you mean tools?; formats: "),
+        ([TOOL], ["--format=tool"], "there is no format tool, did you mean tools"),
     ],
 )
 def test_files_that_are_not_what_they_seem(

@@ -1,0 +1,167 @@
+"""Sessions of Claude Code, as it writes them below `~/.claude/projects`.
+
+A reply stands over several lines of one `message.id`, between which answers of tools may stand.
+Sub-agents (`isSidechain`) and what follows a compaction are conversations of their own, as is what was
+rewound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...record.untrusted import as_mapping, as_text, objects_in
+from ..chats import chat_messages
+from ..conversation import NO_NAME, Conversation, Item
+from ..format import Format, each_file
+from ..records import Record, UnusableError
+
+_SPEAKERS = ("user", "assistant")
+_REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+# What the program itself writes in the user's name.
+_NOTICES = ("<command-", "<local-command-", "Caveat: The messages below were generated")
+_SYNTHETIC = "<synthetic>"  # the model of error messages
+
+
+@dataclass
+class _Thread:
+    """A conversation so far: its records, each with the message that it holds, if any."""
+
+    first: Record
+    entries: list[tuple[dict[str, Any], dict[str, Any] | None]] = field(default_factory=list)
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Add a record; a part of an earlier reply joins it."""
+        message = _message(entry)
+        if message is not None and message["role"] == "assistant":
+            earlier = next((each for _, each in self.entries if each and _is_same(each, message)), None)
+            if earlier is not None:
+                blocks = [block for block in message["content"] if block not in earlier["content"]]
+                earlier["content"] += blocks
+                message = None
+        self.entries.append((entry, message))
+
+    def place(self, uuid: object) -> int | None:
+        found = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
+        return next(found, None)
+
+    def answers_after(self, place: int) -> bool:
+        later = (message for _, message in self.entries[place + 1 :])
+        return any(message and message["role"] == "assistant" for message in later)
+
+
+def _holds(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("type") not in _SPEAKERS:
+        return False
+    return "sessionId" in value and isinstance(value.get("message"), dict)
+
+
+def _read(path: Path, records: list[Record]) -> Iterator[Item]:
+    threads: dict[tuple[str, str], _Thread] = {}
+    done: list[_Thread] = []
+    for record in records:
+        entry = record.value
+        if not isinstance(entry, dict) or "uuid" not in entry:
+            continue  # titles, snapshots, ...
+        key = as_text(entry.get("sessionId")), as_text(entry.get("agentId") or entry.get("isSidechain"))
+        thread = threads.get(key)
+        if thread is not None and _begins_anew(entry):
+            done.append(threads.pop(key))
+            thread = None
+        if thread is None:
+            thread = threads[key] = _Thread(record)
+        place = thread.place(entry.get("parentUuid")) if _is_prompt(entry) else None
+        if place is not None and thread.answers_after(place):
+            # The user went back to an earlier point.
+            done.append(_Thread(thread.first, thread.entries))
+            thread = threads[key] = _Thread(thread.first, thread.entries[: place + 1])
+        thread.add(entry)
+    every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
+    for thread in every:
+        try:
+            yield from _conversation(path, thread)
+        except UnusableError as error:
+            yield thread.first.problem(path, str(error))
+
+
+def _begins_anew(entry: dict[str, Any]) -> bool:
+    return entry.get("subtype") == "compact_boundary" or (
+        entry.get("parentUuid") is None and (entry.get("isCompactSummary") is True or _is_prompt(entry))
+    )
+
+
+def _is_prompt(entry: dict[str, Any]) -> bool:
+    message = _message(entry)
+    if message is None or message["role"] != "user":
+        return False
+    return not any(block.get("type") == "tool_result" for block in objects_in(message["content"]))
+
+
+def _message(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The message of a record as the API has it, without what the program adds; None without one."""
+    message = as_mapping(entry.get("message"))
+    role, content = message.get("role"), message.get("content")
+    if entry.get("type") not in _SPEAKERS or role not in _SPEAKERS or entry.get("isMeta") is True:
+        return None
+    if message.get("model") == _SYNTHETIC:
+        return None
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    blocks = [each for block in objects_in(content) if (each := _without_notices(block)) is not None]
+    made = {key: message[key] for key in ("id", "model", "stop_reason") if message.get(key)}
+    return {**made, "role": role, "content": blocks} if blocks else None
+
+
+def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:
+    if block.get("type") != "text":
+        return block
+    text = _REMINDER.sub("", as_text(block.get("text")))
+    return None if not text or text.startswith(_NOTICES) else {**block, "text": text}
+
+
+def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one["role"] == "assistant" and "id" in one and one["id"] == other.get("id")
+
+
+def _conversation(path: Path, thread: _Thread) -> Iterator[Conversation]:
+    messages = [message for _, message in thread.entries if message is not None]
+    if not any(message["role"] == "assistant" for message in messages):
+        return
+    models = (as_text(message.get("model")) for message in messages)
+    fields = ("role", "content", "stop_reason")
+    plain = [{key: each[key] for key in fields if key in each} for each in _joined(messages)]
+    yield Conversation(
+        str(path),
+        thread.first.line,
+        chat_messages(plain),
+        id=as_text(as_mapping(thread.first.value).get("sessionId")),
+        model=next(filter(None, models), NO_NAME),
+    )
+
+
+def _joined(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, with the lines of one of the user as one."""
+    joined: list[dict[str, Any]] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and last["role"] == message["role"] == "user":
+            last["content"] = [*last["content"], *message["content"]]
+        else:
+            joined.append({**message})
+    return joined
+
+
+FORMAT = Format(
+    title="Claude Code sessions",
+    recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`",
+    tools="from another file, else made of the calls",
+    calls="of each reply; sub-agents, compacted and rewound parts apart",
+    expectations="",
+    example="session.jsonl",
+    holds=_holds,
+    read=each_file(_read),
+    lacks_tools=True,
+)

@@ -1,0 +1,75 @@
+"""Rollouts of Codex, as it writes them below `~/.codex/sessions`.
+
+Items of the Responses API stand in `response_item`, which `event_msg` repeats. What follows a compaction
+is a conversation of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ..chats import chat_messages
+from ..conversation import NO_NAME, Conversation, Item
+from ..format import Format, each_file
+from ..records import Record, UnusableError
+
+_KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_LEFT_OUT = ("reasoning", "ghost_snapshot", "other")
+# What the program itself writes in the user's name.
+_NOTICES = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md instructions")
+
+
+def _holds(value: Any) -> bool:
+    line = as_mapping(value)
+    return line.get("type") in _KINDS and isinstance(line.get("payload"), dict)
+
+
+def _read(path: Path, records: list[Record]) -> Iterator[Item]:
+    id, model = "", NO_NAME
+    parts: list[tuple[Record, list[Any]]] = []
+    for record in records:
+        line = as_mapping(record.value)
+        kind, payload = line.get("type"), as_mapping(line.get("payload"))
+        if kind == "session_meta":
+            id = id or as_text(payload.get("id"))
+        elif kind == "turn_context":
+            model = as_text(payload.get("model")) or model
+        elif kind == "compacted":
+            summary = {"role": "user", "content": as_text(payload.get("message"))}
+            parts.append((record, [*(as_list(payload.get("replacement_history")) or [summary])]))
+        elif kind == "response_item" and _is_of_conversation(payload):
+            if not parts:
+                parts.append((record, []))
+            parts[-1][1].append(payload)
+    for first, items in parts:
+        kept = [item for item in items if _is_of_conversation(as_mapping(item))]
+        try:
+            messages = chat_messages(kept)
+        except UnusableError as error:
+            yield first.problem(path, str(error))
+            continue
+        if any(message["role"] == "assistant" for message in messages):
+            yield Conversation(str(path), first.line, messages, id=id, model=model)
+
+
+def _is_of_conversation(item: Any) -> bool:
+    if item.get("type") in _LEFT_OUT:
+        return False
+    text = "".join(as_text(part.get("text")) for part in objects_in(item.get("content")))
+    return not (item.get("role") == "user" and text.lstrip().startswith(_NOTICES))
+
+
+FORMAT = Format(
+    title="Codex rollouts",
+    recognised="lines with a `payload`, as below `~/.codex/sessions`",
+    tools="from another file, else made of the calls",
+    calls="of each reply; compacted parts apart",
+    expectations="",
+    example="rollout.jsonl",
+    holds=_holds,
+    read=each_file(_read),
+    lacks_tools=True,
+)

@@ -1,0 +1,62 @@
+"""Saved lists of an MCP server's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...errors import Problem, SuiteError
+from ...mcp.tools import as_functions
+from ...record.untrusted import objects_in
+from ..conversation import Item, ToolList
+from ..format import Format, Source
+from ..tool_dialects import holds_tools, tool_values
+
+
+def _is_tool(value: Any) -> bool:
+    is_tool = isinstance(value, dict) and isinstance(value.get("name"), str) and "type" not in value
+    return is_tool and isinstance(value.get("inputSchema"), dict)
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    return [value] if _is_tool(value) else objects_in(tool_values(value))
+
+
+def _holds(value: Any) -> bool:
+    if _is_tool(value):
+        return True
+    is_list = isinstance(value, Mapping) and ("tools" in value or "jsonrpc" in value)
+    return is_list and holds_tools(value) and any(map(_is_tool, _entries(value)))
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Item]:
+    """The tools of all files, under names that every provider accepts."""
+    entries: list[dict[str, Any]] = []
+    left_out: list[Problem] = []
+    for source in sources:
+        for record in source.records:
+            for entry in _entries(record.value):
+                if _is_tool(entry):
+                    entries.append(entry)
+                else:
+                    left_out.append(record.problem(source.path, "a tool without name or inputSchema"))
+    path = str(sources[0].path)
+    functions = as_functions(entries)
+    left_out += [Problem(path, 1, 1, "", line) for line in functions.left_out]
+    if not functions.tools:
+        raise SuiteError(left_out)
+    settings = {"metadata": {"mcp_names": functions.originals}} if functions.originals else {}
+    yield ToolList(path, functions.tools, left_out, settings)
+
+
+FORMAT = Format(
+    title="MCP tools",
+    recognised="tools with `inputSchema`, in a list, in `tools`, or in the `result` of JSON-RPC",
+    tools="all",
+    calls="",
+    expectations="",
+    example="tools.json",
+    holds=_holds,
+    read=_read,
+    over=("tools",),
+)

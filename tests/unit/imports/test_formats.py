@@ -1,0 +1,133 @@
+"""Each format by a small file of our own: what it is taken for, and which cases it makes.
+
+Every case passes with the answer that it was made of, or the import would leave it out. The readers were
+also tried on files that others wrote:
+
+- anthropic: pydantic/pydantic-ai 82fc848a, tests/models/cassettes/test_anthropic; simonw/llm-anthropic
+  3ae428f3, tests/cassettes (all streams, which are refused)
+- mcp_tools: jakemannix/mcp-proxy 4384b8a2, demo/mcp-snapshots (eight servers)
+- claude_code: daaain/claude-code-log a641071a, test/test_data; simonw/claude-code-transcripts cad133d9,
+  tests/sample_session.jsonl
+- codex: daaain/claude-code-log 77458401, test/test_data/codex; simonw/claude-code-transcripts 871966d6,
+  tests/sample_codex_session.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.apply import Applied, apply
+from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.formats import all_formats
+from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.suite.load import parse_suite
+
+DATA = Path(__file__).parents[2] / "data" / "formats"
+OSLO, BERGEN, PARIS, ROME, LIMA = (
+    ("get_weather", city) for city in "Oslo Bergen Paris Rome Lima".split()
+)
+NOTHING: list[tuple[str, str]] = []
+# For each file the format, and the last words and the calls of each case.
+CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
+    "anthropic.jsonl": (
+        "Anthropic messages",
+        [("Weather in Oslo?", [OSLO]), ("Weather in Oslo?", [OSLO, BERGEN]), ("9C", NOTHING)],
+    ),
+    "claude_code.jsonl": (
+        "Claude Code sessions",
+        [
+            ("Weather in Oslo and Bergen?", [OSLO, BERGEN]),
+            ("9C", NOTHING),
+            ("And Paris?", [PARIS]),
+            ("And Rome?", [ROME]),
+            ("Find the warmest city.", [ROME]),
+            ("Now Lima.", [LIMA]),
+        ],
+    ),
+    "codex.jsonl": (
+        "Codex rollouts",
+        [
+            ("Weather in Oslo and Bergen?", [OSLO, BERGEN]),
+            ("9C", [("apply_patch", "*** Begin Patch\n*** End Patch")]),
+            ('{"output": "Success"}', NOTHING),
+            ("Now Lima.", [LIMA]),
+        ],
+    ),
+}
+
+
+def imported(*names: str) -> tuple[Applied, list[str]]:
+    found, lines = found_in([DATA / name for name in names], None, has_tools=False)
+    made = apply(found, "s")
+    parse_suite(json.dumps(made.suite))
+    return made, lines
+
+
+def last_words(case: dict[str, Any]) -> str:
+    prompt = case["prompt"]
+    content = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+    return content if isinstance(content, str) else content[-1]["text"]
+
+
+def calls(case: dict[str, Any]) -> list[tuple[str, str]]:
+    expected = case.get("expected_calls") or [
+        {"tool": case["expected_tool"], "params": case.get("expected_params", {})}
+    ]
+    made = ((call["tool"], next(iter(call["params"].values()), "")) for call in expected)
+    return [(tool, value) for tool, value in made if tool is not None]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_becomes_cases(name: str) -> None:
+    title, expected = CASES[name]
+    made, (line,) = imported(name)
+    assert line.endswith(f" as {title}")
+    assert [(last_words(case), calls(case)) for case in made.suite["test_cases"]] == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_file_as_transcripts(name: str) -> None:
+    runs = read_transcripts([DATA / name])
+    assert runs
+    assert all(run.messages for run in runs)
+
+
+def test_every_file_has_one_format() -> None:
+    """And every format has a file, but those with tests of their own."""
+    elsewhere = {"bfcl", "bfcl-results", "openai", "otel", "skills", "tau2-results", "tools"}
+    tried = {path.stem.partition(".")[0].replace("_", "-") for path in DATA.iterdir()}
+    assert tried == all_formats().keys() - elsewhere
+
+
+def test_what_cannot_be_used_is_left_out_by_name() -> None:
+    made, _ = imported("anthropic.jsonl")
+    (cut,) = made.left_out
+    assert (cut.line, cut.message) == (3, "no usable answer: cut off: max_tokens")
+
+
+def test_saved_tools_of_mcp() -> None:
+    made, (line,) = imported("mcp_tools.json")
+    assert line.endswith(" as MCP tools")
+    names = [tool["function"]["name"] for tool in made.suite["tools"]]
+    assert names == ["get_weather", "files_read_all"]
+    assert made.suite["metadata"] == {"mcp_names": {"files_read_all": "files/read.all"}}
+    assert [problem.message.partition(":")[0] for problem in made.left_out] == ['"broken"']
+    with pytest.raises(SuiteError, match="MCP tools, which have no conversation"):
+        read_transcripts([DATA / "mcp_tools.json"])
+
+
+@pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl"])
+def test_tools_that_are_not_recorded(name: str) -> None:
+    """They are made of the calls, which is said, or read from another file."""
+    made, _ = imported(name)
+    assert any("the tools are not recorded: made " in remark for remark in made.remarks)
+    both, lines = imported(name, "mcp_tools.json")
+    assert len(lines) == 2
+    assert not any("not recorded" in remark for remark in both.remarks)
+    described = both.suite["tools"][0]["function"]["description"]
+    assert described == "The weather of a city."
