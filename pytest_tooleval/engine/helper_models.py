@@ -11,7 +11,7 @@ from ..record.transcript import Reply
 from .cassettes.cassette import NotRecorded
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
-from .reply import Read, Replies, last_of
+from .reply import Read, Replies
 
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
@@ -38,7 +38,7 @@ async def ask_other(
     Errors name the judge or the user, because the model under test did not cause them.
     """
     try:
-        reply = last_of(await models.ask(spec, request, role, read))
+        reply = (await models.ask(spec, request, role, read)).last
         return reply, read(reply)
     except ModelError as error:
         text = f"{_TITLES[role]} {spec.label}: {error.message}"

@@ -87,15 +87,15 @@ class Player:
         case, replies = self._case, list[Reply]()
         while True:
             request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
-            answer = await self._models.ask(self._spec, request)
-            if not isinstance(answer, Reply):
-                toolbox.require_altered(answer)
-                replies += answer
-                if answer[-1].cached:
-                    await toolbox.repeat(answer)
-                for each in answer:
+            found = await self._models.ask(self._spec, request)
+            answer = found.last
+            if found.is_run:
+                toolbox.require_altered(found.all)
+                if answer.cached:
+                    await toolbox.repeat(found.all)
+                for each in found.all:
                     messages += [_said(each), *each.answers]
-                return replies
+                return [*replies, *found.all]
             if answer.is_paused and len(replies) < _MOST_PAUSES:
                 replies.append(answer)
                 messages.append(_said(answer))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..record.transcript import Reply, Usage, read_message, text_of, with_refused
 from .clients.base import ChatAnswer, ChatRequest
 from .tool_features import choice_text, known_tools
 
-# A reply, or all replies of an agent that has run its own loop.
-Replies = Reply | tuple[Reply, ...]
 # Reads a reply of a judge or a simulated user. Raises ModelError if it is unusable.
 Read = Callable[[Reply], object]
 
 
-def last_of(answered: Replies) -> Reply:
-    """The reply, or the last one of a whole run."""
-    return answered if isinstance(answered, Reply) else answered[-1]
+class Replies(Struct, frozen=True):
+    """A model's reply, or with `is_run` all replies of an agent that has run its own loop."""
+
+    all: tuple[Reply, ...]
+    is_run: bool = False
+
+    @property
+    def last(self) -> Reply:
+        return self.all[-1]
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
@@ -51,6 +55,6 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
 def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Replies:
     """A model's reply, or all replies of an agent's run."""
     if answer.earlier is None:
-        return read_reply(answer, request, cached=cached)
+        return Replies((read_reply(answer, request, cached=cached),))
     replies = (read_reply(each, request, cached=cached) for each in answer.replies)
-    return tuple(with_refused(replies))
+    return Replies(tuple(with_refused(replies)), is_run=True)

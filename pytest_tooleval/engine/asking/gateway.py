@@ -24,7 +24,7 @@ from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import Pace, Slots
 from ..limits.spending import Spending
 from ..models.spec import LEXICAL, ModelSpec
-from ..reply import Read, Replies, last_of, read_run
+from ..reply import Read, Replies, read_run
 from ..tool_features import fitted
 from ..tool_schemas import ToolSchemas
 from .breaker import Breaker
@@ -118,11 +118,11 @@ class Recording:
                 answer = await self._complete(request, replace(context, turn=turn))
                 run = read_run(answer, request, cached=cassette.known(key) is answer)
                 # What a server could not parse, it may parse tomorrow.
-                is_read = Transcript(replies=run if isinstance(run, tuple) else (run,)).unread is None
+                is_read = Transcript(replies=run.all).unread is None
                 # If it is cached, another process has recorded it meanwhile.
-                if is_read and not last_of(run).cached:
+                if is_read and not run.last.cached:
                     if context.read is not None:
-                        context.read(last_of(run))
+                        context.read(run.last)
                     cassette.add(key, asked, answer, self._spec.modules)
                 return run
             finally:

@@ -97,13 +97,14 @@ def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
 class FakeModels:
     """Models of a trial that answer by a function of who asks ("" for the judged one)."""
 
-    def __init__(self, answer: Callable[[str, ChatRequest], Awaitable[Replies]]) -> None:
+    def __init__(self, answer: Callable[[str, ChatRequest], Awaitable[Reply | Replies]]) -> None:
         self.answer = answer
 
     async def ask(
         self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
     ) -> Replies:
-        return await self.answer(role or "", request)
+        found = await self.answer(role or "", request)
+        return found if isinstance(found, Replies) else Replies((found,))
 
 
 def only(future: concurrent.futures.Future[list[Transcript | ModelError]]) -> Transcript:
@@ -116,7 +117,7 @@ def only(future: concurrent.futures.Future[list[Transcript | ModelError]]) -> Tr
 
 async def held(
     case: ResolvedCase,
-    answer: Callable[[str, ChatRequest], Awaitable[Replies]],
+    answer: Callable[[str, ChatRequest], Awaitable[Reply | Replies]],
     user: ModelSpec | None = None,
     trial: int = 0,
 ) -> Transcript:
@@ -128,9 +129,7 @@ class Gateway(ModelGateway):
     """A gateway to models that answer with one reply."""
 
     async def reply(self, request: ChatRequest, context: Context | None = None) -> Reply:
-        found = await self.ask(request, context or Context())
-        assert isinstance(found, Reply)
-        return found
+        return (await self.ask(request, context or Context())).last
 
 
 def gateway_to(

@@ -111,8 +111,7 @@ def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered
     replies = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
     run = ChatAnswer(says(content="Done."), earlier=tuple(replies))
     read = read_run(run, ChatRequest([], [tool("get_weather")]), cached=False)
-    assert isinstance(read, tuple)
-    assert [each.status for each in read] == [("refused",), (), ()]
+    assert [each.status for each in read.all] == [("refused",), (), ()]
 
 
 def test_nothing_is_recovered_where_nothing_may_be_called() -> None:
