@@ -49,11 +49,8 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         try:
             while given is not None:
                 stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
-                async with aclosing(stream):
-                    async for place, state in stream:
-                        seen.add(place, state)
-                        if (cut := desk.cut(_transcript(seen.messages))) is not None:
-                            return desk.marked(cut)
+                if (cut := await _watch(stream, seen, desk)) is not None:
+                    return desk.marked(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
@@ -70,6 +67,16 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         return with_output(without_calls(transcript, [type(form).__name__]), form)
 
     return as_model(run, run_tools)
+
+
+async def _watch(stream: Any, seen: _Seen, desk: ToolDesk) -> list[Message] | None:
+    """Add a run's states to `seen`; return what the desk makes of them if it cuts the run."""
+    async with aclosing(stream):
+        async for place, state in stream:
+            seen.add(place, state)
+            if (cut := desk.cut(_transcript(seen.messages))) is not None:
+                return cut
+    return None
 
 
 # In the state of an agent with a `response_format`. Each call of the model sets it, perhaps to None.

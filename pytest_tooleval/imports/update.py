@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,27 +72,7 @@ def update_suite(
         if key in old and canonical(old[key]) != canonical(new[key])
     }
     added = [key for key in new if key not in old]
-    own = read_model(before)
-    kept: list[Any] = []
-    written: set[str] = set()  # ids of the cases that are no drafts
-    drafted = 0
-    made = {
-        _unnamed(case): (key, place)
-        for key, tool in old.items()
-        for place, case in enumerate(draft(tool))
-    }
-    for data, case in zip(before["test_cases"], own.test_cases, strict=True):
-        found = made.get(_unnamed(data)) if case.skip == DRAFT else None
-        if found is None:
-            kept.append(data)
-            written.add(str(case.id))
-            continue
-        key, place = found
-        if key in changed:
-            kept.append({**draft(new[key])[place], "id": case.id})
-            drafted += 1
-        elif key in new:
-            kept.append(data)
+    kept, written, drafted = _kept_cases(before, old, new, changed, draft)
     after = {**before, "tools": [_with_comment(tool, commented) for tool in tools], "test_cases": kept}
     updated = read_model(after)
     taken = {str(case.id) for case in updated.test_cases}
@@ -113,6 +93,37 @@ def update_suite(
         last = {key: after.pop(key) for key in [*before][[*before].index("test_cases") :]}
         after = {**after, "tools": after.pop("tools"), **last}
     return after, changes
+
+
+def _kept_cases(
+    before: dict[str, Any],
+    old: Mapping[str, Tool],
+    new: Mapping[str, Tool],
+    changed: Collection[str],
+    draft: DraftCases,
+) -> tuple[list[Any], set[str], int]:
+    """The cases to keep, with the ids of those that are no drafts, and how many drafts are new."""
+    kept: list[Any] = []
+    written: set[str] = set()
+    drafted = 0
+    made = {
+        _unnamed(case): (key, place)
+        for key, tool in old.items()
+        for place, case in enumerate(draft(tool))
+    }
+    for data, case in zip(before["test_cases"], read_model(before).test_cases, strict=True):
+        found = made.get(_unnamed(data)) if case.skip == DRAFT else None
+        if found is None:
+            kept.append(data)
+            written.add(str(case.id))
+            continue
+        key, place = found
+        if key in changed:
+            kept.append({**draft(new[key])[place], "id": case.id})
+            drafted += 1
+        elif key in new:
+            kept.append(data)
+    return kept, written, drafted
 
 
 def _unnamed(case: Mapping[str, Any]) -> str:

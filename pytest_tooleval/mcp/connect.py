@@ -182,32 +182,37 @@ async def connect(
     SDK or a variable is missing. Errors of the block itself stay unchanged.
     """
     check_sdk()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        async with _connected(server, Watch(limits, stderr), within_s) as session:
+            yield session
+
+
+@asynccontextmanager
+async def _connected(server: McpServer, watch: Watch, within_s: float) -> AsyncIterator[Session]:
     import anyio
 
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        watch = Watch(limits, stderr)
-        own: BaseException | None = None
-        scope = anyio.CancelScope()
-        watch.give_up = scope.cancel
-        try:
-            made = _client(server, watch)  # importing the SDK must not count towards the server's time
-            start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
-            scope.deadline = start + limit_s
-            with scope:
-                async with made as client:
-                    limit_s = within_s
-                    scope.deadline = start + limit_s
-                    try:
-                        yield Session(client, server, watch)
-                    except BaseException as error:
-                        own = error
-                        raise
-        except Exception as error:
-            if own is not None and any(leaf is own for leaf in leaves(error)):
-                raise own from own.__cause__
-            raise explained(error, server, watch) from None
-        if scope.cancelled_caught:
-            raise timed_out(server, watch, limit_s)
+    own: BaseException | None = None
+    scope = anyio.CancelScope()
+    watch.give_up = scope.cancel
+    try:
+        made = _client(server, watch)  # importing the SDK must not count towards the server's time
+        start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
+        scope.deadline = start + limit_s
+        with scope:
+            async with made as client:
+                limit_s = within_s
+                scope.deadline = start + limit_s
+                try:
+                    yield Session(client, server, watch)
+                except BaseException as error:
+                    own = error
+                    raise
+    except Exception as error:
+        if own is not None and any(leaf is own for leaf in leaves(error)):
+            raise own from own.__cause__
+        raise explained(error, server, watch) from None
+    if scope.cancelled_caught:
+        raise timed_out(server, watch, limit_s)
 
 
 def check_sdk() -> None:

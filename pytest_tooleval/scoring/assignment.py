@@ -126,13 +126,14 @@ def _hungarian(weights: list[list[int]]) -> list[int]:
             current, delta, nearest = row_of[column], math.inf, 0
             line, potential = weights[current - 1], row_potential[current]
             for j in range(1, width + 1):
-                if not used[j]:
-                    reduced = -line[j - 1] - potential - column_potential[j]
-                    if reduced < slack[j]:
-                        slack[j] = reduced
-                        came_from[j] = column
-                    if slack[j] < delta:
-                        delta, nearest = slack[j], j
+                if used[j]:
+                    continue
+                reduced = -line[j - 1] - potential - column_potential[j]
+                if reduced < slack[j]:
+                    slack[j] = reduced
+                    came_from[j] = column
+                if slack[j] < delta:
+                    delta, nearest = slack[j], j
             step = int(delta)
             for j in range(width + 1):
                 if used[j]:

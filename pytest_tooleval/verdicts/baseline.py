@@ -94,49 +94,28 @@ def compare(
     Runs with different versions of the scoring rules are compared by today's: their transcripts are
     scored again. Cases that cannot be are not compared, and never fail the comparison.
     """
-    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
-        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
+    limits = _limits(alpha, max_drop)
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
     sides = _by_model(both[0].side), _by_model(both[1].side)
-    limits = Limits(alpha, max_drop, max_drop or MARGIN)
     pairs = _model_pairs(*sides, models, names)
-    is_one_run = old.run.id == new.run.id
-    if is_one_run:
-        pairs = [pair for pair in pairs if pair[0] != pair[1]]
-        if not pairs:
-            raise ConfigError(
-                f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(new.run.id)}; name "
-                "another run, or two models of this one"
-            )
+    if is_one_run := old.run.id == new.run.id:
+        pairs = _pairs_of_one_run(pairs, names, new.run.id)
     suites = new.suites or old.suites
     moved = moved_files(old.cases, new.cases, suites)
     compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
-    empty_verdict: Verdict = "failed" if named and has_one_rule else "inconclusive"
-    results = _results(compared, limits, empty_verdict)
+    results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
     changes = _changes(compared)
-    empty = [model for model in compared if not model.cases and not model.incomparable]
-    nothing = [nothing_text(model.new, model.pairing, names) for model in empty]
-    if not pairs:
-        nothing = [no_model_text(names, sides)]
-    verdicts = {model.verdict for model in results}
-    if not pairs:
-        verdicts.add("failed" if named else "inconclusive")
-    verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
+    nothing = list(_without_cases(compared, names)) if pairs else [no_model_text(names, sides)]
+    verdict = _worst(results, named=named)
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
     results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
     judged = [result for result in results if result.cases]
-    several = len(judged) > 1
-    messages = [f"{shown(each.new)}: {each.message}" if several else each.message for each in judged]
-    remarks = list(_remarks(compared, changes, sides, names)) if judged else []
-    if changes.incomparable:
-        remarks.append(incomparable_text(changes.incomparable))
-    if any(each.cases for each in both):
-        remarks.append(rescored_text(both))
-    strictness = strict_text(strict) if verdict == "inconclusive" and is_open else ""
+    remarks = list(_remarks(compared, changes, both, sides[1], names if judged else None))
+    end = strict_text(strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
         old=_about(both[0]),
         new=_about(both[1]),
@@ -147,10 +126,48 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and is_open),
-        message="; ".join([*nothing, *messages, *remarks]) + strictness,
+        message="; ".join([*nothing, *_messages(judged), *remarks]) + end,
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
     )
+
+
+def _limits(alpha: float, max_drop: float) -> Limits:
+    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
+        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
+    return Limits(alpha, max_drop, max_drop or MARGIN)
+
+
+def _pairs_of_one_run(
+    pairs: Sequence[tuple[str, str]], names: tuple[str, str], run: str
+) -> list[tuple[str, str]]:
+    """The pairs of two models; a run is not compared with itself."""
+    found = [pair for pair in pairs if pair[0] != pair[1]]
+    if not found:
+        raise ConfigError(
+            f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(run)}; name another run, "
+            "or two models of this one"
+        )
+    return found
+
+
+def _worst(results: Sequence[ComparedModel], *, named: bool) -> Verdict:
+    """The worst verdict; without a model to compare, a failure only if the user named the old run."""
+    if not results:
+        return "failed" if named else "inconclusive"
+    verdicts = {model.verdict for model in results}
+    return next((each for each in _WORST_FIRST if each in verdicts), "passed")
+
+
+def _without_cases(compared: Sequence[_Model], names: tuple[str, str]) -> Iterator[str]:
+    for model in compared:
+        if not model.cases and not model.incomparable:
+            yield nothing_text(model.new, model.pairing, names)
+
+
+def _messages(judged: Sequence[ComparedModel]) -> list[str]:
+    several = len(judged) > 1
+    return [f"{shown(each.new)}: {each.message}" if several else each.message for each in judged]
 
 
 def _shared_names(
@@ -354,13 +371,28 @@ def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
 def _remarks(
     compared: Sequence[_Model],
     changes: ComparedCases,
-    sides: tuple[_Rows, _Rows],
-    names: tuple[str, str],
+    both: tuple[Rescored, Rescored],
+    new: _Rows,
+    names: tuple[str, str] | None,
 ) -> Iterator[str]:
-    """Remarks on what is not compared, and on requests that differ between the runs."""
+    """Remarks on what is not compared, and on requests and rules that differ between the runs.
+
+    Without `names`, as no model has a case to compare, only on what cannot be, and on the rules.
+    """
+    if names:
+        yield from _remarks_on_models(compared, changes, new, names)
+    if changes.incomparable:
+        yield incomparable_text(changes.incomparable)
+    if any(each.cases for each in both):
+        yield rescored_text(both)
+
+
+def _remarks_on_models(
+    compared: Sequence[_Model], changes: ComparedCases, new: _Rows, names: tuple[str, str]
+) -> Iterator[str]:
     left = [pair for model in compared for pair in model.left_out]
     skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
-    strange = [label for label in sides[1] if label not in {model.new for model in compared}]
+    strange = [label for label in new if label not in {model.new for model in compared}]
     left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
     yield from [f"not compared: {left_out}"] if left_out else []
     for model in compared:

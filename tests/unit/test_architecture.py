@@ -158,6 +158,26 @@ def test_heavy_packages_are_imported_where_they_are_needed() -> None:
             assert top not in HEAVY or top in allowed, f"{path}:{line}: import {top} inside a function"
 
 
+def _depth(node: ast.AST) -> int:
+    """How deep the blocks of a function are nested; `elif` is no deeper than its `if`."""
+    blocks = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
+    inner = 0
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
+            inner = max(inner, _depth(child) + (isinstance(child, blocks) and not is_elif))
+    return inner
+
+
+def test_functions_are_short_and_flat() -> None:
+    for path in MODULES:
+        for node in ast.walk(_parsed(path)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                assert lines <= 60, f"{path}:{node.lineno}: {node.name} has {lines} lines"
+                assert _depth(node) <= 4, f"{path}:{node.lineno}: {node.name} is nested too deeply"
+
+
 def test_every_public_name_is_there() -> None:
     assert pytest_tooleval.__all__ == sorted(pytest_tooleval.__all__)
     for name in pytest_tooleval.__all__:
