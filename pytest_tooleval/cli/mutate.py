@@ -102,6 +102,8 @@ def _place(suite: SuiteMutation, line: int | None = None) -> str:
 def _lines(suite: SuiteMutation, everything: bool) -> Iterator[str]:
     yield f"{click.style(_place(suite), bold=True)}: {_summary(suite)}"
     yield from _gaps(suite)
+    for policy in suite.unnoticed:
+        yield f"  {printable(policy)}: no case would notice a call that breaks it"
     unknown = [case for case in suite.cases if case.calls is None]
     weak = [case for case in suite.cases if case.survivors]
     for cases, lines in ((unknown, _unknown_lines), (weak, _weak_lines)):

@@ -49,7 +49,7 @@ class RightTurn(NamedTuple):
     """The right calls in a turn: those `earlier` in a chain, then the `calls` that the case judges.
 
     `expected` has the expectation for each of the `calls`, and `place` is their path in the case; empty
-    for `expected_tool`.
+    for `expected_tool`. Calls stand `apart`, each in its own reply, where policies may ask for that.
     """
 
     earlier: tuple[ToolCall, ...]
@@ -57,10 +57,12 @@ class RightTurn(NamedTuple):
     expected: tuple[ExpectedCall, ...]
     place: str
     text: str | None
+    apart: bool = False
 
     def with_calls(self, calls: Iterable[ToolCall]) -> Turn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
-        return Turn((*((call,) for call in self.earlier), tuple(calls)), self.text)
+        replies = [(call,) for call in calls] if self.apart else [tuple(calls)]
+        return Turn((*((call,) for call in self.earlier), *replies), self.text)
 
 
 class Right(NamedTuple):
@@ -147,7 +149,8 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
         earlier = tuple(_earlier(case)) if calls else ()
-        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text))
+        apart = bool(case.policies) and case.kind == "conversation"
+        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(case, right.answer()))
 

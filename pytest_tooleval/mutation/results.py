@@ -114,6 +114,9 @@ class SuiteMutation(Struct, frozen=True, kw_only=True):
     legal: int
     unknown: Annotated[int, Meta(description="Cases without a known right answer.")]
     skipped: Annotated[int, Meta(description="Cases that are never run.")]
+    unnoticed: Annotated[
+        tuple[str, ...], Meta(description="Policies that no case would notice if they were broken.")
+    ] = ()
     cases: tuple[CaseMutation, ...]
 
 

@@ -14,15 +14,20 @@ from ..suite.resolved import resolve
 from .answers import Right, UnknownError, calls_of, right_answer, score
 from .gaps import JudgedAnswer, case_mutation, gap_of
 from .mutants import mutants
+from .policies import unnoticed
 from .results import CaseMutation, SuiteMutation, share_noticed
 
 
 def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
     """Break the right answer of every case that is not skipped, and score the results."""
     skipped = sum(case.skip is not False for case in suite.test_cases)
-    found = tuple(mutate_case(resolve(suite, case)) for case in suite.test_cases if case.skip is False)
-    mutants = sum(case.mutants for case in found)
-    survivors = sum(len(case.survivors) for case in found)
+    cases = [resolve(suite, case) for case in suite.test_cases if case.skip is False]
+    found = tuple(map(mutate_case, cases))
+    # Each policy counts as one more wrong answer: one that breaks it.
+    lost = tuple(unnoticed(suite, cases))
+    policies = len(suite.policies) + sum(len(case.policies) - len(suite.policies) for case in cases)
+    mutants = sum(case.mutants for case in found) + policies
+    survivors = sum(len(case.survivors) for case in found) + len(lost)
     return SuiteMutation(
         file=file,
         name=suite.name,
@@ -32,6 +37,7 @@ def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
         legal=sum(case.legal for case in found),
         unknown=sum(case.calls is None for case in found),
         skipped=skipped,
+        unnoticed=lost,
         cases=found,
     )
 

@@ -32,6 +32,8 @@ ROWS = (
     Metric("parameter_accuracy", _ANSWER),
     Metric("no_extra_calls", _ANSWER, default=1.0, decisive=False),
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),
+    # Only for cases with policies.
+    Metric("policies", _ALL, default=1.0, decisive=False),
     Metric("completion", ("chain",)),
     Metric("efficiency", ("chain",)),
     Metric("redundancy_penalty", ("chain",), penalty=True),

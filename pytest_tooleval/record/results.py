@@ -27,6 +27,7 @@ Outcome = Literal["passed", "failed", "error", "skipped"]
 FailureCategory = Literal[
     "forbidden_call",
     NoAnswerCategory,
+    "broken_policy",
     "wrong_tool",
     "hallucinated_tool",
     "missing_call",

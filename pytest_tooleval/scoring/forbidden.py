@@ -14,6 +14,7 @@ from ..record.calls import ToolCall
 from ..record.names import same_tool, undecorated
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
+from ..suite.policies import Policy
 from ..suite.resolved import known_tools
 from ..text import json_text, printable
 from . import argument_scores
@@ -46,11 +47,12 @@ def forbidden_call(
     """
     for index, forbidden in enumerate(forbidden_calls):
         for call in calls:
-            if not _is_tool(case, forbidden, call.name, expected):
+            if not _is_forbidden_tool(case, forbidden, call.name, expected):
                 continue
             try:
                 readings = _readings(case, call)
-                if _has_params(forbidden, readings, case.param_scoring):
+                params = None if isinstance(forbidden, str) else forbidden.params
+                if _has_params(params, readings, case.param_scoring):
                     shown = _shown(call, forbidden, readings, case.param_scoring)
                     return f"called {shown}, which is forbidden"
             except CannotCompare as error:
@@ -58,17 +60,28 @@ def forbidden_call(
     return None
 
 
-def _is_tool(
+def is_meant(case: ResolvedCase, selects: ExpectedCall | Policy, call: ToolCall) -> bool:
+    """True if a call has one of these tools and these params, or may have them if it is unreadable."""
+    readings = _readings(case, call)
+    return _is_tool(case, selects.tools, call.name) and _has_params(
+        selects.params, readings, case.param_scoring
+    )
+
+
+def _is_forbidden_tool(
     case: ResolvedCase, forbidden: str | ExpectedCall, called: str, expected: Sequence[ExpectedCall]
 ) -> bool:
-    """True if a called name is that of a forbidden tool, in any spelling that may run.
-
-    A world's tools ignore case even under `bfcl`, and a framework may remove decorations.
-    """
     if forbidden == ANY_TOOL:
         on_the_way = accepts(case.valid_prerequisites, called, case)
         return not (on_the_way or is_among(called, expected, case))
-    tools = (forbidden,) if isinstance(forbidden, str) else forbidden.tools
+    return _is_tool(case, (forbidden,) if isinstance(forbidden, str) else forbidden.tools, called)
+
+
+def _is_tool(case: ResolvedCase, tools: Sequence[str], called: str) -> bool:
+    """True if a called name is that of one of these tools, in any spelling that may run.
+
+    A world's tools ignore case even under `bfcl`, and a framework may remove decorations.
+    """
     if accepts(tools, called, case):
         return True
     offered = [*(tool.name for tool in case.tools), *tools]
@@ -105,16 +118,16 @@ def _both(schema: Mapping[str, Any], name: str, value: Any) -> Iterator[Any]:
         yield parsed
 
 
-def _has_params(forbidden: str | ExpectedCall, found: Readings, mode: ParamScoring) -> bool:
-    """True if the arguments are forbidden ones, as unreadable ones may be."""
-    if isinstance(forbidden, str) or forbidden.params is None or found is None:
+def _has_params(params: Mapping[str, Any] | None, found: Readings, mode: ParamScoring) -> bool:
+    """True if the arguments have these values, as unreadable ones may."""
+    if params is None or found is None:
         return True
-    readings = with_keys_of(forbidden.params, found, MODES[mode])
+    readings = with_keys_of(params, found, MODES[mode])
     return all(
         any(_matches(name, wanted, value, mode) for value in _values(name, readings))
         if name in readings or name == ANY_PARAMETER
         else is_optional(wanted)
-        for name, wanted in forbidden.params.items()
+        for name, wanted in params.items()
     )
 
 

@@ -11,6 +11,7 @@ from ..suite.case import CaseKind, ResolvedCase
 from . import calls, chain, conversation
 from .arguments_schema import argument_flaw, score_arguments
 from .assessment import Assessment
+from .policies import score_policies
 from .tool_found import has_deferred, score_found
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
@@ -27,6 +28,8 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """
     found = KINDS[case.kind](case, transcript)
     found.drafts["arguments_valid"] = score_arguments(found.calls)
+    if case.policies:
+        found.drafts["policies"] = score_policies(case, transcript)
     if case.kind != "conversation" and has_deferred(case):
         found.drafts["tool_found"] = score_found(case, transcript)
     return found
@@ -34,6 +37,8 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
 def failure_category(case: ResolvedCase, found: Assessment, failing: Collection[str]) -> FailureCategory:
     """Return the category of a failed trial; `failing` are the metrics below their thresholds."""
+    if "policies" in failing:
+        return "broken_policy"
     own = {metric for metric in failing if metric in BUILT_IN}
     if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
         return failure

@@ -26,6 +26,8 @@ def what_was_wrong(
         return "the right calls in the wrong order"
     if category == "unfinished_chain":
         return found.drafts["completion"].explained()[0]
+    if category == "broken_policy":
+        failing = {"policies": failing["policies"]}
     parts = found.parts(category) if {"overall", "completion"} & failing.keys() else ()
     for metric in (*parts, *failing):
         draft = found.drafts.get(metric)

@@ -17,6 +17,7 @@ from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
 from .fields import Expects, OnlyFor, Part
+from .policies import Policies, Policy
 from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
@@ -148,6 +149,10 @@ class TestCase(Expectations):
     ) = Field(None, description="A stable name for the node id; default: a slug of the prompt.")
     prompt: Prompt | SkipJsonSchema[None] = Field(
         None, description="The user's message, or a list of chat messages."
+    )
+    policies: Policies = Field(
+        default_factory=list,
+        description="What must hold over all calls of the case, in addition to the suite's policies.",
     )
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
     exact_state: bool | None = Field(
@@ -325,6 +330,7 @@ class ResolvedCase(Struct, frozen=True):
     pass_rule: str = "mean"
     limits: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
+    policies: tuple[Policy, ...] = ()
     live_tools: tuple[str, ...] = ()
     set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()

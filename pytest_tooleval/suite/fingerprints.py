@@ -47,6 +47,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         "world": world and [world.target, world.args],
         "param_scoring": case.param_scoring or suite.param_scoring or DEFAULT_MODE,
         "forbidden_calls": list(forbidden or ()) or None,
+        "policies": [*suite.policies, *case.policies],
     }
     named = {name: _plain(value) for name, value in parts.items() if value != _DEFAULTS[name]}
     # The first fingerprints included these even at their defaults.

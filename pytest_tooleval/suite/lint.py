@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import Problem
 from ..explain import field_path
 from ..findings import Finding, Findings, Loc
-from .checks import cases, expectations, features, schemas, thresholds
+from .checks import cases, expectations, features, policies, schemas, thresholds
 from .checks.scope import case_scopes, tools_of_suite
 from .kinds import KINDS
 from .model import Suite
@@ -56,8 +56,10 @@ def _findings(suite: Suite) -> Findings:
     yield from thresholds.suite_threshold_warnings(suite)
     offered = tools_of_suite(suite)
     yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
+    yield from policies.pointer_warnings(suite.policies, (), offered)
     for scope in case_scopes(suite, offered):
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
+        yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)
         yield from features.feature_warnings(scope.case.tools or (), scope.at)
         for warnings in (*_OF_CASES, *KINDS[scope.case.kind].warnings):
             yield from warnings(scope)

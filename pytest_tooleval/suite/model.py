@@ -22,6 +22,7 @@ from ..worlds.world import WorldSpec
 from .case import TestCase
 from .expectations import Forbidden
 from .fields import Expects
+from .policies import Policies
 from .servers import ToolsFrom
 from .tools import ProviderTools, ToolChoice, Tools
 from .types import (
@@ -119,12 +120,15 @@ class Suite(Commented):
     thresholds: Thresholds | None = Field(
         None,
         description="The lowest passing score by metric, and limits such as max_calls; "
-        "null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with bfcl only "
-        "overall.",
+        "null removes one. Default: overall, arguments_valid, no_extra_calls and policies at 1.0; with "
+        "bfcl only overall and policies.",
         examples=[EXAMPLE_THRESHOLDS],
     )
     forbidden_calls: Forbidden | None = Field(
         None, description="Calls that fail every case, as in a case."
+    )
+    policies: Policies = Field(
+        default_factory=list, description="What must hold over all calls of every case."
     )
     trials: Trials | None = Field(
         None, description="How many times the model is asked each case; default 1."

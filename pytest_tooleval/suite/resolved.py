@@ -19,8 +19,8 @@ from .tools import Tool
 
 DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
 # BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
-# corrects it in its next reply.
-ONLY_OVERALL = {"overall": DEFAULT_THRESHOLDS["overall"]}
+# corrects it in its next reply. Policies hold everywhere.
+ONLY_OVERALL = {name: DEFAULT_THRESHOLDS[name] for name in ("overall", "policies")}
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
 )
@@ -51,7 +51,9 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         case.thresholds,
         over.thresholds,
     )
-    thresholds = {name: value for name, value in merged.items() if name not in LIMITS}
+    policies = (*suite.policies, *case.policies)
+    apart = {*LIMITS, *(() if policies else ("policies",))}
+    thresholds = {name: value for name, value in merged.items() if name not in apart}
     if not judges(merged):
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
@@ -84,6 +86,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         thresholds=thresholds,
         limits={name: value for name, value in merged.items() if name in LIMITS},
         forbidden_calls=tuple(forbidden),
+        policies=policies,
         trials=_trials(rule, over, case, suite),
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),

@@ -11,6 +11,7 @@ from typing import Any
 from ..matchers.matcher import MATCHERS, VALUE
 from .mocks import EXACT, SEQUENCE, WHEN
 from .model import Suite
+from .policies import FROM, SAME
 from .types import SCHEMA_ID
 
 _VALUES = {"type": "object", "additionalProperties": VALUE}
@@ -27,6 +28,7 @@ def suite_schema() -> dict[str, Any]:
         for part in (definition, *definition.get("properties", {}).values()):
             part.pop("title", None)
     definitions.update(_matchers())
+    definitions.update(_policy_values())
     definitions.update(_expected_texts())
     definitions["Tool"]["oneOf"] = [{"required": ["function"]}, {"required": ["custom"]}]
     case = definitions["TestCase"]
@@ -87,6 +89,27 @@ def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict
         "required": [key],
         "additionalProperties": False,
     }
+
+
+def _policy_values() -> dict[str, Any]:
+    pointer = {"type": "string", "pattern": "^(/.*)?$"}
+    same = _matcher(SAME, pointer, "The value at this JSON Pointer of the judged call's arguments.")
+    answer = {
+        "type": "object",
+        "properties": {
+            "tool": {"type": ["string", "array"], "description": "The tool that was called before."},
+            "params": {
+                "type": "object",
+                "description": "The arguments that it had; may contain $same.",
+            },
+            "at": {**pointer, "description": "A JSON Pointer into its answer."},
+        },
+        "required": ["tool", "at"],
+        "additionalProperties": False,
+    }
+    found = _matcher(FROM, answer, "A value from the newest earlier answer of a tool.")
+    # Either may also stand inside a matcher, which this schema does not check.
+    return {"PolicyValue": {"anyOf": [same, found, VALUE, {"type": "object"}]}}
 
 
 def _matchers() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ..record.names import meant, qualified
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall
 from ..suite.model import Suite
+from ..suite.policies import FROM, Policy, replaced
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition
 
@@ -61,6 +62,7 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
         turns=turns,
         tool_choice=_choice(case.tool_choice, names),
         forbidden_calls=tuple(_call(each, names) for each in case.forbidden_calls),
+        policies=tuple(_policy(each, names) for each in case.policies),
     )
 
 
@@ -135,6 +137,20 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
     if isinstance(part, Turn):
         update["new_tools"] = [_name(each, names) for each in part.new_tools]
     return part.model_copy(update=update)
+
+
+def _policy(policy: Policy, names: Mapping[str, str]) -> Policy:
+    """Return a policy with the new tool names, also in the other calls that it names."""
+    others = {
+        field: other.model_copy(update={"tool": _names(other.tool, names)})
+        for field, other in policy.others
+    }
+    params = replaced(
+        policy.expected_params,
+        {FROM: lambda operand: {FROM: {**operand, "tool": _names(operand["tool"], names)}}},
+    )
+    update = {"tool": _names(policy.tool, names), **others, "expected_params": params}
+    return policy.model_copy(update=update)
 
 
 def _choice(choice: Choice, names: Mapping[str, str]) -> Choice:

@@ -53,10 +53,19 @@ TURNS = {
         },
     ],
     "mock_responses": {"find_station": {"$sequence": ["S6", "S7"]}, "get_weather": {"sky": "clear"}},
+    "policies": [
+        {
+            "tool": "get_weather",
+            "only_after": {"tool": "find_station", "params": {"city": "Paris"}},
+            "expected_params": {"city": {"$from": {"tool": "find_station", "at": ""}}},
+        },
+        {"tool": "find_station", "at_most": 2, "never_after": "get_weather"},
+    ],
 }
+TOO_OFTEN = {**TURNS, "id": "too-often", "policies": [{"tool": "find_station", "at_most": 1}]}
 ENDLESS = {**CHAIN, "id": "endless", "prompt": "Search for ever.", "max_rounds": 4}
 UNKNOWN = {**CHAIN, "id": "unknown", "prompt": "Fly away."}
-CASES = [CHAIN, TALK, TURNS, ENDLESS, UNKNOWN]
+CASES = [CHAIN, TALK, TURNS, TOO_OFTEN, ENDLESS, UNKNOWN]
 
 
 def script(request: dict[str, Any]) -> dict[str, Any]:
@@ -102,10 +111,13 @@ def test_an_agent_runs_on_the_tools_of_the_suite(library: str) -> None:
         "chain": "passed",
         "talk": "passed",
         "turns": "passed",
+        "too-often": "failed",
         "endless": "failed",
         "unknown": "failed",
     }
     assert not Path("really.log").exists()
+    assert trials["turns"]["scores"]["policies"]["value"] == 1.0
+    assert trials["too-often"]["failure"] == "broken_policy"
     assert trials["endless"]["failure"] == "unfinished_chain"
     assert calls_of(trials["unknown"])[0].endswith("fly_away")
     *made, said = trials["chain"]["transcript"]["replies"]

@@ -23,7 +23,7 @@ INSTEAD = {
     r"(expected|wrong|missing|unexpected) parameters?": "argument",
     r"baseline/lexical": "builtin/lexical",
 }
-MOST_WORDS = 30
+MOST_WORDS = 32
 
 
 @cache

@@ -9,7 +9,7 @@ from ..case import TestCase
 from ..fields import readable
 from ..kinds import KINDS
 from ..model import Suite
-from . import cases, expectations, features, thresholds, tools
+from . import cases, expectations, features, policies, thresholds, tools
 from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
@@ -31,7 +31,7 @@ def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) 
     offered = tools_of_suite(suite)
     yield from readable(
         *_shared_errors(suite, suite, (), offered, metrics),
-        _forbidden_errors(suite, offered),
+        _errors_everywhere(suite, offered),
         features.provider_errors(suite),
         cases.id_errors(suite, line_of),
         _case_errors(suite, offered, metrics),
@@ -51,11 +51,12 @@ def _shared_errors(
     )
 
 
-def _forbidden_errors(suite: Suite, offered: KnownTools) -> Findings:
-    """Errors in the suite's forbidden calls; tools of any case count as defined."""
+def _errors_everywhere(suite: Suite, offered: KnownTools) -> Findings:
+    """Errors in the suite's forbidden calls and policies; tools of any case count as defined."""
     every = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
     everywhere = KnownTools(every, "the suite or its cases", complete=offered.complete)
     yield from expectations.call_errors(suite.forbidden_calls, ("forbidden_calls",), everywhere)
+    yield from policies.policy_errors(suite.policies, (), everywhere, of_suite=True)
 
 
 def _case_errors(suite: Suite, offered: KnownTools, metrics: Metrics) -> Findings:
@@ -63,6 +64,7 @@ def _case_errors(suite: Suite, offered: KnownTools, metrics: Metrics) -> Finding
         yield from readable(
             *_shared_errors(scope.case, suite, scope.at, scope.tools, metrics),
             *(errors(scope) for errors in _OF_CASES),
+            policies.policy_errors(scope.case.policies, scope.at, scope.tools),
             _errors_of_parts(scope, _OF_PARTS),
             _errors_of_kind(scope),
         )

@@ -64,10 +64,12 @@ def _world_errors(scope: Scope) -> Findings:
 
 def _nothing_errors(scope: Scope) -> Findings:
     parts = [each.part for each in scope.parts]
-    if scope.suite.forbidden_calls is None and not any(map(_expects, parts)):
+    awaits = any(policy.at_least for policy in scope.case.policies)
+    if scope.suite.forbidden_calls is None and not awaits and not any(map(_expects, parts)):
         leader = _leader(scope)
         of = "a turn, or the case," if leader == "turns" else "the case"
-        message = f"nothing is expected; give {of} expected_calls or another expectation"
+        also = " (an agent that does nothing keeps the policies)" if scope.case.policies else ""
+        message = f"nothing is expected{also}; give {of} expected_calls or another expectation"
         yield Finding((*scope.at, leader), message, at_key=True)
 
 

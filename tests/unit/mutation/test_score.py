@@ -337,3 +337,28 @@ def test_a_chain_that_wanders_through_its_prerequisites() -> None:
     bound = {**chain, "optimal_hops": 3, "valid_prerequisites": ["search", "get_weather"]}
     assert "wandering_chain" not in passing(mutated(tools, **bound))
     assert "wandering_chain" not in kinds_of(*tools, **chain)
+
+
+def test_policies_that_no_case_would_notice_are_named() -> None:
+    policies = [
+        {"tool": "delete_all", "only_after": "search"},
+        {"tool": "get_weather", "at_most": 1},
+        {"tool": "get_weather", "never_after": {"tool": "search"}},
+        {"tool": "get_weather", "expected_params": {"units": "celsius"}},
+    ]
+    single = {"id": "single", "prompt": "?", "expected_tool": "search"}
+    turns = [{"prompt": "?", "expected_calls": [{"tool": "search"}, {"tool": "delete_all"}]}]
+    talk = {"id": "talk", "turns": turns, "policies": [{"tool": "delete_all", "at_least": 1}]}
+    elsewhere = {**single, "id": "elsewhere", "tools": [named("other")], "expected_tool": "other"}
+
+    def noticed(*cases: dict[str, Any], **fields: Any) -> list[str]:
+        suite = {"name": "s", "tools": TOOLS, "policies": policies, "test_cases": [*cases], **fields}
+        found = mutate_suite(Suite.model_validate(suite))
+        assert not [case.unknown for case in found.cases if case.unknown]
+        return [text.partition(": ")[0] for text in found.unnoticed]
+
+    assert noticed(talk, single) == []
+    assert noticed(single) == ["policies[0]"]  # nothing is answered in a single reply
+    assert noticed(elsewhere) == [f"policies[{index}]" for index in range(4)]
+    off = {"thresholds": {"policies": None}}
+    assert noticed(talk, **off)[-1] == "talk"

@@ -492,3 +492,13 @@ def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest
     found = warnings({"forbidden_calls": forbidden})
     assert list(found) == ["test_cases[0].forbidden_calls[0].params.city.$contains"]
     assert "the value of the variable DEPLOY_KEY" in next(iter(found.values()))
+
+
+def test_a_pointer_to_a_parameter_that_the_judged_tool_does_not_have() -> None:
+    def found(pointer: str) -> dict[str, str]:
+        other = {"tool": "get_weather", "params": {"city": {"$same": pointer}}}
+        return warnings({}, policies=[{"tool": "get_weather", "only_after": other}])
+
+    at = "policies[0].only_after.params.city.$same"
+    assert found("/citi") == {at: '"get_weather" has no parameter "citi", did you mean /city?'}
+    assert found("/city") == found("/places/0") == found("") == {}

@@ -694,6 +694,61 @@ def test_forbidden_calls() -> None:
     )
 
 
+ORDER = {"tool": "search", "params": {"query": {"$same": "/city"}}}
+
+
+def test_policies() -> None:
+    def found(policy: Any, **fields: Any) -> dict[str, str]:
+        return problems(suite(case(policies=[policy], **fields)))
+
+    def of_from(value: Any) -> dict[str, str]:
+        return found({"tool": "get_weather", "expected_params": {"city": {"$lte": {"$from": value}}}})
+
+    at = "test_cases[0].policies[0]"
+    right: list[dict[str, Any]] = [
+        {"only_after": "search"},
+        {"never_after": ORDER, "at_most": 0},
+        {"at_least": 1, "params": {"city": {"$regex": "P"}}},
+        {"expected_params": {"city": {"$any_of": [{"$from": {**ORDER, "at": "/a/0"}}, "Rome"]}}},
+        {"expected_params": {"city": {"$contains": {"$from": {"tool": "search", "at": ""}}}}},
+    ]
+    for each in right:
+        parse_suite(suite(case(policies=[{"tool": ["get_weather"], **each}])))
+    assert "requires nothing; add one of only_after" in found({"tool": "get_weather"})[at]
+    assert "did you mean" in found({"tool": "get_wether", "at_most": 1})[f"{at}.tool"]
+    assert '"*" is no tool' in found({"tool": "*", "at_most": 1})[f"{at}.tool"]
+    assert "did you mean only_after" in found({"tool": "search", "onlyafter": "x"})[f"{at}.onlyafter"]
+    short = found({"tool": "search", "only_after": "get_wether"})
+    assert "did you mean" in short[f"{at}.only_after"]
+    long = found({"tool": "search", "only_after": {"tool": "nope", "params": {"x": {"$nope": 1}}}})
+    assert list(long) == [f"{at}.only_after.tool", f"{at}.only_after.params.x.$nope"]
+    wrong = {"tool": "search", "params": {"q": {"$same": "x"}}}
+    pointer = found({"tool": "search", "only_after": wrong})
+    assert "expected a JSON Pointer" in pointer[f"{at}.only_after.params.q.$same"]
+    here = found({"tool": "search", "expected_params": {"query": {"$same": "/query"}}})
+    assert "unknown matcher" in here[f"{at}.expected_params.query.$same"]
+    place = f"{at}.expected_params.city.$lte.$from"
+    assert "tool is missing" in of_from({"at": ""})[place]
+    assert "at is missing" in of_from({"tool": "search"})[place]
+    assert "did you mean tool" in of_from({"tol": "search", "tool": "search", "at": ""})[f"{place}.tol"]
+    assert "got the string" in of_from({"tool": "search", "at": "total"})[f"{place}.at"]
+    assert "not defined" in of_from({"tool": "nope", "at": ""})[f"{place}.tool"]
+    assert "expected an object" in of_from(5)[place]
+    everywhere = problems(suite(case(), policies=[{"tool": "search", "at_least": 1}]))
+    assert "only in a case" in everywhere["policies[0].at_least"]
+    both = found({"tool": "search", "at_least": 2, "at_most": 1})
+    assert "no answer can pass" in both[f"{at}.at_least"]
+
+
+def test_a_conversation_that_expects_policies_alone_is_a_problem() -> None:
+    def talk(policy: Any) -> str:
+        return suite({"turns": [{"prompt": "?"}], "policies": [policy]})
+
+    does_nothing = problems(talk({"tool": "search", "at_most": 1}))["test_cases[0].turns"]
+    assert "nothing is expected (an agent that does nothing keeps the policies)" in does_nothing
+    parse_suite(talk({"tool": "search", "at_least": 1}))
+
+
 def test_the_value_of_a_key_variable_is_in_nothing_but_the_address_of_a_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -101,6 +101,13 @@ def test_renamed_tools_are_expected_by_their_new_names() -> None:
         "valid_prerequisites": ["get_time"],
         "mock_responses": {"get_time": "12:00"},
         "forbidden_calls": ["note"],
+        "policies": [
+            {
+                "tool": "note",
+                "only_after": "get_time",
+                "expected_params": {"at": {"$from": {"tool": ["get_time"], "at": ""}}},
+            }
+        ],
     }
     suite = suite_of(case)
     renamed = vary("rename", suite)
@@ -110,6 +117,11 @@ def test_renamed_tools_are_expected_by_their_new_names() -> None:
     assert renamed.valid_prerequisites == ("tool_2",)
     assert renamed.mock_responses == {"tool_2": "12:00"}
     assert renamed.forbidden_calls == ("tool_3",)
+    (policy,) = renamed.policies
+    assert list(policy.texts.values()) == [
+        "tool_3 only after tool_2",
+        'tool_3 with {"at": {"$from": {"tool": ["tool_2"], "at": ""}}}',
+    ]
     assert [change.new for change in changes_of(resolve(suite, suite.test_cases[0]), renamed)] == [
         "tool_1",
         "tool_2",

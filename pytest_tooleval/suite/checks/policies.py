@@ -1,0 +1,138 @@
+"""Errors and warnings in policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...explain import describe, listing, nearest, show
+from ...findings import Finding, Findings, Loc
+from ...jsonschemas.parameters import described
+from ...matchers.matcher import matcher_findings
+from ..expectations import ANY_TOOL
+from ..policies import FROM, SAME, OtherCall, Policy, operand, with_stand_ins
+from .scope import KnownTools
+
+_CONDITIONS = ("only_after", "never_after", "at_most", "at_least", "expected_params")
+_FROM_KEYS = {"tool", "params", "at"}
+_FROM_EXAMPLE = '{"tool": "get_order", "params": {...}, "at": "/total"}'
+
+
+def policy_errors(
+    policies: Sequence[Policy], at: Loc, tools: KnownTools, *, of_suite: bool = False
+) -> Findings:
+    """Undefined tools, invalid matchers and pointers, and policies that require nothing."""
+    for index, policy in enumerate(policies):
+        here = (*at, "policies", index)
+        yield from _tools(policy.tool, (*here, "tool"), tools)
+        yield from matcher_findings(policy.params or {}, (*here, "params"))
+        for field, other in policy.others:
+            is_short = isinstance(getattr(policy, field), str)
+            yield from _other(other, (*here, field), tools, is_short=is_short)
+        if policy.expected_params is not None:
+            place = (*here, "expected_params")
+            yield from _placed_operands(policy.expected_params, place, tools, keys=(FROM,))
+            yield from matcher_findings(with_stand_ins(policy.expected_params, (FROM,)), place)
+        if all(getattr(policy, field) is None for field in _CONDITIONS):
+            yield Finding(here, f"requires nothing; add one of {', '.join(_CONDITIONS)}")
+        if of_suite and policy.at_least is not None:
+            message = "only in a case: not every case of the suite has to call it; move the policy there"
+            yield Finding((*here, "at_least"), message, at_key=True)
+        if policy.at_least and policy.at_most is not None and policy.at_least > policy.at_most:
+            message = (
+                f"is more than at_most ({policy.at_most}), so no answer can pass; fix one of the two"
+            )
+            yield Finding((*here, "at_least"), message)
+
+
+def _tools(names: str | list[str], at: Loc, tools: KnownTools) -> Findings:
+    for name in [names] if isinstance(names, str) else names:
+        if name == ANY_TOOL:
+            message = '"*" is no tool; name the tools, or limit all calls'
+            yield Finding(at, f'{message} with "thresholds": {{"max_calls": ...}}')
+            return
+    yield from tools.undefined(names, at)
+
+
+def _other(other: OtherCall, at: Loc, tools: KnownTools, *, is_short: bool = False) -> Findings:
+    """What is wrong with the other call of a policy, or of `$from`."""
+    yield from _tools(other.tool, at if is_short else (*at, "tool"), tools)
+    params = other.params or {}
+    yield from _placed_operands(params, (*at, "params"), tools, keys=(SAME,))
+    yield from matcher_findings(with_stand_ins(params, (SAME,)), (*at, "params"))
+
+
+def _placed_operands(value: Any, at: Loc, tools: KnownTools, keys: Sequence[str]) -> Findings:
+    """What is wrong with `$same` and `$from` inside a value."""
+    for key in keys:
+        found = operand(key, value)
+        if found is not None:
+            yield from (_same if key == SAME else _from)(found, (*at, key), tools)
+            return
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _placed_operands(inner, (*at, name), tools, keys)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _placed_operands(inner, (*at, index), tools, keys)
+
+
+def _same(pointer: Any, at: Loc, _: KnownTools) -> Findings:
+    if not is_pointer(pointer):
+        yield Finding(at, f'expected a JSON Pointer such as "/order", got {describe(pointer)}')
+
+
+def _from(value: Any, at: Loc, tools: KnownTools) -> Findings:
+    if not isinstance(value, dict):
+        yield Finding(at, f"expected an object such as {_FROM_EXAMPLE}, got {describe(value)}")
+        return
+    for name in value.keys() - _FROM_KEYS:
+        near = nearest(name, _FROM_KEYS)
+        hint = f", did you mean {near}?" if near else f"; expected one of {listing(sorted(_FROM_KEYS))}"
+        yield Finding((*at, name), f"unknown field{hint}", at_key=True)
+    tool, params, pointer = value.get("tool"), value.get("params"), value.get("at")
+    names = [tool] if isinstance(tool, str) else tool
+    is_named = (
+        isinstance(names, list) and names and all(isinstance(each, str) and each for each in names)
+    )
+    if not is_named:
+        yield _wrong("tool", "the name of a tool", value, at)
+    elif params is not None and not isinstance(params, dict):
+        yield _wrong("params", "an object of argument names and values", value, at)
+    else:
+        yield from _other(OtherCall.model_validate({"tool": tool, "params": params}), at, tools)
+    if not is_pointer(pointer):
+        expected = 'a JSON Pointer into the answer, such as "/total", or "" for all of it'
+        yield _wrong("at", expected, value, at)
+
+
+def _wrong(name: str, expected: str, value: dict[str, Any], at: Loc) -> Finding:
+    if name in value:
+        return Finding((*at, name), f"expected {expected}, got {describe(value[name])}")
+    return Finding(at, f"{name} is missing; expected {expected}")
+
+
+def is_pointer(value: Any) -> bool:
+    """True for a JSON Pointer (RFC 6901)."""
+    return isinstance(value, str) and (not value or value.startswith("/"))
+
+
+def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: KnownTools) -> Findings:
+    """Pointers of `$same` to parameters that the judged tools do not have, which break the policy."""
+    for index, policy in enumerate(policies):
+        known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
+        for place, pointer in _pointers(policy.model_dump(), (*at, "policies", index)):
+            first = pointer.split("/")[1].replace("~1", "/").replace("~0", "~") if pointer else ""
+            if known and pointer and first not in known:
+                near = nearest(first, known)
+                hint = f", did you mean /{near}?" if near else f"; it has {listing(sorted(known))}"
+                yield Finding(place, f"{show(policy.tools[0])} has no parameter {show(first)}{hint}")
+
+
+def _pointers(value: Any, at: Loc) -> Sequence[tuple[Loc, str]]:
+    pointer = operand(SAME, value)
+    if isinstance(pointer, str) and is_pointer(pointer):
+        return [((*at, SAME), pointer)]
+    members = enumerate(value) if isinstance(value, list) else ()
+    inside = value.items() if isinstance(value, dict) else members
+    return [found for key, inner in inside for found in _pointers(inner, (*at, key))]

@@ -1,0 +1,162 @@
+"""Policies: what must hold over all calls of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from ..matchers.matcher import MATCHERS
+from ..text import counted, json_text, printable
+from .fields import Expects, Part
+from .types import Count, Name, OneOrMoreTools, defined
+
+SAME, FROM = "$same", "$from"
+# Operands that stand for a value in checks; every matcher that takes a number, text or list takes one.
+_STAND_INS: tuple[Any, ...] = (0, "a", [])
+
+PolicyParams = Annotated[
+    dict[str, Annotated[Any, defined("PolicyValue")]],
+    Expects("an object of argument names and expected values"),
+]
+
+
+class OtherCall(Part):
+    """A call that stands before another one."""
+
+    EXPECTS = 'an object such as {"tool": "get_order", "params": {"id": {"$same": "/order"}}}'
+    OTHER_NAMES: ClassVar[dict[str, str]] = {"params": "arguments args expected_params parameters"}
+
+    tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
+        description="The tool; or a list of tools, of which any one counts."
+    )
+    params: PolicyParams | None = Field(
+        None,
+        description='The arguments that it must have; {"$same": "/order"} is the value at this JSON '
+        "Pointer of the arguments of the judged call.",
+    )
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+_Other = Annotated[
+    Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
+]
+
+
+class Policy(Part):
+    """What must hold for the calls of a tool, whoever makes them."""
+
+    EXPECTS = 'an object such as {"tool": "refund", "only_after": "get_order"}'
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "params": "arguments args",
+        "only_after": "after requires needs",
+        "at_most": "max max_calls",
+        "at_least": "min min_calls",
+    }
+
+    tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
+        description="The tool, or the tools, whose calls are judged."
+    )
+    params: (
+        Annotated[
+            dict[str, Annotated[Any, defined("ExpectedValue")]],
+            Expects("an object of argument names and values"),
+        ]
+        | None
+    ) = Field(None, description="Only calls with these arguments are judged.")
+    expected_params: PolicyParams | None = Field(
+        None,
+        description="The arguments that each of them must have. "
+        '{"$from": {"tool": ..., "params": {...}, "at": "/total"}}, wherever a value may stand, is the '
+        "value at this JSON Pointer of the newest earlier answer.",
+    )
+    only_after: _Other | None = Field(
+        None, description="An answer that each of them needs before it, in an earlier reply."
+    )
+    never_after: _Other | None = Field(None, description="A call after which none of them may be made.")
+    at_most: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
+        None,
+        description="The most of them; one that is repeated after an error counts once.",
+    )
+    at_least: Count | None = Field(None, description="The fewest of them; only in a case.")
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each condition in words, by its field, such as `refund only after get_order`."""
+        name = " or ".join(self.tools)
+        found = {
+            field: f"{name} {field.replace('_', ' ')} {' or '.join(other.tools)}"
+            for field, other in self.others
+        }
+        for field in ("at_most", "at_least"):
+            limit: int | None = getattr(self, field)
+            if limit is not None:
+                found[field] = f"{name} {field.replace('_', ' ')} {counted(limit, 'time')}"
+        if self.expected_params is not None:
+            found["expected_params"] = f"{name} with {json_text(self.expected_params, 100)}"
+        return {field: printable(text) for field, text in found.items()}
+
+    @property
+    def others(self) -> Iterator[tuple[str, OtherCall]]:
+        """The other calls that it names, each with its field."""
+        for field in ("only_after", "never_after"):
+            other: str | OtherCall | None = getattr(self, field)
+            if other is not None:
+                yield field, OtherCall(tool=other) if isinstance(other, str) else other
+
+
+Policies = Annotated[list[Policy], Expects(f"a list of policies, each {Policy.EXPECTS}")]
+
+
+def operand(key: str, value: Any) -> Any:
+    """The operand of `{"$same": ...}` or `{"$from": ...}`; None for any other value."""
+    return value[key] if isinstance(value, dict) and value.keys() == {key} else None
+
+
+def operands(key: str, value: Any) -> Iterator[Any]:
+    """Every operand of this key inside a value."""
+    found = operand(key, value)
+    if found is not None:
+        yield found
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from operands(key, inner)
+
+
+def replaced(value: Any, by: Mapping[str, Any]) -> Any:
+    """The value with what `by` makes of the operands of its keys, `$same` and `$from`."""
+    for key, make in by.items():
+        found = operand(key, value)
+        if found is not None:
+            return make(found)
+    if isinstance(value, dict):
+        return {name: replaced(inner, by) for name, inner in value.items()}
+    return [replaced(inner, by) for inner in value] if isinstance(value, list) else value
+
+
+def with_stand_ins(value: Any, keys: tuple[str, ...]) -> Any:
+    """The value as matchers check it, with something that is right in place of these keys."""
+    if isinstance(value, dict):
+        if any(operand(key, value) is not None for key in keys):
+            return _STAND_INS[0]
+        return {
+            name: _stand_in(MATCHERS[name].takes, inner, keys)
+            if name in MATCHERS and len(value) == 1
+            else with_stand_ins(inner, keys)
+            for name, inner in value.items()
+        }
+    return [with_stand_ins(inner, keys) for inner in value] if isinstance(value, list) else value
+
+
+def _stand_in(takes: Any, value: Any, keys: tuple[str, ...]) -> Any:
+    if not any(operand(key, value) is not None for key in keys):
+        return with_stand_ins(value, keys)
+    return next(filter(takes, _STAND_INS), _STAND_INS[0])

@@ -1,0 +1,244 @@
+"""What must hold over all calls of a conversation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval import TrialResult, score_calls, score_messages
+from pytest_tooleval.suite.model import Suite
+
+NAMES = ("get_order", "refund", "send_email", "cancel", "charge")
+TOOLS = [{"type": "function", "function": {"name": name, "parameters": None}} for name in NAMES]
+OF_ORDER = {"tool": "get_order", "params": {"id": {"$same": "/order"}}}
+TOTAL = {"$from": {**OF_ORDER, "at": "/total"}}
+
+LOOKED = {"tool": "refund", "only_after": OF_ORDER}
+LOOKED_AT_ANY = {"tool": "refund", "only_after": "get_order"}
+ONE_MAIL = {"tool": "send_email", "at_most": 1}
+MAIL = {"tool": "send_email", "at_least": 1}
+NO_CHARGE = {"tool": "charge", "never_after": "cancel"}
+NO_MORE_THAN_PAID = {"tool": "refund", "expected_params": {"amount": {"$lte": TOTAL}}}
+ALL_OF_IT = {"tool": "refund", "expected_params": {"amount": TOTAL}}
+LARGE = {"tool": "refund", "params": {"amount": {"$gt": 100}}, "only_after": "send_email"}
+
+ORDER = '{"id": "A1", "total": 40.0}'
+ERROR = '{"error": "no such order"}'
+
+
+def get(id: str = "A1", answer: Any = ORDER) -> tuple[str, dict[str, Any], Any]:
+    return "get_order", {"id": id}, answer
+
+
+def refund(amount: Any = 40, order: str = "A1") -> tuple[str, dict[str, Any], Any]:
+    return "refund", {"order": order, "amount": amount}, '{"ok": true}'
+
+
+MAILED = ("send_email", {"to": "ada"}, "sent")
+UNSENT = ("send_email", {"to": "ada"}, '{"error": "busy"}')
+OTHER_MAIL = ("send_email", {"to": "bob"}, "sent")
+CANCELLED: Any = ("cancel", {}, "cancelled")
+NOT_CANCELLED: Any = ("cancel", {}, '{"error": "too late"}')
+CHARGED: Any = ("charge", {}, "charged")
+
+
+def suite_of(*policies: dict[str, Any], **case: Any) -> Suite:
+    test = {"id": "one", "turns": [{"prompt": "?"}], "forbidden_calls": [], **case}
+    test = {"policies": list(policies), **test}
+    return Suite.model_validate({"name": "suite", "tools": TOOLS, "test_cases": [test]})
+
+
+def messages(*replies: Any) -> list[dict[str, Any]]:
+    """Each reply is a list of calls with their answers (None: unanswered), or a text from the user."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": "?"}]
+    for number, reply in enumerate(replies):
+        if isinstance(reply, str):
+            found += [{"role": "assistant", "content": "yes?"}, {"role": "user", "content": reply}]
+            continue
+        made, answers = [], []
+        for place, (name, arguments, answer) in enumerate(reply):
+            id = f"{number}.{place}"
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            made.append({"id": id, "type": "function", "function": {"name": name, "arguments": text}})
+            if answer is not None:
+                answers.append({"role": "tool", "tool_call_id": id, "content": answer})
+        found += [{"role": "assistant", "content": None, "tool_calls": made}, *answers]
+    return [*found, {"role": "assistant", "content": "done"}]
+
+
+def judged(policy: dict[str, Any], *replies: Any, **case: Any) -> TrialResult:
+    turns = [{"prompt": "?"}, *({"prompt": each} for each in replies if isinstance(each, str))]
+    suite = suite_of(policy, **{"turns": turns, **case})
+    return score_messages(suite, "one", messages(*replies))
+
+
+KEPT: list[tuple[dict[str, Any], list[Any]]] = [
+    (LOOKED, [[get()], [refund()]]),
+    (LOOKED, [[get()], "and all of it", [refund()]]),
+    (LOOKED, [[get(answer=ERROR)], [get()], [refund()]]),
+    (LOOKED, [[get(), get("B2")], [refund(order="B2"), refund()]]),
+    (LOOKED, [[get()]]),
+    (LOOKED_AT_ANY, [[get("B2")], [refund()]]),
+    (ONE_MAIL, [[MAILED]]),
+    (ONE_MAIL, [[UNSENT], [MAILED]]),
+    (ONE_MAIL, [[get()], [get()], [MAILED]]),
+    (MAIL, [[MAILED], [OTHER_MAIL]]),
+    (NO_CHARGE, [[CHARGED], [CANCELLED]]),
+    (NO_CHARGE, [[CHARGED, CANCELLED]]),
+    (NO_CHARGE, [[NOT_CANCELLED], [CHARGED]]),
+    (NO_MORE_THAN_PAID, [[get()], [refund(40)]]),
+    (NO_MORE_THAN_PAID, [[get()], [refund(39.5)]]),
+    (ALL_OF_IT, [[get()], [refund(40)]]),
+    (ALL_OF_IT, [[get(answer='{"total": 10}')], [get()], [refund(40)]]),
+    (LARGE, [[refund(100)]]),
+    (LARGE, [[MAILED], [refund(101)]]),
+]
+BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
+    (LOOKED, [[refund()]], 'no earlier call of get_order(id="A1")'),
+    (LOOKED, [[get("B2")], [refund()]], 'no earlier call of get_order(id="A1")'),
+    (
+        LOOKED,
+        [[get(), refund()]],
+        'get_order(id="A1") was called in the same reply, so its answer was not known',
+    ),
+    (LOOKED, [[get(answer=ERROR)], [refund()]], 'get_order(id="A1") was answered with an error'),
+    (LOOKED, [[get(answer=None)], [refund()]], 'get_order(id="A1") was not answered'),
+    (LOOKED, [[refund()], [get()]], 'no earlier call of get_order(id="A1")'),
+    (LOOKED, [[get()], [("refund", {"amount": 40}, "ok")]], "the call has nothing at /order"),
+    (LOOKED, [[get()], [("refund", '{"amount"', None)]], "the call has nothing at /order"),
+    (LOOKED_AT_ANY, [[refund()]], "no earlier call of get_order"),
+    (ONE_MAIL, [[MAILED], [OTHER_MAIL]], "called 2 times"),
+    (ONE_MAIL, [[MAILED], [MAILED]], "called 2 times"),
+    (ONE_MAIL, [[UNSENT], [OTHER_MAIL]], "called 2 times"),
+    (MAIL, [[get()]], "called 0 times"),
+    (NO_CHARGE, [[CANCELLED], [CHARGED]], "after cancel"),
+    (NO_CHARGE, [[CANCELLED, CHARGED]], "after cancel"),
+    (NO_CHARGE, [[("cancel", {}, None)], [get()], [CHARGED]], "after cancel"),
+    (NO_MORE_THAN_PAID, [[get()], [refund(41)]], 'amount: expected {"$lte": 40.0}, got 41'),
+    (NO_MORE_THAN_PAID, [[refund(1)]], 'no earlier answer of get_order(id="A1")'),
+    (NO_MORE_THAN_PAID, [[get(answer=ERROR)], [refund(1)]], 'no earlier answer of get_order(id="A1")'),
+    (
+        NO_MORE_THAN_PAID,
+        [[get(answer='{"sum": 40}')], [refund(1)]],
+        'the answer of get_order(id="A1") has nothing at /total',
+    ),
+    (
+        NO_MORE_THAN_PAID,
+        [[get(answer='{"total": "much"}')], [refund(1)]],
+        '$lte: expected a finite number, got the string "much"',
+    ),
+    (NO_MORE_THAN_PAID, [[get()], [refund("40")]], 'amount: expected {"$lte": 40.0}, got "40"'),
+    (ALL_OF_IT, [[get()], [get(answer='{"total": 10}')], [refund(40)]], "amount: expected 10, got 40"),
+    (ALL_OF_IT, [[get()], [("refund", {"order": "A1"}, "ok")]], "amount is missing"),
+    (LARGE, [[refund(101)], [MAILED]], "no earlier call of send_email"),
+]
+
+
+@pytest.mark.parametrize(("policy", "replies"), KEPT)
+def test_a_right_agent_keeps_them(policy: dict[str, Any], replies: list[Any]) -> None:
+    found = judged(policy, *replies)
+    assert (found.scores["policies"].value, found.passed) == (1.0, True), found.scores["policies"]
+
+
+@pytest.mark.parametrize(("policy", "replies", "why"), BROKEN)
+def test_a_wrong_agent_breaks_them(policy: dict[str, Any], replies: list[Any], why: str) -> None:
+    found = judged(policy, *replies)
+    assert (found.scores["policies"].value, found.passed) == (0.0, False)
+    assert (found.failure, found.wrong.startswith("policy ")) == ("broken_policy", True)
+    assert found.wrong.endswith(f": {why}")
+
+
+def test_the_explanation_counts_what_was_checked() -> None:
+    found = judged(LOOKED, [MAILED]).scores["policies"]
+    assert found.explanation == "1 of 1 policy kept, 0 calls checked"
+    found = judged(LOOKED, [get()], [refund()], [refund(1, "B2")]).scores["policies"]
+    assert found.explanation == "0 of 1 policy kept, 2 calls checked"
+    assert [(each.expected, each.actual) for each in found.checks] == [
+        ("refund only after get_order", 'refund(order="B2", amount=1)')
+    ]
+
+
+def test_where_nothing_was_recorded_calls_count_as_answered_and_the_explanation_says_so() -> None:
+    found = judged(LOOKED, [get(answer=None)], [("refund", {"order": "A1"}, None)])
+    assert found.passed
+    assert found.scores["policies"].explanation == (
+        "1 of 1 policy kept, 1 call checked; no answers were recorded, so calls count as answered"
+    )
+    found = judged(NO_CHARGE, [("cancel", {}, None)], [("charge", {}, None)])
+    assert found.failure == "broken_policy"
+
+
+def test_answers_in_the_messages_of_the_case_count() -> None:
+    prompt = [*messages([get()])[:-1], {"role": "user", "content": "refund it"}]
+    for turns in ({"turns": [{"prompt": prompt}]}, {"turns": None, "prompt": prompt}):
+        suite = suite_of(LOOKED, NO_MORE_THAN_PAID, **turns, **_one_call(turns))
+        assert score_calls(suite, "one", [_call(refund())]).passed
+        assert score_calls(suite, "one", [_call(refund(50))]).failure == "broken_policy"
+        assert score_calls(suite, "one", [_call(refund(1, "B2"))]).failure == "broken_policy"
+
+
+def _one_call(turns: dict[str, Any]) -> dict[str, Any]:
+    return {} if turns["turns"] else {"expected_tool": "refund"}
+
+
+def _call(made: tuple[str, dict[str, Any], Any]) -> dict[str, Any]:
+    return {"name": made[0], "arguments": made[1]}
+
+
+def test_in_a_single_reply_nothing_is_answered_by_design() -> None:
+    suite = suite_of(LOOKED, NO_MORE_THAN_PAID, turns=None, prompt="?", expected_tool="refund")
+    found = score_calls(suite, "one", [_call(refund())])
+    assert (found.passed, found.scores["policies"].value) == (True, None)
+    suite = suite_of(ONE_MAIL, turns=None, prompt="?", expected_tool="send_email")
+    found = score_calls(suite, "one", [_call(MAILED), _call(OTHER_MAIL)])
+    assert found.failure == "broken_policy"
+
+
+def test_those_of_the_suite_hold_for_every_case_that_has_the_tool() -> None:
+    test = {"id": "one", "turns": [{"prompt": "?"}], "forbidden_calls": [], "policies": [ONE_MAIL]}
+    other = {**test, "id": "other", "policies": [], "tools": TOOLS[:1]}
+    data = {"name": "s", "tools": TOOLS, "policies": [LOOKED], "test_cases": [test, other]}
+    suite = Suite.model_validate(data)
+    found = score_messages(suite, "one", messages([refund()], [MAILED]))
+    assert (found.scores["policies"].value, found.failure) == (0.5, "broken_policy")
+    assert score_messages(suite, "other", messages([get()])).scores["policies"].value is None
+
+
+def test_a_threshold_of_null_takes_them_away() -> None:
+    found = judged(LOOKED, [refund()], thresholds={"policies": None})
+    assert (found.passed, found.scores["policies"].value) == (True, 0.0)
+
+
+def test_bfcl_judges_them_too() -> None:
+    fields = {"param_scoring": "bfcl", "turns": None, "prompt": "?", "expected_tool": "charge"}
+    suite = suite_of(ONE_MAIL, **fields)
+    made = [_call(each) for each in (CHARGED, MAILED, OTHER_MAIL)]
+    assert score_calls(suite, "one", made).failure == "broken_policy"
+
+
+@pytest.mark.parametrize("name", ["Refund", "functions.refund", "REFUND:0"])
+def test_a_call_in_any_spelling_that_may_run_is_judged(name: str) -> None:
+    found = judged(LOOKED, [(name, {"order": "A1"}, "ok")])
+    assert found.failure == "broken_policy"
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["$any_of", "$from"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["$any_of"]), inner),
+)
+
+
+@given(VALUES, VALUES)
+def test_what_a_model_or_a_tool_sends_is_data(value: Any, other: Any) -> None:
+    """A key such as `$any_of` in it is no matcher, and never stops the scoring."""
+    policy = {
+        "tool": "refund",
+        "expected_params": {"amount": {"$from": {"tool": "get_order", "at": ""}}},
+    }
+    found = judged(policy, [get(answer=json.dumps(value))], [refund(other)])
+    same = json.dumps(value) == json.dumps(other)
+    assert found.passed if same and value is not None else found.scores["policies"].value in (0.0, 1.0)
