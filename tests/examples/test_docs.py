@@ -143,7 +143,8 @@ def options_of(words: list[str], pytestconfig: pytest.Config) -> set[str]:
     for word in words[1:]:
         if not isinstance(command, click.Group) or word.startswith("-"):
             break
-        command = command.get_command(click.Context(command), word) or command
+        named = command.get_command(click.Context(command), word)
+        command = named or command.commands.get("files", command)  # `tooleval import FILE`
     own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     # Such a command hands on options of pytest.
     passes_on = command.context_settings.get("ignore_unknown_options", False)
