@@ -216,14 +216,22 @@ def _judge_rate(
     )
 
 
-def _unanswered(cases: Sequence[CaseRow], allowed: Collection[str]) -> tuple[bool, str]:
-    """True if more cases than allowed have no answer, and the end of a message with their number."""
+def _unanswered(
+    cases: Sequence[CaseRow], allowed: Collection[str], if_failed: float | None = None
+) -> tuple[bool, str]:
+    """True if more cases than allowed have no answer, and the end of a message with their number.
+
+    `if_failed` is the mean as it would be if they had failed; missing answers may be the hard ones.
+    """
     errors = [case for case in cases if case.outcome == "error"]
     too_many = any(case.nodeid not in allowed for case in errors)
     silent = sum(len(case.trials) - case.scored for case in cases if case.outcome != "error")
     text = f"; {counted(silent, 'trial')} without an answer" if silent else ""
     if errors:
-        text += f"; {counted(len(errors), 'case')} without an answer"
+        if too_many or if_failed is None:
+            text += f"; {counted(len(errors), 'case')} without an answer"
+        else:
+            text += f"; {score_text(if_failed)} if the {len(errors)} without an answer had failed"
     return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
 
 
@@ -297,7 +305,9 @@ def _judge_mean(
         text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
     if rule.metric == PASS_RATE and len({case.weight for case, _ in found}) > 1:
         text += f", of which {sum(value for _, value in found):.0f} passed (cases have weights)"
-    too_many, silent = _unanswered(cases, allowed)
+    errors = [(case, 0.0) for case in cases if case.outcome == "error"]
+    if_failed = mean_over([*found, *errors], 0.95)[0] if found and errors else None
+    too_many, silent = _unanswered(cases, allowed, if_failed)
     text += silent
     verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":

@@ -133,6 +133,17 @@ def test_a_verdict_and_its_words(cases: list[CaseRow], rule: str, verdict: str, 
     assert gate.kind == ("fail_over" if rule.startswith("over ") else "fail_under")
 
 
+@pytest.mark.parametrize("missing", [0, 8])
+def test_a_gate_that_allows_missing_answers_says_what_the_rate_would_be_if_they_had_failed(
+    missing: int,
+) -> None:
+    cases = [*(case() for _ in range(38)), case(0.6), case(0.6), *(error() for _ in range(missing))]
+    gate, _ = judged(cases, "0.9", "over errors=20%")
+    more = "; 0.79 if the 8 without an answer had failed" if missing else ""
+    assert (gate.verdict, gate.value) == ("passed", 0.95)
+    assert gate.message == f"{gate.name}: 0.95 >= 0.90, over 40 cases{more}"
+
+
 WRONG_IN_ALL = [*[case(0.6, "FFFFF") for _ in range(4)], *[case(passes="PPPPP") for _ in range(9)]]
 HALF = [*[case(0.6) for _ in range(12)], *[case() for _ in range(12)]]
 NOISY = [case(0.4, "PPFFF") if number % 2 else case(0.8, "PPPPF") for number in range(20)]
