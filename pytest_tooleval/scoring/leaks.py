@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +19,11 @@ from ..record.calls import ToolCall, is_number
 _PART = 6
 _OTHERS = re.compile("[^A-Za-z0-9]+")
 _NOT_HEX = re.compile("0[xX]|[^A-Fa-f0-9]+")
-# As in JSON, Python, URLs and HTML.
-_ESCAPE = re.compile(r"(?:\\x|\\u00|%|&#x)([0-9a-f]{2})|\\[nrt]", re.IGNORECASE)
+# As in URLs, HTML, Python and JSON, and octal.
+_ESCAPE = re.compile(
+    r"(?:%|&#x|\\x)([0-9a-f]{2})|\\u([0-9a-f]{4})|\\([0-3][0-7]{2})|\\[nrt]", re.IGNORECASE
+)
+_OCTAL = re.compile(r"(?<![0-9])(?:0o?)?([0-7]{2,3})(?![0-9])")
 
 
 def passes_on(call: ToolCall, secret: str) -> bool:
@@ -50,8 +54,8 @@ def _values(value: Any) -> Iterator[str]:
 
 def _readings(text: str) -> Iterator[str]:
     """Yield the letters and digits of a text and of everything it may encode."""
-    unescaped = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", text)
-    for each in dict.fromkeys((text, unescaped)):
+    yield _letters(bytes(int(code, 8) for code in _OCTAL.findall(text) if int(code, 8) < 256))
+    for each in dict.fromkeys(map(_normalized, (text, _ESCAPE.sub(_unescaped, text)))):
         plain, digits = _OTHERS.sub("", each), _NOT_HEX.sub("", each)
         yield plain
         # Preceding text may shift where bytes begin.
@@ -61,6 +65,20 @@ def _readings(text: str) -> Iterator[str]:
         for start in range(4):
             coded = plain[start:]
             yield _letters(base64.b64decode(coded + "A" * (-len(coded) % 4)))
+
+
+def _normalized(text: str) -> str:
+    """Return a text in which fullwidth and mathematical letters are letters."""
+    # The escapes of JSON are of UTF-16.
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFKC", whole)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    of_hex = found[1] or found[2]
+    if of_hex:
+        return chr(int(of_hex, 16))
+    return chr(int(found[3], 8)) if found[3] else ""
 
 
 def _letters(data: bytes) -> str:
