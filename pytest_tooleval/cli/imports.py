@@ -169,6 +169,6 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
                 place = f"{problem.path}:{problem.line}:{problem.column}"
                 yield f"{place}: left out: {f'{problem.field}: ' if problem.field else ''}{message}"
         else:
-            lines = "lines " + ", ".join(str(problem.line) for problem in group)
+            lines = "lines " + ", ".join(dict.fromkeys(str(problem.line) for problem in group))
             fields = ", ".join(problem.field for problem in group if problem.field)
             yield f"{group[0].path}: {len(group)} records left out: {message}: {fields or lines}"

@@ -334,6 +334,9 @@ def _answers(
             messages = [_whole(_decoded(item)) for item in reply]
             unread = [part for item in reply for part in item.unread]
             made = _calls(messages, unread, known)
+            ended = next((item.finish_reason for item in reply if item.finish_reason in _CUT_OFF), None)
+            if ended is not None:
+                raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
             prompt = _prompt(before)
         except UnusableError as error:
             reasons.append(str(error))
@@ -614,12 +617,11 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
 def _chosen(choice: _Choice) -> _Said:
     if choice.message is None:
         raise UnusableError(_STREAMED if choice.delta is not None else _NO_ANSWER)
-    if choice.finish_reason in _CUT_OFF:
-        reason = show(choice.finish_reason)
-        raise UnusableError(f"the answer is not complete: its finish_reason is {reason}")
     found = _output([{**choice.message, "finish_reason": choice.finish_reason}])
     if not found:
         raise UnusableError(_NO_ANSWER)
+    last = found[0][-1]
+    last.finish_reason = last.finish_reason or choice.finish_reason  # which only messages of OpenAI keep
     return found[0]
 
 

@@ -23,8 +23,8 @@ _WRAPPERS = ("tools", "functions", "toolConfig")
 # What has one of these beside its tools is no list of tools.
 _CONVERSES = frozenset(
     "messages message choices request response input inputs output outputs contents conversation "
-    "conversations query answer answers prompt completion question turns generation history chosen "
-    "rejected text run_type simulations".split()
+    "conversations query answer answers values prompt completion question turns generation history "
+    "chosen rejected text run_type simulations".split()
 )
 _MEMBERS = ("functionDeclarations", "function_declarations", "toolSpec")
 _TYPES = {

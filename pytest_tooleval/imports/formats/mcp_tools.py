@@ -15,7 +15,8 @@ from ..tool_dialects import holds_tools, tool_values
 
 def _is_tool(value: Any) -> bool:
     is_tool = isinstance(value, dict) and isinstance(value.get("name"), str) and "type" not in value
-    return is_tool and isinstance(value.get("inputSchema"), dict)
+    schema = value.get("inputSchema") if is_tool else None
+    return isinstance(schema, dict) and "json" not in schema  # which is Bedrock's
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:

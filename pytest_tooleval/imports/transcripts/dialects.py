@@ -4,6 +4,7 @@
   `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions`,
   `gen_ai.tool.definitions`, and spans of the operation `execute_tool`
 - OpenInference: `llm.input_messages.N.message.role`, ...
+- Vercel's AI SDK: `ai.prompt.messages`, `ai.response.toolCalls`, ...
 - OpenLLMetry's former ones: `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ...
 """
 
@@ -24,11 +25,14 @@ from ...record.untrusted import as_text as text_in
 from ...worlds.plain import canonical
 from ..chats import chat_messages
 from ..records import UnusableError, decoded
+from ..vercel_messages import chat_messages_of
 from .otlp import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _KINDS = ("openinference.span.kind", "traceloop.span.kind")
+_VERCELS_CALLS = ("ai.response.toolCalls", "ai.result.toolCalls")
+_TOOL_NAMES = ("gen_ai.tool.name", "ai.toolCall.name")
 _TOOLS = "gen_ai.tool.definitions"
 _ENDINGS = ("refusal", "finish_reason", "stop_reason")
 _DEFERRED = "pydantic_ai.tool.deferral.name"  # why the tool did not run in its span
@@ -74,8 +78,8 @@ def tool_run_of(span: Span) -> ToolRun | None:
     attributes = span.attributes
     # OpenInference writes LangChain's message, unless the tool raised.
     message = as_mapping(as_mapping(decoded(attributes.get("output.value"))).get("data"))
-    call = first_of(attributes, "gen_ai.tool.call.id") or message.get("tool_call_id")
-    answer = first_of(attributes, "gen_ai.tool.call.result", "tool_response")
+    call = first_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or message.get("tool_call_id")
+    answer = first_of(attributes, "gen_ai.tool.call.result", "tool_response", "ai.toolCall.result")
     status = status_of(dict(message))
     if _DEFERRED in attributes:
         status = "waiting" if attributes[_DEFERRED] == "ApprovalRequired" else None
@@ -84,8 +88,10 @@ def tool_run_of(span: Span) -> ToolRun | None:
     return ToolRun(
         span.start,
         None if call is None else str(call),
-        str(first_of(attributes, "gen_ai.tool.name", "tool.name")),
-        arguments_text(first_of(attributes, "gen_ai.tool.call.arguments", "input.value")),
+        str(first_of(attributes, *_TOOL_NAMES, "tool.name")),
+        arguments_text(
+            first_of(attributes, "gen_ai.tool.call.arguments", "ai.toolCall.args", "input.value")
+        ),
         None if answer is None else as_text(answer),
         status,
     )
@@ -100,7 +106,7 @@ def arguments_text(value: Any) -> str:
 def is_tool(span: Span) -> bool:
     """Whether a tool ran in this span."""
     attributes = span.attributes
-    return "gen_ai.tool.name" in attributes or _kind(attributes) == "tool"
+    return any(name in attributes for name in _TOOL_NAMES) or _kind(attributes) == "tool"
 
 
 def _kind(attributes: Mapping[str, Any]) -> str:
@@ -113,7 +119,7 @@ def call_of(span: Span) -> ModelCall | None:
     attributes = span.attributes
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
         return None
-    for read in (_conventions, _openinference, _openllmetry):
+    for read in (_conventions, _openinference, _openllmetry, _vercel):
         found = read(attributes)
         if found is not None:
             ended = _ended(attributes)
@@ -192,6 +198,24 @@ def _openllmetry(attributes: Mapping[str, Any]) -> _Found | None:
     for tool in tools:
         tool["parameters"] = decoded(tool.get("parameters"))
     return ([_flat(each) for each in given], [_flat(each) for each in replies], tools) if given else None
+
+
+def _vercel(attributes: Mapping[str, Any]) -> _Found | None:
+    """The spans `ai.*` of the AI SDK; those around them repeat the last answer."""
+    if "ai.prompt.messages" not in attributes:
+        return None
+    name = next((name for name in _VERCELS_CALLS if name in attributes), "")
+    parts = [{"type": "tool-call", **each} for each in objects_in(_list(attributes, name))]
+    text = first_of(attributes, "ai.response.text", "ai.result.text")
+    said = [{"type": "text", "text": text}, *parts] if text else parts
+    reply = [{"role": "assistant", "content": said}] if said else []
+    ending = {"stop_reason": as_text(attributes.get("ai.response.finishReason") or "").replace("-", "_")}
+    tools = attributes.get("ai.prompt.tools")
+    return (
+        [*chat_messages_of(_list(attributes, "ai.prompt.messages"))],
+        [{**each, **ending} for each in chat_messages_of(reply)],
+        tools if isinstance(tools, list) else None,
+    )
 
 
 def _flat(message: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,11 @@ also tried on files that others wrote:
 - mcp_tools: jakemannix/mcp-proxy 4384b8a2, demo/mcp-snapshots (eight servers)
 - claude_code: daaain/claude-code-log a641071a, test/test_data; simonw/claude-code-transcripts cad133d9,
   tests/sample_session.jsonl
+- bedrock: pydantic/pydantic-ai 07b87749, tests/models/cassettes/test_bedrock
+- deepeval: confident-ai/deepeval a2e0d4cf, tests/test_confident/goldens.json
+- langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
+- sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json (300 conversations)
+- adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets)
 - codex: daaain/claude-code-log 77458401, test/test_data/codex; simonw/claude-code-transcripts 871966d6,
   tests/sample_codex_session.jsonl
 """
@@ -38,6 +43,11 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
         "Anthropic messages",
         [("Weather in Oslo?", [OSLO]), ("Weather in Oslo?", [OSLO, BERGEN]), ("9C", NOTHING)],
     ),
+    "adk_evals.json": (
+        "evaluation sets of ADK",
+        [("Oslo?", [OSLO]), ("Thanks!", NOTHING), ("Paris?", [PARIS, ROME])],
+    ),
+    "bedrock.jsonl": ("Bedrock messages", [("Oslo?", [OSLO]), ("offline", NOTHING)]),
     "claude_code.jsonl": (
         "Claude Code sessions",
         [
@@ -58,11 +68,49 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Now Lima.", [LIMA]),
         ],
     ),
+    "deepeval.json": (
+        "goldens of DeepEval",
+        [("Oslo?", [OSLO]), ("Any weather?", [("get_weather", "")]), ("Hi", NOTHING)],
+    ),
+    "gemini.jsonl": ("Gemini messages", [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING)]),
+    "langchain.jsonl": (
+        "LangChain messages",
+        [("Oslo?", [OSLO]), ("12C", NOTHING), ("Paris?", [PARIS]), ("Lima?", [LIMA])],
+    ),
+    "langsmith.json": ("LangSmith runs", [("Oslo?", [OSLO])]),
+    "openai_batch.*.jsonl": ("requests and answers of a batch", [("Oslo?", [OSLO])]),
+    "sharegpt.jsonl": (
+        "ShareGPT conversations",
+        [
+            ("Oslo?", [OSLO]),
+            ('{"temp": 12}', NOTHING),
+            ("Paris?", [PARIS]),
+            ("15C", NOTHING),
+            ("Lima?", [LIMA]),
+            ("Rome?", [ROME]),
+        ],
+    ),
+    "trl.jsonl": ("prompts and completions", [("Oslo?", [OSLO]), ("Thanks!", NOTHING)]),
+    "vercel.jsonl": (
+        "messages of the AI SDK",
+        [
+            ("Oslo?", [OSLO, BERGEN]),
+            ("offline", NOTHING),
+            ("Paris?", [PARIS]),
+            ("15C", [ROME]),
+            ("offline", NOTHING),
+            ("Lima?", [LIMA]),
+            ("20", NOTHING),
+        ],
+    ),
+    "xlam.json": ("xLAM questions", [("Oslo and Bergen?", [OSLO, BERGEN])]),
 }
+EXPECTATIONS = ("adk_evals.json", "deepeval.json", "xlam.json")
 
 
 def imported(*names: str) -> tuple[Applied, list[str]]:
-    found, lines = found_in([DATA / name for name in names], None, has_tools=False)
+    paths = [path for name in names for path in sorted(DATA.glob(name))]
+    found, lines = found_in(paths, None, has_tools=False)
     made = apply(found, "s")
     parse_suite(json.dumps(made.suite))
     return made, lines
@@ -90,11 +138,17 @@ def test_a_file_becomes_cases(name: str) -> None:
     assert [(last_words(case), calls(case)) for case in made.suite["test_cases"]] == expected
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_same_file_as_transcripts(name: str) -> None:
-    runs = read_transcripts([DATA / name])
-    assert runs
+def test_the_same_files_as_transcripts() -> None:
+    names = CASES.keys() - {*EXPECTATIONS, "openai_batch.*.jsonl"}
+    runs = read_transcripts([DATA / name for name in sorted(names)])
+    assert {Path(run.path).name for run in runs} == names
     assert all(run.messages for run in runs)
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_a_set_of_expectations_is_no_transcript(name: str) -> None:
+    with pytest.raises(SuiteError, match=r"which have no conversation"):
+        read_transcripts([DATA / name])
 
 
 def test_every_file_has_one_format() -> None:
@@ -104,10 +158,40 @@ def test_every_file_has_one_format() -> None:
     assert tried == all_formats().keys() - elsewhere
 
 
-def test_what_cannot_be_used_is_left_out_by_name() -> None:
-    made, _ = imported("anthropic.jsonl")
-    (cut,) = made.left_out
-    assert (cut.line, cut.message) == (3, "no usable answer: cut off: max_tokens")
+LEFT_OUT = {
+    "anthropic.jsonl": [(3, "no usable answer: cut off: max_tokens")],
+    "gemini.jsonl": [(3, "no usable answer: cut off: length")],
+    "openai_batch.*.jsonl": [
+        (1, "the answer is an error from the provider"),
+        (3, "it has no answer: also name the file of answers"),
+        (3, "its request is not here: also name the file of requests"),
+    ],
+    "xlam.json": [
+        (8, "the arguments of get_weather break the tool's schema: 'city' is a required property")
+    ],
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_cannot_be_used_is_left_out_by_name(name: str) -> None:
+    made, _ = imported(name)
+    assert [(problem.line, problem.message) for problem in made.left_out] == LEFT_OUT[name]
+
+
+def test_prompts_have_no_descriptions_of_tools() -> None:
+    made, _ = imported("sharegpt.jsonl")
+    assert "<tools>" not in json.dumps([case["prompt"] for case in made.suite["test_cases"]])
+    assert "system_prompt" not in made.suite
+
+
+def test_results_that_failed_say_so() -> None:
+    statuses = {
+        name: [
+            message.get("status") for run in read_transcripts([DATA / name]) for message in run.messages
+        ]
+        for name in ("vercel.jsonl", "bedrock.jsonl")
+    }
+    assert all("failed" in found for found in statuses.values())
 
 
 def test_saved_tools_of_mcp() -> None:

@@ -1,0 +1,121 @@
+"""Requests and answers of Bedrock's Converse, and its logs of invocations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...record.untrusted import as_mapping, as_text, objects_in
+from ..chats import ANSWER_KEYS, conversation_reader, request_parts
+from ..format import Format
+from ..records import decoded
+
+_BLOCKS = ("toolUse", "toolResult")
+_ENDINGS = {"max_tokens": "length", "guardrail_intervened": "content_filter"}
+
+
+def _holds(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("schemaType") == "ModelInvocationLog":
+        return True
+    parts = [as_mapping(each) for each in request_parts(value)]
+    if not any("messages" in part for part in parts):
+        return False
+    blocks = [block for part in parts for block in _blocks(part.get("messages"))]
+    return any("toolConfig" in part for part in parts) or any(
+        key in block for block in blocks for key in _BLOCKS
+    )
+
+
+def _blocks(messages: Any) -> list[dict[str, Any]]:
+    found = objects_in(decoded(messages))
+    return [block for message in found for block in objects_in(message.get("content"))]
+
+
+def _convert(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value.get("schemaType") == "ModelInvocationLog":
+        given, answer = as_mapping(value.get("input")), as_mapping(value.get("output"))
+        value = {"request": given.get("inputBodyJson"), "response": answer.get("outputBodyJson")}
+    found = (dict(part) for part in request_parts(value) if "messages" in part)
+    request = next(found, {})
+    config = as_mapping(request.get("toolConfig"))
+    choices = as_mapping(config.get("toolChoice"))
+    choice = next(iter(choices), "")
+    made = {**request, "messages": [_message(each) for each in _listed(request.get("messages"))]}
+    if "tools" in config:
+        made["tools"] = config["tools"]
+    if choice == "tool":
+        made["tool_choice"] = {"name": as_mapping(choices[choice]).get("name")}
+    elif choice in ("auto", "any"):
+        made["tool_choice"] = choice
+    replies = (_answer(value[key]) for key in ANSWER_KEYS if value.get(key) is not None)
+    reply = next((each for each in replies if each is not None), None)
+    return made if reply is None else {**made, "response": reply}
+
+
+def _listed(messages: Any) -> list[Any]:
+    found = decoded(messages)
+    return found if isinstance(found, list) else []
+
+
+def _answer(value: Any, depth: int = 0) -> Any:
+    """The answer as a chat completion, if it is one of Converse; else as it is."""
+    found = as_mapping(decoded(value))
+    message = as_mapping(found.get("output")).get("message") or found.get("message")
+    if isinstance(message, dict):
+        ended = _ENDINGS.get(as_text(found.get("stopReason")))
+        return {"choices": [{"message": _message(message), "finish_reason": ended}]}
+    for key in ("body", "parsed_body", "string"):
+        if depth < 2 and key in found:
+            return _answer(found[key], depth + 1)
+    return found or None
+
+
+def _message(message: Any) -> Any:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    return {**message, "content": [_block(block) for block in message["content"]]}
+
+
+def _block(block: Any) -> Any:
+    """A block as Anthropic has it."""
+    if not isinstance(block, dict) or "type" in block:
+        return block
+    if isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    if use := as_mapping(block.get("toolUse")):
+        return {"type": "tool_use", "id": use.get("toolUseId"), **_kept(use, "name", "input")}
+    if result := as_mapping(block.get("toolResult")):
+        texts = [_text(each) for each in objects_in(result.get("content"))]
+        made = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": texts}
+        return {**made, "is_error": True} if result.get("status") == "error" else made
+    if "reasoningContent" in block or "cachePoint" in block:
+        return {"type": "thinking"}
+    return block
+
+
+def _kept(value: Any, *names: str) -> dict[str, Any]:
+    return {name: value.get(name) for name in names}
+
+
+def _text(part: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    if "json" in part:
+        return {"type": "text", "text": json.dumps(part["json"], ensure_ascii=False)}
+    return {"type": "text", "text": f"[{next(iter(part), '')}]"}
+
+
+FORMAT = Format(
+    title="Bedrock messages",
+    recognised="`messages` with `toolUse` blocks, or `toolConfig`; logs of invocations",
+    tools="recorded",
+    calls="of each answer",
+    expectations="",
+    holds=_holds,
+    read=conversation_reader(_convert),
+    over=("openai", "tools"),
+)

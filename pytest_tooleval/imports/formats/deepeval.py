@@ -1,0 +1,49 @@
+"""Goldens and test cases of DeepEval: `input` and `expected_tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...record.untrusted import as_mapping, as_text, objects_in
+from ..conversation import Expected, Item
+from ..format import Format, each_record
+from ..records import Record, UnusableError
+
+
+def _expected(value: Any) -> Any:
+    found = as_mapping(value)
+    return found.get("expected_tools", found.get("expectedTools"))
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(as_mapping(value).get("input"), str) and isinstance(_expected(value), list)
+
+
+def _read(path: Path, record: Record) -> Iterator[Item]:
+    if not _holds(record.value):
+        raise UnusableError("no expected_tools")
+    calls = []
+    for tool in objects_in(_expected(record.value)):
+        given = tool.get("inputParameters", tool.get("input_parameters"))
+        calls.append((as_text(tool.get("name")), given if isinstance(given, dict) else None))
+    if any(not name for name, _ in calls):
+        raise UnusableError("expected_tools: a tool without a name")
+    prompt = [{"role": "user", "content": record.value["input"]}]
+    id = as_text(record.value.get("name"))
+    yield Expected(str(path), record.line, prompt, calls, record.field, id)
+
+
+FORMAT = Format(
+    title="goldens of DeepEval",
+    recognised="`input` and `expected_tools`",
+    tools="from another file, else made of the calls",
+    calls="",
+    expectations="calls, with arguments if given",
+    example="goldens.json",
+    holds=_holds,
+    read=each_record(_read),
+    over=("openai",),
+    lacks_tools=True,
+)

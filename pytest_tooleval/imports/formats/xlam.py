@@ -1,0 +1,45 @@
+"""Questions with the calls that answer them: xLAM's and APIGen's `query`, `answers` and `tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...record.untrusted import as_mapping
+from ..conversation import Expected, Item
+from ..format import Format, each_record
+from ..records import Record, UnusableError, decoded
+from ..tool_dialects import tool_values
+
+
+def _holds(value: Any) -> bool:
+    is_record = isinstance(value, dict) and {"query", "answers", "tools"} <= value.keys()
+    return is_record and isinstance(value["query"], str) and isinstance(decoded(value["answers"]), list)
+
+
+def _read(path: Path, record: Record) -> Iterator[Item]:
+    value = record.value
+    if not _holds(value):
+        raise UnusableError("expected a query, a list of answers, and tools")
+    calls = []
+    for call in map(as_mapping, decoded(value["answers"])):
+        arguments = decoded(call.get("arguments", call.get("parameters")))
+        if not isinstance(call.get("name"), str) or not isinstance(arguments, dict):
+            raise UnusableError("answers: expected calls with a name and arguments")
+        calls.append((call["name"], arguments))
+    prompt = [{"role": "user", "content": value["query"]}]
+    tools = tool_values(value["tools"])
+    yield Expected(str(path), record.line, prompt, calls, record.field, tools=tools)
+
+
+FORMAT = Format(
+    title="xLAM questions",
+    recognised="`query`, `answers` and `tools`, as xLAM and APIGen have them",
+    tools="recorded",
+    calls="",
+    expectations="calls with arguments",
+    example="train.jsonl",
+    holds=_holds,
+    read=each_record(_read),
+)
