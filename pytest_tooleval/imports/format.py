@@ -32,16 +32,16 @@ class Format:
 
     title: str
     recognised: str
-    tools: str
-    calls: str
-    expectations: str
     holds: Callable[[Any], bool]
     read: Callable[[Sequence[Source]], Iterator[Item]]
+    tools: str = "recorded"
+    calls: str = ""
+    expectations: str = ""
+    example: str = "log.jsonl"
     over: tuple[str, ...] = ()
     lacks_tools: bool = False
     is_part: Callable[[Path], bool] = lambda path: False
     is_of_skills: bool = False
-    example: str = "log.jsonl"
 
 
 def each_record(

@@ -12,13 +12,14 @@ from ..errors import ConfigError, Problem, SuiteError
 from ..explain import describe
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near, shown
+from .archives import read_archive
 from .conversation import Item
 from .format import Format, Source
 from .formats import all_formats
+from .formats.skills import SKILL_FILE, skill_files
 from .records import Record, UnusableError, read_records
-from .skill_files import SKILL_FILE, skill_files
 
-_ENDINGS = (".json", ".jsonl")
+_ENDINGS = (".json", ".jsonl", ".eval")
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SHOWN = 8  # keys
@@ -96,7 +97,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
         if not found or (format and format.is_of_skills):
             found = list(skill_files(path))
         if not found:
-            message = f"no *.json, *.jsonl or {SKILL_FILE} in this folder"
+            message = f"no *.json, *.jsonl, *.eval or {SKILL_FILE} in this folder"
             raise SuiteError([Problem(str(path), 1, 1, "", message)])
         yield from found
 
@@ -107,7 +108,10 @@ def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    records, problems = read_records(path)
+    if path.suffix == ".eval":
+        records, problems = [Record(1, read_archive(path))], list[Problem]()
+    else:
+        records, problems = read_records(path)
     if len(records) == 1:
         records = _unwrapped(records[0])
     values = clean([record.value for record in records])

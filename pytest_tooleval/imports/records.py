@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     """The members of the list in a file, with their lines, or else its single value."""
     value = data.strip()
     members = [value]
+    if value.startswith(b"{"):
+        members = _one_after_another(value) or members
     if value.startswith(b"["):
         members = [bytes(raw) for raw in msgspec.json.decode(value, type=list[msgspec.Raw])]
     found = []
@@ -104,6 +107,19 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
         line += member.count(b"\n")
         end = start + len(member)
     return found
+
+
+def _one_after_another(data: bytes) -> list[bytes]:
+    """The values in a text that has several without a comma between them; empty if it is not so."""
+    decoder, text, found, place = json.JSONDecoder(), data.decode(), list[bytes](), 0
+    try:
+        while place < len(text):
+            end = decoder.raw_decode(text, place)[1]
+            found.append(text[place:end].encode())
+            place = end + len(text[end:]) - len(text[end:].lstrip())
+    except (ValueError, RecursionError):
+        return []
+    return found if len(found) > 1 else []
 
 
 def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:

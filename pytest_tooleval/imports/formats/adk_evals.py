@@ -94,7 +94,6 @@ FORMAT = Format(
     title="evaluation sets of ADK",
     recognised="`eval_cases`, or the former `query` and `expected_tool_use`",
     tools="from another file, else made of the calls",
-    calls="",
     expectations="calls with arguments, in order",
     example="home.evalset.json",
     holds=_holds,

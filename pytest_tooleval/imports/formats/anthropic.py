@@ -37,9 +37,7 @@ FORMAT = Format(
     title="Anthropic messages",
     recognised="`messages` with blocks such as `tool_use`, or tools with `input_schema`; a request and "
     "its answer",
-    tools="recorded",
     calls="of each answer",
-    expectations="",
     holds=_holds,
     read=conversation_reader(),
     over=("openai",),

@@ -112,9 +112,7 @@ def _text(part: dict[str, Any]) -> dict[str, Any]:
 FORMAT = Format(
     title="Bedrock messages",
     recognised="`messages` with `toolUse` blocks, or `toolConfig`; logs of invocations",
-    tools="recorded",
     calls="of each answer",
-    expectations="",
     holds=_holds,
     read=conversation_reader(_convert),
     over=("openai", "tools"),

@@ -379,8 +379,6 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
 FORMAT = Format(
     title="questions of BFCL",
     recognised="`id` and `question`, of BFCL v3 and v4; the answers are found beside it",
-    tools="recorded",
-    calls="",
     expectations="calls, or none",
     example="BFCL_v4_live_multiple.json",
     holds=_holds,

@@ -295,7 +295,6 @@ FORMAT = Format(
     recognised="`id` and `result`, of the categories `multi_turn_...`",
     tools="",
     calls="of each step",
-    expectations="",
     example="BFCL_v4_multi_turn_base_result.json",
     holds=_holds,
     read=each_file(_read),

@@ -159,7 +159,6 @@ FORMAT = Format(
     recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`",
     tools="from another file, else made of the calls",
     calls="of each reply; sub-agents, compacted and rewound parts apart",
-    expectations="",
     example="session.jsonl",
     holds=_holds,
     read=each_file(_read),

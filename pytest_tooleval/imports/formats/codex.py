@@ -67,7 +67,6 @@ FORMAT = Format(
     recognised="lines with a `payload`, as below `~/.codex/sessions`",
     tools="from another file, else made of the calls",
     calls="of each reply; compacted parts apart",
-    expectations="",
     example="rollout.jsonl",
     holds=_holds,
     read=each_file(_read),

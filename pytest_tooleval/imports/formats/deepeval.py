@@ -39,7 +39,6 @@ FORMAT = Format(
     title="goldens of DeepEval",
     recognised="`input` and `expected_tools`",
     tools="from another file, else made of the calls",
-    calls="",
     expectations="calls, with arguments if given",
     example="goldens.json",
     holds=_holds,

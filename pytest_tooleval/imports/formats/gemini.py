@@ -76,9 +76,7 @@ def _choice(candidate: dict[str, Any]) -> dict[str, Any]:
 FORMAT = Format(
     title="Gemini messages",
     recognised="`contents`, with `candidates` as the answer",
-    tools="recorded",
     calls="of each answer",
-    expectations="",
     holds=_holds,
     read=conversation_reader(_convert),
     over=("openai", "tools"),

@@ -33,7 +33,6 @@ FORMAT = Format(
     recognised="`messages` of `dumpd`, `messages_to_dict` or `model_dump`, also in a graph's state",
     tools="recorded, from another file, else made of the calls",
     calls="of each answer",
-    expectations="",
     example="thread.json",
     holds=_holds,
     read=conversation_reader(_convert),

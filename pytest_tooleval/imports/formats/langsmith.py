@@ -58,9 +58,7 @@ def _reply(answer: Any) -> Any:
 FORMAT = Format(
     title="LangSmith runs",
     recognised="`run_type` and `inputs`",
-    tools="recorded",
     calls="of each call of a model",
-    expectations="",
     example="runs.jsonl",
     holds=_holds,
     read=each_record(_read),

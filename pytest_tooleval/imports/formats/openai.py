@@ -22,9 +22,7 @@ FORMAT = Format(
     title="OpenAI messages",
     recognised="`messages` of the chat API; a request and its answer, of the chat or Responses API, as "
     "litellm, langfuse and VCR record them",
-    tools="recorded",
     calls="of each answer",
-    expectations="",
     holds=_holds,
     read=conversation_reader(),
 )

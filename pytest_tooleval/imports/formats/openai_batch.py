@@ -59,9 +59,7 @@ def _read_record(
 FORMAT = Format(
     title="requests and answers of a batch",
     recognised="`custom_id` with `body` or `response`, of OpenAI's Batch: both files together",
-    tools="recorded",
     calls="of each answer",
-    expectations="",
     example="batch_in.jsonl batch_out.jsonl",
     holds=_holds,
     read=_read,

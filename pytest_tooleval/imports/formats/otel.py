@@ -34,6 +34,7 @@ _NO_CONTENT = (
     "no span has messages; most libraries record them only with "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 )
+_SHOWN = 12  # attributes
 
 
 @dataclass(eq=False)
@@ -84,10 +85,17 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
             around = around[: around.index(case) + 1] if case else around
             chains.add(span, call, case).around = around
     if not chains.all and not problems:
-        problems.append(Problem(str(path), 1, 1, "", _NO_CONTENT))
+        problems.append(Problem(str(path), 1, 1, "", f"{_NO_CONTENT}{_attributes(spans)}"))
     yield from problems
     for chain in chains.all:
         yield _run(path, chain, runs)
+
+
+def _attributes(spans: list[Span]) -> str:
+    """The names of the attributes, which say where else the messages may be."""
+    names = sorted({name for span in spans for name in span.attributes})
+    more = ", ..." if len(names) > _SHOWN else ""
+    return f"; attributes: {', '.join(names[:_SHOWN])}{more}" if names else ""
 
 
 _Tool = tuple[str, str, str]  # the trace, the name, and the arguments, empty if unknown
@@ -281,10 +289,9 @@ def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
 
 FORMAT = Format(
     title="OTLP spans",
-    recognised="`resourceSpans`, with messages as OpenTelemetry, OpenInference or OpenLLMetry have them",
-    tools="recorded",
+    recognised="`resourceSpans`, Tempo's `batches`, or single spans of the console exporter or Phoenix, "
+    "with messages as OpenTelemetry, OpenInference, OpenLLMetry or the AI SDK have them",
     calls="of each call of a model",
-    expectations="",
     example="spans.jsonl",
     holds=holds_spans,
     read=each_file(_read),

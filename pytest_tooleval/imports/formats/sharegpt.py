@@ -141,7 +141,6 @@ FORMAT = Format(
     "have them",
     tools="recorded, also in the system prompt",
     calls="of each answer, also as text",
-    expectations="",
     example="train.jsonl",
     holds=_holds,
     read=conversation_reader(_convert),

@@ -6,6 +6,7 @@ chooses by `name` and `description` alone, so a suite needs only these.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from ...suite.source import decode_bytes
 from ..conversation import Item, ToolList
 from ..drafts import EDIT, draft_case
 from ..format import Format, Source
-from ..skill_files import SKILL_FILE
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
+SKILL_FILE = "SKILL.md"
+_NOT_SEARCHED = {".git", "node_modules"}
 FIRES, DOES_NOT_FIRE = "fires", "does_not_fire"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
@@ -64,6 +66,19 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     # Not calling a tool must be possible, too.
     settings = {"tool_choice": "auto"}
     yield ToolList(str(sources[0].path), [*tools.values()], problems, settings, "skill", _drafts)
+
+
+def skill_files(folder: Path) -> Iterator[Path]:
+    """The files of skills in the order of their paths. The folder of a skill is not searched further."""
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if SKILL_FILE in files and real not in seen:
+            yield Path(place) / SKILL_FILE
+        if SKILL_FILE in files or real in seen:
+            folders.clear()
+        seen.add(real)
+        folders[:] = sorted(set(folders) - _NOT_SEARCHED)
 
 
 def _tool(path: Path) -> tuple[dict[str, Any], int]:
@@ -144,8 +159,6 @@ FORMAT = Format(
     title="agent skills",
     recognised=f"files `{SKILL_FILE}` in a folder or below",
     tools="one for each skill, without parameters",
-    calls="",
-    expectations="",
     example="skills/",
     holds=lambda value: isinstance(value, dict) and SKILL_FILE in value,
     read=_read,

@@ -189,7 +189,6 @@ FORMAT = Format(
     recognised="`simulations`, or `info` and `tasks` with a folder of them beside the file",
     tools="",
     calls="of each message",
-    expectations="",
     example="results.json",
     holds=_holds,
     read=each_file(_read),

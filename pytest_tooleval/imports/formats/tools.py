@@ -70,8 +70,6 @@ FORMAT = Format(
     recognised="tools of OpenAI, Anthropic, Gemini or Bedrock, functions in a list or by name, "
     "operations of OpenAPI 3",
     tools="all",
-    calls="",
-    expectations="",
     example="tools.json",
     holds=_holds,
     read=_read,

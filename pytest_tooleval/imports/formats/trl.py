@@ -35,9 +35,7 @@ def _convert(value: Any) -> Any:
 FORMAT = Format(
     title="prompts and completions",
     recognised="`prompt`, a list of messages, and `completion` or `chosen`, as TRL has them",
-    tools="recorded",
     calls="of each completion",
-    expectations="",
     example="train.jsonl",
     holds=_holds,
     read=conversation_reader(_convert),

@@ -24,7 +24,6 @@ FORMAT = Format(
     recognised="`messages` with parts such as `tool-call` or `tool-NAME`, or with `toolInvocations`",
     tools="recorded, from another file, else made of the calls",
     calls="of each reply",
-    expectations="",
     example="chat.json",
     holds=_holds,
     read=conversation_reader(_convert),

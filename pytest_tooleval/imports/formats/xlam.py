@@ -36,8 +36,6 @@ def _read(path: Path, record: Record) -> Iterator[Item]:
 FORMAT = Format(
     title="xLAM questions",
     recognised="`query`, `answers` and `tools`, as xLAM and APIGen have them",
-    tools="recorded",
-    calls="",
     expectations="calls with arguments",
     example="train.jsonl",
     holds=_holds,

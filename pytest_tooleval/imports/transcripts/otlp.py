@@ -1,16 +1,19 @@
-"""Spans in OTLP's JSON: one document, or a line for each batch, as file exporters write."""
+"""Spans in OTLP's JSON, as file exporters and Tempo write it, or one by one, as others do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, field
 
+from ...record.untrusted import as_mapping, as_text
 from ..openai_tools import typed
 
 _SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
+_DEEPEST = 12
 _FAILED = (2, "STATUS_CODE_ERROR")
 
 
@@ -81,12 +84,37 @@ class Span:
 
 
 def holds_spans(value: Any) -> bool:
-    """Whether a record is a batch of spans, logs or metrics."""
-    return isinstance(value, dict) and any(key in value for key in _SIGNALS)
+    """Whether a record is a batch of spans, logs or metrics, or a span."""
+    batch = _batch(value)
+    return _is_span(batch) or (isinstance(batch, dict) and any(key in batch for key in _SIGNALS))
+
+
+def _batch(value: Any) -> Any:
+    """The batch in what Tempo wraps around it."""
+    found = as_mapping(value)
+    if isinstance(found.get("batches"), list):
+        return {"resourceSpans": found["batches"]}
+    return found["trace"] if holds_batch(found.get("trace")) else value
+
+
+def holds_batch(value: Any) -> bool:
+    return any(key in as_mapping(value) for key in (*_SIGNALS, "batches"))
+
+
+def _is_span(value: Any) -> bool:
+    """Whether it is a span as the console exporter writes it, or Phoenix."""
+    found = as_mapping(value)
+    is_named = "span_id" in as_mapping(found.get("context")) or "context.span_id" in found
+    has = isinstance(found.get("attributes"), dict) or any(key.startswith(_PREFIX) for key in found)
+    return is_named and has
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span]:
-    """The spans of a batch. UnusableError if it is none."""
+    """The spans of a batch, or the one that it is. UnusableError if it is none."""
+    value = _batch(value)
+    if _is_span(value):
+        yield _single(value, line)
+        return
     for resource in typed(value, _Traces, "OTLP").resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
@@ -100,6 +128,48 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
                     _attributes(span.attributes),
                     (span.status.message or "it failed") if span.status.code in _FAILED else None,
                 )
+
+
+_PREFIX = "attributes."
+
+
+def _single(span: Mapping[str, Any], line: int) -> Span:
+    context, status = as_mapping(span.get("context")), as_mapping(span.get("status"))
+    flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
+    code = as_text(span.get("status_code") or status.get("status_code"))
+    said = as_text(span.get("status_message") or status.get("description"))
+    return Span(
+        line,
+        as_text(context.get("trace_id") or span.get("context.trace_id")),
+        as_text(context.get("span_id") or span.get("context.span_id")),
+        as_text(span.get("parent_id")),
+        _instant(span.get("start_time")),
+        _instant(span.get("end_time")),
+        dict(_flattened({**as_mapping(span.get("attributes")), **flat})),
+        (said or "it failed") if code.endswith("ERROR") else None,
+    )
+
+
+def _instant(text: Any) -> int:
+    """Nanoseconds of a time as text; 0 if it is none."""
+    try:
+        return int(datetime.fromisoformat(as_text(text).replace("Z", "+00:00")).timestamp() * 1e9)
+    except ValueError:
+        return 0
+
+
+def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Attributes by the names that OTLP has for them, such as `llm.input_messages.0.message.role`."""
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        inner = enumerate(value)
+    if depth > _DEEPEST or (not inner and name):
+        yield name, value
+        return
+    for key, each in inner:
+        yield from _flattened(each, f"{name}.{key}" if name else str(key), depth + 1)
 
 
 def _number(value: int | str) -> int:

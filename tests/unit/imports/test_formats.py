@@ -10,6 +10,7 @@ also tried on files that others wrote:
   tests/sample_session.jsonl
 - bedrock: pydantic/pydantic-ai 07b87749, tests/models/cassettes/test_bedrock
 - deepeval: confident-ai/deepeval a2e0d4cf, tests/test_confident/goldens.json
+- inspect_logs: UKGovernmentBEIS/inspect_ai 499e6152, tests/log (25 logs)
 - langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
 - sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json (300 conversations)
 - adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets)
@@ -20,6 +21,7 @@ also tried on files that others wrote:
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
         [("Oslo?", [OSLO]), ("Any weather?", [("get_weather", "")]), ("Hi", NOTHING)],
     ),
     "gemini.jsonl": ("Gemini messages", [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING)]),
+    "inspect_logs.json": ("logs of Inspect", [("Oslo?", [OSLO]), ("", NOTHING)]),
     "langchain.jsonl": (
         "LangChain messages",
         [("Oslo?", [OSLO]), ("12C", NOTHING), ("Paris?", [PARIS]), ("Lima?", [LIMA])],
@@ -189,7 +192,7 @@ def test_results_that_failed_say_so() -> None:
         name: [
             message.get("status") for run in read_transcripts([DATA / name]) for message in run.messages
         ]
-        for name in ("vercel.jsonl", "bedrock.jsonl")
+        for name in ("vercel.jsonl", "bedrock.jsonl", "inspect_logs.json")
     }
     assert all("failed" in found for found in statuses.values())
 
@@ -215,3 +218,111 @@ def test_tools_that_are_not_recorded(name: str) -> None:
     assert not any("not recorded" in remark for remark in both.remarks)
     described = both.suite["tools"][0]["function"]["description"]
     assert described == "The weather of a city."
+
+
+def test_archives_of_inspect(tmp_path: Path) -> None:
+    log = json.loads((DATA / "inspect_logs.json").read_text())
+    (sample,) = log.pop("samples")
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(log))
+        archive.writestr("samples/one_epoch_1.json", json.dumps(sample))
+    (tmp_path / "broken.eval").write_text("{}")
+    (run,) = read_transcripts([tmp_path / "log.eval"])
+    assert (run.id, run.model, run.messages[0]["content"]) == ("one", "openai/gpt-4o", "Oslo?")
+    assert run.tools is not None
+    assert run.tools[0]["description"] == "The weather of a city."
+    with pytest.raises(SuiteError, match="no log of Inspect"):
+        read_transcripts([tmp_path / "broken.eval"])
+
+
+def _span(**attributes: Any) -> dict[str, Any]:
+    times = {"start_time": "2026-01-01T00:00:00.5Z", "end_time": "2026-01-01T00:00:01Z"}
+    return {"context": {"trace_id": "t", "span_id": "s"}, "parent_id": None, **times, **attributes}
+
+
+ASKED = [{"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]}]
+CALLED = {"type": "tool_call", "id": "c", "name": "get_weather", "arguments": {"city": "Oslo"}}
+GEN_AI = {
+    "gen_ai.input.messages": json.dumps(ASKED),
+    "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [CALLED]}]),
+}
+PHOENIX = {
+    "openinference": {"span": {"kind": "LLM"}},
+    "llm": {
+        "input_messages": [{"message": {"role": "user", "content": "Oslo?"}}],
+        "output_messages": [
+            {
+                "message": {
+                    "role": "assistant",
+                    "tool_calls": [
+                        {
+                            "tool_call": {
+                                "id": "c",
+                                "function": {"name": "get_weather", "arguments": "{}"},
+                            }
+                        }
+                    ],
+                }
+            }
+        ],
+    },
+}
+OTLP = {
+    "scopeSpans": [
+        {
+            "spans": [
+                {"attributes": [{"key": key, "value": {"stringValue": v}} for key, v in GEN_AI.items()]}
+            ]
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"batches": [OTLP]}),
+        json.dumps({"trace": {"resourceSpans": [OTLP]}}),
+        json.dumps(_span(attributes=GEN_AI), indent=4)
+        + "\n"
+        + json.dumps(_span(attributes={}), indent=4),
+        json.dumps([_span(attributes=PHOENIX)]),
+        json.dumps(
+            {
+                "context.trace_id": "t",
+                "context.span_id": "s",
+                "attributes.openinference.span.kind": "LLM",
+                "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Oslo?"}],
+                "attributes.llm.output_messages": [
+                    {
+                        "message.role": "assistant",
+                        "message.tool_calls": [
+                            {
+                                "tool_call.function.name": "get_weather",
+                                "tool_call.function.arguments": "{}",
+                            }
+                        ],
+                    }
+                ],
+            }
+        ),
+    ],
+    ids=["tempo", "tempo v2", "console", "phoenix", "phoenix table"],
+)
+def test_spans_beside_otlp(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "spans.json"
+    file.write_text(text)
+    (run,) = read_transcripts([file])
+    user, reply = run.messages
+    assert user["content"] == "Oslo?"
+    assert [call["function"]["name"] for call in reply["tool_calls"]] == ["get_weather"]
+
+
+def test_spans_without_messages_name_their_attributes(tmp_path: Path) -> None:
+    file = tmp_path / "spans.json"
+    file.write_text(json.dumps([_span(attributes={"gcp.vertex.agent.llm_request": "{}"})] * 9))
+    with pytest.raises(SuiteError) as caught:
+        read_transcripts([file])
+    (problem,) = caught.value.problems
+    assert "no span has messages" in problem.message
+    assert problem.message.endswith("; attributes: gcp.vertex.agent.llm_request")

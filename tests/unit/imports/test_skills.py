@@ -99,7 +99,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, expecte
 
 
 def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
-    assert problems(tmp_path)[0].endswith("no *.json, *.jsonl or SKILL.md in this folder")
+    assert problems(tmp_path)[0].endswith("no *.json, *.jsonl, *.eval or SKILL.md in this folder")
     skill(tmp_path / "a", FORMS)
     skill(tmp_path / "b", FORMS)
     assert len(imported(tmp_path).suite["tools"]) == 1

@@ -1,0 +1,89 @@
+"""Logs of Inspect (inspect_ai): `.json`, and `.eval`, which is an archive of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...record.untrusted import as_mapping, as_text, objects_in
+from ..chats import conversations
+from ..conversation import Item
+from ..format import Format, each_record
+from ..records import Record, UnusableError
+
+_ATTACHED = "attachment://"
+_MALFORMED = "(arguments that could not be parsed)"
+
+
+def _holds(value: Any) -> bool:
+    found = as_mapping(value)
+    return isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval"))
+
+
+def _read(path: Path, record: Record) -> Iterator[Item]:
+    if not _holds(record.value):
+        raise UnusableError("expected a log of Inspect with samples")
+    model = as_mapping(record.value["eval"]).get("model")
+    for number, sample in enumerate(objects_in(record.value["samples"])):
+        place = Record(record.line, sample, f"samples[{number}]")
+        try:
+            for run in conversations(path, place, _conversation(sample, model)):
+                error = as_text(as_mapping(sample.get("error")).get("message"))
+                yield run._replace(id=str(sample.get("id", "")), error=error)
+        except UnusableError as error_:
+            yield place.problem(path, str(error_))
+
+
+def _conversation(sample: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    attached = as_mapping(sample.get("attachments"))
+    events = objects_in(sample.get("events"))
+    asked = next((each for each in events if each.get("event") == "model"), {})
+    made: dict[str, Any] = {
+        "model": model,
+        "messages": [*map(_message, objects_in(_resolved(sample.get("messages"), attached)))],
+    }
+    if isinstance(asked.get("tools"), list):
+        made["tools"] = _resolved(asked["tools"], attached)
+        choice = asked.get("tool_choice")
+        made["tool_choice"] = choice if isinstance(choice, dict) else as_text(choice)
+    return made
+
+
+def _resolved(value: Any, attached: Mapping[str, Any]) -> Any:
+    """The value with its attachments in place of their names."""
+    if isinstance(value, str) and value.startswith(_ATTACHED):
+        return attached.get(value.removeprefix(_ATTACHED), value)
+    if isinstance(value, list):
+        return [_resolved(each, attached) for each in value]
+    if isinstance(value, dict):
+        return {key: _resolved(each, attached) for key, each in value.items()}
+    return value
+
+
+def _message(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [part for part in objects_in(content) if part.get("type") != "reasoning"]
+    made = {"role": message.get("role"), "content": content}
+    if message.get("role") == "tool":
+        failed = {"status": "failed"} if message.get("error") else {}
+        return {**made, "tool_call_id": message.get("tool_call_id"), **failed}
+    calls = [_call(each) for each in objects_in(message.get("tool_calls"))]
+    return {**made, "tool_calls": calls} if calls else made
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = _MALFORMED if call.get("parse_error") else call.get("arguments")
+    return {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": arguments}}
+
+
+FORMAT = Format(
+    title="logs of Inspect",
+    recognised="`eval` and `samples`, in `.json` or `.eval`",
+    calls="of each answer",
+    example="logs/",
+    holds=_holds,
+    read=each_record(_read),
+    lacks_tools=True,
+)
