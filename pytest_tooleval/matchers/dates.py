@@ -69,8 +69,22 @@ class Date(Matcher):
         "the same day (a date, or a date-time on it), instant (`2026-03-02T10:00Z`) or time (`10:00`), "
         "in any form of ISO 8601 with hyphens and colons; zones count only if both have one"
     )
-    expected = "a date, date-time or time in ISO 8601, as a string"
-    operand = {"type": "string"}
+    expected = (
+        "a date, date-time or time in ISO 8601, as a string; or, where `now` is set, such as "
+        '{"days": 1}, in whole weeks, days, hours, minutes and seconds'
+    )
+    operand = {
+        "anyOf": [
+            {"type": "string"},
+            {
+                "type": "object",
+                "description": "How far from `now`.",
+                "propertyNames": {"enum": ["weeks", "days", "hours", "minutes", "seconds"]},
+                "additionalProperties": {"type": "integer"},
+                "minProperties": 1,
+            },
+        ]
+    }
 
     def takes(self, operand: Any) -> bool:
         return read_date(operand) is not None

@@ -34,7 +34,7 @@ def gaps_of(case: CaseMutation) -> list[Gap]:
 
 def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
     """Yield the lines to add to a suite, and cases without a known right answer, with their places."""
-    places = {case.id: index for index, case in enumerate(suite.test_cases)}
+    places = {case.id: suite.place_of(index) for index, case in enumerate(suite.test_cases)}
     for policy in found.unnoticed:
         message = f"no case would notice a call that breaks {policy}"
         yield Problem(found.file, 1, 1, "policies", message)

@@ -30,10 +30,13 @@ def is_case(nodeid: str) -> bool:
 
 
 def split_nodeid(nodeid: str) -> CaseId:
+    """The parts of a node id. A case made by `parametrize` has a row in its id: `CASE[ROW][MODEL]`."""
     file, _, name = nodeid.partition("::")
-    case, _, condition = name.removesuffix("]").partition("[")
+    case, row, condition = name.removesuffix("]").partition("][")
+    if not row:
+        case, _, condition = case.partition("[")
     model, _, variant = condition.partition(SEPARATOR)
-    return CaseId(file, case, model, variant)
+    return CaseId(file, f"{case}]" if row else case, model, variant)
 
 
 def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:

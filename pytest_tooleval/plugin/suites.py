@@ -47,7 +47,7 @@ class SuiteWarnings:
         problems = self._problems.get(path)
         if problems is None:
             problems = self._problems[path] = _problems(path, suite)
-        own = next((each for each in problems if _case_of(each, suite) in (None, id)), None)
+        own = next((each for each in problems if _concerns(each, suite, id)), None)
         if own is not None:
             self._problems[path] = []
             others = len(problems) - 1
@@ -60,10 +60,10 @@ class SuiteWarnings:
 _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
 
 
-def _case_of(problem: Problem, suite: Suite) -> str | None:
-    """The id of the case that a problem concerns; None if it concerns the suite."""
+def _concerns(problem: Problem, suite: Suite, id: str) -> bool:
+    """True if a problem concerns the case with this id, or the whole suite."""
     found = _CASE.match(problem.field)
-    return suite.test_cases[int(found[1])].id if found else None
+    return found is None or any(case.id == id for case in suite.at_place(int(found[1])))
 
 
 def _problems(path: Path, suite: Suite) -> list[Problem]:

@@ -26,6 +26,7 @@ from .types import (
     Count,
     LiveTools,
     Name,
+    Now,
     PassRule,
     Tag,
     Temperature,
@@ -131,7 +132,7 @@ class TestCase(Expectations):
     # Changing these does not change the case; all other fields are in its fingerprint.
     APART: ClassVar[frozenset[str]] = frozenset(
         "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
-        "tags skip xfail weight cluster metadata may_change_nothing".split()
+        "tags skip xfail weight cluster metadata may_change_nothing now".split()
     )
 
     id: (
@@ -150,6 +151,15 @@ class TestCase(Expectations):
     prompt: Prompt | SkipJsonSchema[None] = Field(
         None, description="The user's message, or a list of chat messages."
     )
+    parametrize: Annotated[
+        list[dict[str, Any]] | Name | None,
+        Expects('a list of rows such as [{"city": "Paris"}], or the name of a CSV or JSONL file'),
+    ] = Field(
+        None,
+        description="Makes one case of each row: {{city}} in the prompt and the expectations is the "
+        "value of the row's column city. A list of objects, or a CSV or JSONL file beside the suite.",
+    )
+    now: Now | None = Field(None, description="The instant of this case, as in the suite.")
     policies: Policies = Field(
         default_factory=list,
         description="What must hold over all calls of the case, in addition to the suite's policies.",
@@ -266,6 +276,8 @@ class TestCase(Expectations):
     )
 
     _line: int = PrivateAttr(default=0)
+    # For a case made by `parametrize`, the id in the file.
+    _base: str | None = PrivateAttr(default=None)
 
     @property
     def line(self) -> int:

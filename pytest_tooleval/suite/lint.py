@@ -29,6 +29,7 @@ def lint_suite(
     """
     findings = [*_findings(suite), *(schemas.vertex_warnings(suite) if for_vertex else ())]
     if document is not None:
+        document.places = list(suite._places) or None
         return document.problems(findings, limit=None)
     lines: dict[Loc, int] = {
         ("test_cases", index): case.line or 1 for index, case in enumerate(suite.test_cases)
@@ -57,6 +58,7 @@ def _findings(suite: Suite) -> Findings:
     offered = tools_of_suite(suite)
     yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
     yield from policies.pointer_warnings(suite.policies, (), offered)
+    yield from cases.row_warnings(suite)
     for scope in case_scopes(suite, offered):
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
         yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)

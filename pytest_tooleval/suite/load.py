@@ -16,6 +16,7 @@ from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import holds_key_value, keep_secret, key_variables
 from .checks.errors import suite_errors
 from .model import SEARCHED, Suite, without_key_values
+from .parametrize import expand
 from .reading import read_suite
 from .servers import ToolsFrom
 from .slugs import with_ids
@@ -81,17 +82,23 @@ def parse_document(
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
     _keep_secrets(data)
+    folder = folder or Path(path).parent
+    expanded = expand(data, folder)
+    data, problems = expanded.data, [*document.problems(expanded.findings), *expanded.problems]
+    document.places = expanded.places if any(expanded.bases) else None
     key_places: list[tuple[Loc, str]] = []
-    if holds_key_value(document.text):
+    if any(map(holds_key_value, (document.text, *expanded.texts))):
         key_places = list(_key_places(data, (), key_variables()))
         data = without_key_values(data)
-    folder = folder or Path(path).parent
     data, of_worlds = with_world_tools(data, folder)
     suite, unreadable = read_suite(data)
+    suite._places = tuple(document.places or ())
+    for case, base in zip(vars(suite).get("test_cases", ()), expanded.bases, strict=False):
+        case._base = base
     findings += [*of_worlds, *unreadable]
     findings += suite_errors(suite, document.line, metrics)
-    if findings:
-        raise SuiteError(document.problems(findings))
+    if findings or problems:
+        raise SuiteError([*problems, *document.problems(findings)])
     suite._folder = folder
     suite._key_places = tuple(key_places)
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):

@@ -32,6 +32,7 @@ from .types import (
     LiveTools,
     Name,
     NamespaceName,
+    Now,
     PassRule,
     Temperature,
     Thresholds,
@@ -127,6 +128,11 @@ class Suite(Commented):
     forbidden_calls: Forbidden | None = Field(
         None, description="Calls that fail every case, as in a case."
     )
+    now: Now | None = Field(
+        None,
+        description="The instant that {{now}} stands for, and from which relative dates count, such as "
+        "2026-03-02 or 2026-03-02T10:00:00Z.",
+    )
     policies: Policies = Field(
         default_factory=list, description="What must hold over all calls of every case."
     )
@@ -139,6 +145,8 @@ class Suite(Commented):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
+    # The index in the file of each case; empty if they are the same.
+    _places: tuple[int, ...] = PrivateAttr(default=())
     _memory: Memory = PrivateAttr(default_factory=Memory)
     # The path of each value of a key variable in the file, with the name of the variable.
     _key_places: tuple[tuple[tuple[str | int, ...], str], ...] = PrivateAttr(default=())
@@ -147,6 +155,17 @@ class Suite(Commented):
     @classmethod
     def _search(cls, data: Any, info: ValidationInfo) -> Any:
         return data if info.context is SEARCHED else without_key_values(data)
+
+    def at_place(self, index: int) -> list[TestCase]:
+        """The cases that the case at this index of the file makes: one, or one for each row."""
+        if not self._places:
+            return [self.test_cases[index]]
+        placed = zip(self.test_cases, self._places, strict=True)
+        return [case for case, place in placed if place == index]
+
+    def place_of(self, index: int) -> int:
+        """The index in the file of the case with this index."""
+        return self._places[index] if self._places else index
 
     @cached_property
     def public(self) -> PublicTexts:

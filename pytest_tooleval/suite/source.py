@@ -41,6 +41,8 @@ class Document:
     text: str
     data: Any
     repeats: bool = False  # whether some object repeats a key
+    # The index in the file of each case, once rows have made several of one.
+    places: list[int] | None = None
     _members: dict[int, dict[str | int, Member]] = field(default_factory=dict)
 
     def case_lines(self) -> list[int]:
@@ -51,15 +53,23 @@ class Document:
             line += self.text.count("\n", last, offset)
             last = offset
             lines.append(line)
-        return lines
+        return lines if self.places is None else [lines[place] for place in self.places]
+
+    def in_file(self, loc: Loc) -> Loc:
+        """The path in the file of a value of the suite."""
+        if self.places is None or loc[:1] != ("test_cases",) or len(loc) < 2:
+            return loc
+        return (loc[0], self.places[int(loc[1])], *loc[2:])
 
     def problems(
         self, findings: Iterable[Finding], *, limit: int | None = MAX_PROBLEMS
     ) -> list[Problem]:
         """Return findings as problems in file order; a final one counts those beyond the limit."""
+        # What is wrong in each case of several rows is said once.
+        found_once = dict.fromkeys(each._replace(loc=self.in_file(each.loc)) for each in findings)
         placed = sorted(
             (self._offset(found.loc, at_key=found.at_key), index, found)
-            for index, found in enumerate(findings)
+            for index, found in enumerate(found_once)
         )
         problems = []
         line, last = 1, 0
@@ -75,7 +85,7 @@ class Document:
 
     def line(self, loc: Loc) -> int:
         """The line of a value, from 1."""
-        return line_and_column(self.text, self._offset(loc, at_key=False))[0]
+        return line_and_column(self.text, self._offset(self.in_file(loc), at_key=False))[0]
 
     def repeated_keys(self) -> list[Finding]:
         """Return every duplicate key in an object, each with the line of the first."""

@@ -71,6 +71,11 @@ ExpectedText = Annotated[
     defined("ExpectedText"),
 ]
 Url = Annotated[Name, Expects("a URL")]
+Now = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$"),
+    Expects("a date or date-time in ISO 8601, such as 2026-03-02T10:00:00Z"),
+]
 ToolPrefix = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$"),

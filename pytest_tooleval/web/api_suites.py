@@ -13,6 +13,7 @@ from starlette.routing import Route
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
+from ..suite.model import Suite
 from ..suite.schema import suite_schema
 from .bodies import NewSuite, SuiteText, read_body, taking
 from .responses import field_error, json_response, needed, problem_dicts
@@ -91,11 +92,17 @@ def show_suite(request: Request) -> Response:
         "etag": etag,
         "text": text_of(content),
         "suite": examined.document.data if examined.document else None,
-        "ids": [case.id for case in examined.suite.test_cases] if examined.suite else [],
+        "cases": _cases(examined.suite),
         "problems": problem_dicts(examined.problems),
         "warnings": problem_dicts(examined.warnings),
     }
     return json_response(shown, headers=_etag_header(etag))
+
+
+def _cases(suite: Suite | None) -> list[dict[str, Any]]:
+    """The id of each case, and its index in the file; rows make several of one."""
+    cases = enumerate(suite.test_cases) if suite else ()
+    return [{"id": case.id, "place": suite.place_of(index)} for index, case in cases if suite]
 
 
 @taking(SuiteText)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,7 +52,7 @@ class _WholeCase(Struct):
 def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
     """pytest's command line. No value of a request can act as another option."""
     files = [f"./{file}" for file in run.files]
-    chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
+    chosen = files if run.cases is None else list(_chosen(files[0], run))
     return [
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
@@ -61,6 +61,13 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
         *([f"-k{run.keyword}"] if run.keyword else []),
         "--color=no",
     ]
+
+
+def _chosen(file: str, run: NewRun) -> Iterator[str]:
+    """The node ids of chosen cases. For one made by a row, pytest needs the model too."""
+    for case in run.cases or ():
+        conditions = [f"[{model}]" for model in run.models] if case.endswith("]") else [""]
+        yield from (f"{file}::{case}{condition}" for condition in conditions)
 
 
 def estimate(root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> str:

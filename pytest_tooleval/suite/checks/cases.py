@@ -1,18 +1,22 @@
-"""Errors in case ids, tags and pass rules."""
+"""Errors in case ids, rows, tags and pass rules."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from ...explain import show
 from ...findings import Finding, Findings, Loc
 from ...record.thresholds import needed_of
 from ..case import TestCase
+from ..fields import expected_at, wrong_value
 from ..model import Suite
+from ..moments import read_moment
 from ..types import MAX_ID_LENGTH, MAX_TRIALS
 from .scope import Scope
 
+MANY_ROWS = 50
 _TAG = re.compile(r"[^\W_][\w.+-]*")
 # pytest-timeout ends the whole run if its mark has no argument.
 _RESERVED_TAGS = frozenset(
@@ -30,7 +34,8 @@ def id_errors(suite: Suite, line_of: Callable[[Loc], int]) -> Findings:
     first: dict[str, Loc] = {}
     for index, case in enumerate(suite.test_cases):
         name, at = vars(case).get("id"), ("test_cases", index, "id")
-        problem = None if name is None else _id_problem(name)  # an unreadable id is None
+        # An unreadable id is None. A row's name in an id needs no check.
+        problem = None if name is None else _id_problem(case._base or name)
         if problem is not None:
             yield Finding(at, problem)
         elif name in first:
@@ -53,6 +58,25 @@ def _id_problem(name: str) -> str | None:
     if len(name) > MAX_ID_LENGTH:
         return f"the id has {len(name)} characters; use at most {MAX_ID_LENGTH}"
     return None
+
+
+def row_warnings(suite: Suite) -> Findings:
+    """Cases with so many rows that they outweigh the others."""
+    counts = Counter(case._base for case in suite.test_cases if case._base is not None)
+    for index, case in enumerate(suite.test_cases):
+        count = counts.pop(case._base, 0) if case._base is not None else 0
+        if count >= MANY_ROWS and case.weight == 1:
+            message = (
+                f"{count} rows of one case weigh as much as {count} other cases in each mean, though "
+                f'they ask much the same; "weight": {1 / count:.2g} makes them weigh as one'
+            )
+            yield Finding(("test_cases", index, "parametrize"), message, at_key=True)
+
+
+def now_errors(holder: Suite | TestCase, at: Loc) -> Findings:
+    """A `now` that is no date."""
+    if holder.now is not None and read_moment(holder.now) is None:
+        yield Finding((*at, "now"), wrong_value(expected_at(Suite, "now"), holder.now))
 
 
 def mark_errors(scope: Scope) -> Findings:

@@ -48,6 +48,7 @@ def _shared_errors(
         features.choice_errors(holder, at, offered),
         thresholds.threshold_errors(holder, at, metrics),
         cases.pass_rule_errors(holder, suite, at),
+        cases.now_errors(holder, at),
     )
 
 

@@ -244,7 +244,7 @@ class CaseChoice {
     const found = await call("GET", suitePath(file)).catch(() => null);
     if (file !== this.file || !found?.suite) return;
     const cases = found.suite.test_cases;
-    this.cases = found.ids.map((/** @type {string} */ id, /** @type {number} */ i) => ({ id, prompt: typeof cases[i]?.prompt === "string" ? cases[i].prompt : "" }));
+    this.cases = found.cases.map((/** @type {{id: string, place: number}} */ { id, place }) => ({ id, prompt: typeof cases[place]?.prompt === "string" ? cases[place].prompt : "" }));
     this.limit = CHUNK;
     this.draw();
   }

@@ -108,7 +108,15 @@ def test_a_suite_is_shown_as_it_stands(client: TestClient, folder: Path) -> None
     assert [warning["field"] for warning in shown["warnings"]] == ["test_cases"]
     nameless = {"prompt": "What about Rome?", "expected_tool": "get_weather"}
     (folder / FILE).write_text(json.dumps(weather(nameless, case("Oslo")), indent=1))
-    assert show(client)["ids"] == ["what-about-rome", "oslo"]
+    named = [{"id": "what-about-rome", "place": 0}, {"id": "oslo", "place": 1}]
+    assert show(client)["cases"] == named
+    rows = {**case("Rome"), "id": "r", "prompt": "{{city}}?", "parametrize": [{"city": 1}, {"city": 2}]}
+    (folder / FILE).write_text(json.dumps(weather(rows, case("Oslo")), indent=1))
+    assert [(each["id"], each["place"]) for each in show(client)["cases"]] == [
+        ("r[1]", 0),
+        ("r[2]", 0),
+        ("oslo", 1),
+    ]
     wrong = '{"name": "x",\n "test_cases": [{"prompt": "p", "expected_tol": 1}]}'
     (folder / FILE).write_text(wrong)
     shown = show(client)
