@@ -214,7 +214,8 @@ def conversation_reader(
     """A format's `read` for records that, converted, are like OpenAI's or Anthropic's."""
 
     def read(path: Path, record: Record) -> Iterator[Item]:
-        yield from conversations(path, record, convert(record.value))
+        value = record.value
+        yield from conversations(path, record, convert(value) if isinstance(value, dict) else value)
 
     return each_record(read)
 

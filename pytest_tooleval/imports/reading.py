@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Problem, SuiteError
 from ..explain import describe
+from ..record.untrusted import as_mapping
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near, shown
 from .archives import read_archive
@@ -17,6 +18,7 @@ from .conversation import Item
 from .format import Format, Source
 from .formats import all_formats
 from .formats.skills import SKILL_FILE, skill_files
+from .langchain_messages import fields_of
 from .records import Record, UnusableError, read_records
 
 _ENDINGS = (".json", ".jsonl", ".eval")
@@ -114,6 +116,8 @@ def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
         records, problems = read_records(path)
     if len(records) == 1:
         records = _unwrapped(records[0])
+    elif records and all(_is_message(record.value) for record in records):  # one conversation
+        records = [Record(records[0].line, {"messages": [record.value for record in records]})]
     values = clean([record.value for record in records])
     clean_ones = [replace(record, value=value) for record, value in zip(records, values, strict=True)]
     return Source(path, clean_ones), problems
@@ -127,6 +131,12 @@ def _unwrapped(record: Record) -> list[Record]:
             if isinstance(value.get(key), list):
                 return [Record(record.line, each, f"{key}[{n}]") for n, each in enumerate(value[key])]
     return [record]
+
+
+def _is_message(value: Any) -> bool:
+    found = as_mapping(value)
+    has = "content" in found or "parts" in found or "tool_calls" in found
+    return bool(fields_of(found)) or (isinstance(found.get("role"), str) and has)
 
 
 def _recognising(source: Source) -> list[str]:

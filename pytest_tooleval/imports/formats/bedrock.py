@@ -34,8 +34,6 @@ def _blocks(messages: Any) -> list[dict[str, Any]]:
 
 
 def _convert(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
     if value.get("schemaType") == "ModelInvocationLog":
         given, answer = as_mapping(value.get("input")), as_mapping(value.get("output"))
         value = {"request": given.get("inputBodyJson"), "response": answer.get("outputBodyJson")}

@@ -15,7 +15,7 @@ def _holds(value: Any) -> bool:
 
 
 def _convert(value: Any) -> Any:
-    messages = as_mapping(value).get("messages")
+    messages = value.get("messages")
     return {**value, "messages": [*chat_messages_of(messages)]} if isinstance(messages, list) else value
 
 

@@ -13,7 +13,8 @@ also tried on files that others wrote:
 - inspect_logs: UKGovernmentBEIS/inspect_ai 499e6152, tests/log (25 logs)
 - langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
 - sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json (300 conversations)
-- adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets)
+- adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets); google/adk-python 7c670f63,
+  tests/integration/fixture (13 sets)
 - codex: daaain/claude-code-log 77458401, test/test_data/codex; simonw/claude-code-transcripts 871966d6,
   tests/sample_codex_session.jsonl
 """
@@ -21,16 +22,21 @@ also tried on files that others wrote:
 from __future__ import annotations
 
 import json
+import tempfile
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.errors import SuiteError, ToolevalError
 from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.formats import all_formats
+from pytest_tooleval.imports.reading import read_files
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.suite.load import parse_suite
 
@@ -326,3 +332,45 @@ def test_spans_without_messages_name_their_attributes(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     assert "no span has messages" in problem.message
     assert problem.message.endswith("; attributes: gcp.vertex.agent.llm_request")
+
+
+@pytest.mark.parametrize(
+    ("messages", "title"),
+    [
+        ([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "!"}], "OpenAI messages"),
+        ([{"type": "human", "content": "Hi"}, {"type": "ai", "content": "!"}], "LangChain messages"),
+    ],
+)
+def test_a_file_of_messages_is_one_conversation(tmp_path: Path, messages: list[Any], title: str) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps(messages))
+    (batch,) = read_files([file])
+    assert batch.format.title == title
+    (run,) = read_transcripts([file])
+    assert [message["content"] for message in run.messages] == ["Hi", "!"]
+
+
+DAMAGE = st.sampled_from([None, True, 0, "", "x", [], {}, [None], {"type": "text"}, ["x"], "user"])
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+@given(data=st.data())
+def test_no_damage_breaks_a_reader(name: str, data: st.DataObject) -> None:
+    text = (DATA / name).read_text()
+    is_lines = name.endswith(".jsonl")
+    whole = [json.loads(line) for line in text.splitlines()] if is_lines else [json.loads(text)]
+    holder: Any = whole
+    for _ in range(data.draw(st.integers(1, 9))):
+        inner = data.draw(_members(holder))
+        holder = inner if inner and isinstance(inner, (dict, list)) else holder
+    keys = sorted(holder) if isinstance(holder, dict) else list(range(len(holder)))
+    holder[data.draw(st.sampled_from(keys))] = data.draw(DAMAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, name)
+        file.write_text("\n".join(map(json.dumps, whole)))
+        with suppress(SuiteError, ToolevalError):
+            found_in([file], None, has_tools=False)
+
+
+def _members(holder: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(list(holder.values() if isinstance(holder, dict) else holder))
