@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
 _FILES = "files"
+_OLD_WITH_OPTIONS = "bfcl"
 _OLD = ("openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
@@ -105,11 +106,15 @@ def _old(name: str) -> click.Command:
 
     def run(source: Path, out: Path) -> None:
         named = name if name == "skills" else None  # a folder may also have other files
-        words = f"{source} --out {out}" + (f" --format {named}" if named else "")
-        click.echo(printable(f"now: tooleval import {words}"), err=True)
         _import_files([source], out, named)
+        _say_now([source], out, named)
 
     return click.Command(name, callback=run, params=_params("FILE", Path), help="Now for any FILE.")
+
+
+def _say_now(paths: Sequence[object], out: Path, named: str | None = None) -> None:
+    words = " ".join(map(str, paths)) + f" --out {out}" + (f" --format {named}" if named else "")
+    click.echo(printable(f"now: tooleval import {words}"), err=True)
 
 
 def _params(source: str, type: type) -> list[click.Parameter]:
@@ -130,6 +135,8 @@ def _command(name: str) -> click.Command:
     def run(source: str, out: Path, **options: Any) -> None:
         around = Surroundings(Project.around().folder, side_of)
         _import(out, lambda _: (command.found(source, around, **options), ()))
+        if name == _OLD_WITH_OPTIONS and options["limit"] is None:
+            _say_now([source, *filter(None, [options["answers"]])], out)
 
     params = _params(command.source, str)
     for option, (kind, help) in command.options.items():

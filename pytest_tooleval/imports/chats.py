@@ -44,7 +44,9 @@ REQUEST_KEYS = (
     "invocation_params",
 )  # fmt: skip
 _TOOLS = ("tools", "functions")
-_SYSTEM = ("instructions", "system", "systemInstruction", "system_instruction")
+_SYSTEM = ("instructions",)
+# Where other APIs have it. In logs of OpenAI's, `system` may mean anything.
+OTHER_SYSTEM = ("system", "systemInstruction", "system_instruction")
 ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
 # `string` is the body of an answer in a cassette of VCR.
 _WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
@@ -175,10 +177,13 @@ class RecordedAnswer:
     is_ordered: bool = False
 
 
-def conversations(path: Path, record: Record, value: Any = None) -> list[Conversation]:
+def conversations(
+    path: Path, record: Record, value: Any = None, system: Sequence[str] = _SYSTEM
+) -> list[Conversation]:
     """The conversations in a record, or in a `value` made of it: one for each of several answers.
 
-    UnusableError if there is none, or if it cannot be read.
+    `system` are the fields of a system prompt beside the messages. UnusableError if there is no
+    conversation, or if it cannot be read.
     """
     value = record.value if value is None else value
     if not isinstance(value, dict):
@@ -186,7 +191,7 @@ def conversations(path: Path, record: Record, value: Any = None) -> list[Convers
     if _is_chunk(value):
         raise UnusableError(_STREAMED)
     parts = list(request_parts(value))
-    messages = [_whole(item) for item in _messages(parts)]
+    messages = [_whole(item) for item in _messages(parts, system)]
     given = _field(parts, *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
     made = Conversation(
@@ -209,13 +214,14 @@ def conversations(path: Path, record: Record, value: Any = None) -> list[Convers
 
 
 def conversation_reader(
-    convert: Callable[[Any], Any] = lambda value: value,
+    convert: Callable[[Any], Any] = lambda value: value, *, system: Sequence[str] = _SYSTEM
 ) -> Callable[[Sequence[Source]], Iterator[Item]]:
     """A format's `read` for records that, converted, are like OpenAI's or Anthropic's."""
 
     def read(path: Path, record: Record) -> Iterator[Item]:
         value = record.value
-        yield from conversations(path, record, convert(value) if isinstance(value, dict) else value)
+        made = convert(value) if isinstance(value, dict) else value
+        yield from conversations(path, record, made, system)
 
     return each_record(read)
 
@@ -433,8 +439,8 @@ def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     return next(filter(None, found), None)
 
 
-def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
-    given = _field(parts, "messages", "contents")
+def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[_Item]:
+    given = _field(parts, "messages")
     if given is None:
         inputs = (decoded(part.get("input")) for part in parts)
         given = next((value for value in inputs if value and isinstance(value, (str, list))), None)
@@ -445,7 +451,7 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the earlier messages are stored by the provider, not in the record")
     messages = _chat(given, "messages")
-    text = _text_of(_field(parts, *_SYSTEM))
+    text = _text_of(_field(parts, *system))
     has_system = bool(messages) and messages[0].role == "system"
     return messages if has_system or not text else [_Item("system", text), *messages]
 

@@ -43,7 +43,8 @@ def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tu
     suites = [each for each in items if isinstance(each, MadeSuite)]
     lists = [each for each in items if isinstance(each, ToolList)]
     problems = [each for each in items if isinstance(each, Problem)]
-    name = paths[0].resolve().stem
+    first = paths[0].resolve()
+    name = first.name if first.is_dir() else first.stem
     if suites:
         if len(suites) < len(items):
             raise ConfigError("a benchmark's file makes a suite of its own: import it alone")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, objects_in
-from ..chats import ANSWER_KEYS, conversation_reader, request_parts
+from ..chats import ANSWER_KEYS, OTHER_SYSTEM, conversation_reader, request_parts
 from ..format import Format
 from ..records import decoded
 
@@ -39,6 +39,6 @@ FORMAT = Format(
     "its answer",
     calls="of each answer",
     holds=_holds,
-    read=conversation_reader(),
+    read=conversation_reader(system=OTHER_SYSTEM),
     over=("openai",),
 )

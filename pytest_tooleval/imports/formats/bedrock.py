@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ...record.untrusted import as_mapping, as_text, objects_in
-from ..chats import ANSWER_KEYS, conversation_reader, request_parts
+from ..chats import ANSWER_KEYS, OTHER_SYSTEM, conversation_reader, request_parts
 from ..format import Format
 from ..records import decoded
 
@@ -112,6 +112,6 @@ FORMAT = Format(
     recognised="`messages` with `toolUse` blocks, or `toolConfig`; logs of invocations",
     calls="of each answer",
     holds=_holds,
-    read=conversation_reader(_convert),
+    read=conversation_reader(_convert, system=OTHER_SYSTEM),
     over=("openai", "tools"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..chats import ANSWER_KEYS, REQUEST_KEYS, conversation_reader
+from ..chats import ANSWER_KEYS, OTHER_SYSTEM, REQUEST_KEYS, conversation_reader
 from ..format import Format
 from ..records import decoded
 
@@ -78,6 +78,6 @@ FORMAT = Format(
     recognised="`contents`, with `candidates` as the answer",
     calls="of each answer",
     holds=_holds,
-    read=conversation_reader(_convert),
+    read=conversation_reader(_convert, system=OTHER_SYSTEM),
     over=("openai", "tools"),
 )

@@ -364,3 +364,7 @@ def _holders(value: Any) -> list[Any]:
         return []
     inner = value.values() if isinstance(value, dict) else value
     return [value, *(holder for member in inner for holder in _holders(member))]
+
+
+def test_a_field_called_system_is_no_system_prompt_of_openai() -> None:
+    assert one({**REQUEST, "system": "production", "response": CHOICES}).messages == [USER]
