@@ -201,10 +201,8 @@ class Toolbox:
                 each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
             ]
         if ANY_TOOL in forbidden:  # all tools except these
-            expected = (call.tools for call in case.expected.expected_calls or ())
-            fields["not_forbidden"] = sorted(
-                {*case.expected.expected_tools, *case.valid_prerequisites, *chain(*expected)}
-            )
+            expected = (call.tools for call in case.expected.calls or ())
+            fields["not_forbidden"] = sorted({*case.valid_prerequisites, *chain(*expected)})
         if case.param_scoring != DEFAULT_MODE and (forbidden or case.mock_responses):
             fields["param_scoring"] = case.param_scoring
         if self.approvals:

@@ -155,8 +155,8 @@ def _broken(
 
 
 def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
-    calls = (name for call in case.expected_calls or () for name in call.tools)
-    named = [*case.expected_tools, *calls, *case.valid_prerequisites, *case.mock_responses]
+    calls = (name for call in case.calls or () for name in call.tools)
+    named = [*calls, *case.valid_prerequisites, *case.mock_responses]
     for name in dict.fromkeys(named):
         if name != ANY_TOOL and name.casefold() not in tools:
             yield f"the tool {show(name)} no longer exists"
@@ -165,7 +165,7 @@ def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
 def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Tool]) -> Iterator[str]:
     """The parameters of changed tools that a case should expect now."""
     expected = [("", case.expected_tools, case.expected_params)]
-    for number, call in enumerate(case.expected_calls or (), 1):
+    for number, (_, call) in enumerate(case.placed_calls, 1):
         expected.append((f"call {number}: ", call.tools, call.params))
     for place, names, params in expected:
         key = names[0].casefold() if len(names) == 1 else ""

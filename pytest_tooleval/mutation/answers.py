@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
+from ..explain import field_path
 from ..jsonschemas.values import NOTHING, required_values
 from ..matchers.combined import AnyOf
 from ..matchers.examples import inside, right_value
@@ -23,7 +24,7 @@ from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
 from ..scoring.tool_selection import find_tool, is_expected
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.tools import Tool
 from ..text import json_text
@@ -109,16 +110,21 @@ def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:
     )
 
 
-def right_answer(case: ResolvedCase) -> Right:
-    """Return the best known answer that passes.
+def right_answers(case: ResolvedCase) -> list[Right]:
+    """Return the best known answer that passes, for each list of calls that is right.
 
     Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
     """
+    return [_right_answer(case, each) for each in case.variations]
+
+
+def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> Right:
+    """Return the answer to one of the case's variations, with the scores of the whole case."""
     if case.user is not None:
         raise UnknownError("a model plays the user")
     # Required parameters that are not expected are filled in, unless that lowers a score.
     ways = [(True, False)] if case.kind == "conversation" else product((True, False), (True, False))
-    tried = [_answer(case, fills=fills, optionals=optionals) for fills, optionals in ways]
+    tried = [_answer(whole, case, fills=fills, optionals=optionals) for fills, optionals in ways]
     passing = [right for right in tried if right.trial.passed]
     if not passing:
         raise UnknownError(why_failed(case, tried[0].trial))
@@ -139,7 +145,7 @@ def shown_call(call: ToolCall | Call) -> str:
     return f"{call.name}({', '.join(given)})"
 
 
-def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
+def _answer(whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
     turns = []
     for place, expected, text in _turns(case):
         calls: list[ToolCall] = []
@@ -152,23 +158,28 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
         apart = bool(case.policies) and case.kind == "conversation"
         turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart))
     right = Right(tuple(turns), TrialResult())
-    return right._replace(trial=score(case, right.answer()))
+    return right._replace(trial=score(whole, right.answer()))
 
 
 def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:
     """Yield each turn's expected calls after their path in the case, and the text to say."""
     test = case.expected
     if case.kind != "conversation":
-        yield "" if test.expected_calls is None else "expected_calls", test.calls or (), None
+        yield _list_of(test), test.calls or (), None
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
     for number, each in enumerate(case.turns):
         is_last = number == len(case.turns) - 1
-        place, calls = f"turns[{number}].expected_calls", each.turn.calls
+        place, calls = f"turns[{number}].{_list_of(each.turn)}", each.turn.calls
         if not of_turns:  # make the case's calls in the last turn
-            place, calls = "expected_calls", test.calls if is_last else None
+            place, calls = _list_of(test), test.calls if is_last else None
         texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
         yield place, calls or (), "; ".join(filter(None, map(_text, texts))) or "Done."
+
+
+def _list_of(part: Expectations) -> str:
+    """Return the path of a part's expected calls; empty for `expected_tool`."""
+    return field_path(part.list_path) if part.expected_calls is not None else ""
 
 
 def _text(expected: str | dict[str, Any]) -> str:

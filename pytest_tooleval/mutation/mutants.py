@@ -47,9 +47,12 @@ class Mutant(NamedTuple):
     line: Found | None = None
 
 
-def mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
-    """Yield all broken turns without duplicates, each with the whole answer."""
-    seen = {_key(right.answer())}
+def mutants(
+    case: ResolvedCase, right: Right, seen: set[str] | None = None
+) -> Iterator[tuple[Mutant, list[Turn]]]:
+    """Yield all broken turns without those `seen`, each with the whole answer."""
+    seen = set() if seen is None else seen
+    seen.add(_key(right.answer()))
     for mutant, answer in _mutants(case, right):
         key = _key(answer)
         if key not in seen:

@@ -11,7 +11,7 @@ from ..record.metrics import BUILT_IN
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
 from ..suite.resolved import resolve
-from .answers import Right, UnknownError, calls_of, right_answer, score
+from .answers import Right, UnknownError, calls_of, right_answers, score
 from .gaps import JudgedAnswer, case_mutation, gap_of
 from .mutants import mutants
 from .policies import unnoticed
@@ -49,14 +49,16 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     calls = {name: most for name, most in case.limits.items() if name == "max_calls"}
     case = structs.replace(case, thresholds=built_in, limits=calls)
     try:
-        right = right_answer(case)
+        rights = right_answers(case)
     except (ScoringError, UnknownError) as error:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
-    return case_mutation(case, calls_of(right.answer()), _judged(case, right))
+    seen: set[str] = set()
+    wrong = [each for right in rights for each in _judged(case, right, seen)]
+    return case_mutation(case, calls_of(rights[0].answer()), wrong)
 
 
-def _judged(case: ResolvedCase, right: Right) -> Iterator[JudgedAnswer]:
-    for mutant, answer in mutants(case, right):
+def _judged(case: ResolvedCase, right: Right, seen: set[str]) -> Iterator[JudgedAnswer]:
+    for mutant, answer in mutants(case, right, seen):
         found = None
         try:
             trial = score(case, answer)

@@ -23,6 +23,7 @@ class Row(NamedTuple):
 
     shares: Sequence[Share | None]
     scored: bool
+    optional: bool = False
 
 
 class Assignment(NamedTuple):
@@ -55,10 +56,11 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:
-    """Return weights that rank by the total, then by the number of pairs, then by scored arguments."""
+    """Return weights that rank by the total, then by pairs, scored arguments, and required calls."""
     common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
     most_arguments = len(rows) * common + 1
     most_pairs = len(rows) + 1
+    has_optional = any(row.optional for row in rows)
     weights = []
     for row in rows:
         line = []
@@ -68,7 +70,8 @@ def _weights(rows: Sequence[Row]) -> list[list[int]]:
                 continue
             part = share.correct * (common // share.total)
             first = (3 * common + 2 * part) * most_pairs + 1
-            line.append(first * most_arguments + (part if row.scored else 0))
+            rank = first * most_arguments + (part if row.scored else 0)
+            line.append(rank * most_pairs + (not row.optional) if has_optional else rank)
         weights.append(line)
     return weights
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from msgspec import structs
+
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
@@ -22,19 +24,37 @@ from .tool_selection import shown_call
 
 MORE_OFTEN = "more often than expected"
 _PARTS = ("tool_selection", "parameter_accuracy")
+_NONE_NEEDED = "no tool was called, and none had to be"
 _SHOWN = 50  # surplus calls in an explanation
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
+    """Judge the calls by the alternative under which they score best; the first one of several."""
+    found = [_assess(each, transcript) for each in case.variations]
+    best = max(found, key=lambda each: each.drafts["overall"].value or 0.0)
+    if len(found) > 1:
+        which = f"by alternative {found.index(best) + 1} of {len(found)}: "
+        best.drafts["overall"] = _after(which, best.drafts["overall"])
+    return best._replace(calls=[(case, call) for call in transcript.calls])
+
+
+def _after(words: str, draft: Draft) -> Draft:
+    def explain() -> Explained:
+        text, lines = draft.explained()
+        return words + text, lines
+
+    return Draft(draft.value, explain)
+
+
+def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     test, calls = case.expected, transcript.calls
     made: OneCall | Calls
-    if test.expected_calls is None and test.expected_tools:
+    if test.expected_tools:
         made = OneCall(case, calls)
     else:
-        made = Calls(case, test.expected_calls or (), calls, in_order=test.call_order == "strict")
+        made = Calls(case, test.calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
-    every = [(case, call) for call in calls]
-    return Assessment(drafts, every, made.failure, parts, made.pairs, made.malformed)
+    return Assessment(drafts, (), made.failure, parts, made.pairs, made.malformed)
 
 
 def parts(category: FailureCategory) -> Sequence[str]:
@@ -208,7 +228,8 @@ def _counted(share: Share, call: ToolCall | None) -> str:
 class Calls:
     """Several expected calls, or none: the best pairing's total over max(expected, actual).
 
-    Extra calls are ignored with the `match` contains, and missing ones with within.
+    Extra calls are ignored with the `match` contains, and missing ones with within. A missing optional
+    call is not expected.
     """
 
     def __init__(
@@ -228,24 +249,40 @@ class Calls:
         if len(self._expected) > MAX_EXPECTED:
             most = f"at most {MAX_EXPECTED} can be scored; split the case"
             raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")
-        allowed = {"contains": len(self._expected), "within": len(calls)}
-        self._most = allowed.get(match, max(len(self._expected), len(calls)))
         self._rows = [
-            Row([self._share(index, call) for call in calls[:MAX_ACTUAL]], expected.params is not None)
+            Row(
+                [self._share(index, call) for call in calls[:MAX_ACTUAL]],
+                expected.params is not None,
+                expected.optional,
+            )
             for index, expected in enumerate(self._expected)
         ]
         self._pairing = self._pair(self._in_order)
         pairs = self._pairing.pairs
+        self._counting = self._awaited(self._pairing)
+        allowed = {"contains": len(self._counting), "within": len(calls)}
+        self._most = allowed.get(match, max(len(self._counting), len(calls)))
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
-        self._scored = [i for i, each in enumerate(expected) if each.params is not None or i in broken]
-        more = len(calls) > len(self._expected)
+        self._scored = [i for i in self._counting if expected[i].params is not None or i in broken]
+        more = len(calls) > len(self._counting)
         self.extra = self._surplus(self._pairing) if more else []
 
     def _pair(self, in_order: bool) -> Assignment:
         if not self._rows or not self._calls:
             return Assignment({}, (), 0.0, 0.0)
         return pair(self._rows, in_order=in_order)
+
+    def _awaited(self, pairing: Assignment) -> list[int]:
+        """The indexes of the expected calls that count: all but missing optional ones."""
+        expected = enumerate(self._expected)
+        return [i for i, each in expected if not each.optional or i in pairing.pairs]
+
+    @property
+    def fulfilled(self) -> list[int]:
+        """The indexes of the expected calls that were made with all their arguments right."""
+        made = zip(self._pairing.pairs, self._pairing.shares, strict=True)
+        return [i for i, share in made if share.flaw is None]
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
         expected = self._expected[index]
@@ -272,11 +309,11 @@ class Calls:
         if not self._expected:
             return "unexpected_call" if self._calls else None
         if not self._calls:
-            return "missing_call"
+            return "missing_call" if self._counting else None
         if len(self._pairing.pairs) < self._most:
             free = self._free()
             surplus = self._surplus(free)
-            missing = len(free.pairs) < len(self._expected)
+            missing = len(free.pairs) < len(self._awaited(free))
             if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
                 return "hallucinated_tool"
             if surplus:
@@ -292,9 +329,10 @@ class Calls:
         free = self._free()
         surplus = iter(self._surplus(free))
         found: list[Pair] = []
-        for index, expected in enumerate(self._expected):
+        for index in self._awaited(free):
             j = free.pairs.get(index)
-            found.append((expected.tools, next(surplus, None) if j is None else self._calls[j]))
+            call = next(surplus, None) if j is None else self._calls[j]
+            found.append((self._expected[index].tools, call))
         found += [((), call) for call in surplus]
         return found or [((), None)]
 
@@ -311,11 +349,15 @@ class Calls:
             return self._explain_none()
         lines = []
         for i, expected in enumerate(self._expected):
-            call = self._paired(i)
-            lines.append(tool_selection.check(self._case, expected.tools, call, f"call {i + 1}"))
+            line = tool_selection.check(self._case, expected.tools, self._paired(i), f"call {i + 1}")
+            if i not in self._counting:
+                line = Line(structs.replace(line.check, value=1.0, reason="optional, not made"), None)
+            lines.append(line)
         surplus = self._surplus(self._pairing)
         lines += _surplus(self._case, self._expected, surplus, in_order=self._in_order)
         count = len(self._pairing.pairs)
+        if not self._most:
+            return _NONE_NEEDED, lines
         return f"{count} of {self._most} calls to the right tool{self._counts()}", lines
 
     def _explain_none(self) -> Explained:
@@ -343,19 +385,21 @@ class Calls:
     def _explain_overall(self) -> Explained:
         if not self._expected:
             return self._explain_none()
+        if not self._most:
+            return _NONE_NEEDED, ()
         parts = []
-        for i in range(min(len(self._expected), 10)):
+        for i in self._counting[:10]:
             call = self._paired(i)
             share = None if call is None else self._share(i, call)
             parts.append(f"{0.0 if share is None else overall(1.0, share.value):.4g}")
-        value, more = self._pairing.total / self._most, " + …" * (len(self._expected) > 10)
-        return f"{value:.4g} = ({' + '.join(parts)}{more}) / {self._most}{self._counts()}", ()
+        value, more = self._pairing.total / self._most, " + …" * (len(self._counting) > 10)
+        return f"{value:.4g} = ({' + '.join(parts) or 0}{more}) / {self._most}{self._counts()}", ()
 
     def _paired(self, index: int) -> ToolCall | None:
         j = self._pairing.pairs.get(index)
         return None if j is None else self._calls[j]
 
     def _counts(self) -> str:
-        if len(self._expected) == len(self._calls):
+        if len(self._counting) == len(self._calls):
             return ""
-        return f" ({len(self._expected)} expected, {len(self._calls)} made)"
+        return f" ({len(self._counting)} expected, {len(self._calls)} made)"

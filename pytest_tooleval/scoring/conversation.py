@@ -32,7 +32,7 @@ from ..record.results import ABSENT, NO_TOOL, NOT_SAID, Check, FailureCategory
 from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_error, text_of
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase, Turn
-from ..suite.expectations import ANY_TOOL, Expectations
+from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..text import counted, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import (
@@ -332,13 +332,15 @@ class _Conversation:
         except TooManyFailed as error:
             row = Check("state", "a world that could play the calls", "none", 0.0, str(error))
             yield _part("state", "wrong_state", "", row)
-        references = self._references() if played is not None else [None] * len(self._spans)
+        references = [None] * len(self._spans) if played is None else self._references(played)
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.replies and span is not self._spans[-1]:
                 continue  # a turn that never began meets no expectation, not even to make no call
             yield from _calls(self._case, span)
             if played is not None:
-                yield from _states(self._case, span, played, reference)
+                yield from _expected_states(self._case, span, played)
+                if reference is not None:
+                    yield from _referenced(self._case, span, played, reference)
             yield from self._texts(span)
             yield from _conduct(span, self._forbidden[number], self._case)
 
@@ -437,22 +439,44 @@ class _Conversation:
             return set()
         return {index for index, each in enumerate(calls) if each.status == "failed"}
 
-    def _references(self) -> list[Played | None]:
+    def _references(self, played: Played) -> list[Reference | None]:
         """Return the play to which each span is compared: that of its expected calls.
 
         A turn begins where the expected calls of the turns before it lead. After a turn that is not
         judged by state, it begins where the model's own calls have led, but not with `exact_state`.
         """
         *turns, whole = self._spans
-        found: list[Played | None] = []
+        found: list[Reference | None] = []
         while len(found) < len(turns):
-            begins = len(found)
+            begins, chosen = len(found), list[PlayedCalls]()
             together = list(takewhile(self._follows, turns[begins:]))
-            calls = [_expected(self._case, each.expected) for each in together]
-            played = self._reference(begins, calls) if any(map(_plays, together)) else None
-            found += [played] * max(1, len(together))
-        of_whole = [_expected(self._case, whole.expected)] if _plays(whole) else []
-        return [*found, reference(self._case, of_whole) if of_whole else None]
+            for span in together:
+                chosen.append(self._chosen(span, played, begins, chosen))
+            full = self._reference(begins, chosen) if any(map(_plays, together)) else None
+            for span, calls in zip(together, chosen, strict=True):
+                found.append(Reference(calls, full) if full and _plays(span) else None)
+            found += [] if together else [None]
+        if not _plays(whole):
+            return [*found, None]
+        of_whole = self._chosen(whole, played, 0, [])
+        return [*found, Reference(of_whole, reference(self._case, [of_whole]))]
+
+    def _chosen(
+        self, span: Span, played: Played, begins: int, before: Sequence[PlayedCalls]
+    ) -> PlayedCalls:
+        """Return the list of expected calls that fits the model's best, after those chosen `before`."""
+        lists = [
+            _expected(self._case, each, _missing_optional(self._case, each, span))
+            for each in span.expected.alternatives
+        ]
+        if len(lists) == 1 or not _plays(span):
+            return lists[0]
+
+        def value(calls: PlayedCalls) -> float:
+            to = Reference(calls, self._reference(begins, [*before, calls]))
+            return _mean(list(_referenced(self._case, span, played, to)))
+
+        return max(lists, key=value)
 
     def _follows(self, span: Span) -> bool:
         """Whether the expected calls of a turn say where the next turn begins."""
@@ -463,6 +487,13 @@ class _Conversation:
         if begins:
             return _played(self._case, [*self._ran[:begins], *expected])
         return reference(self._case, expected)
+
+
+class Reference(NamedTuple):
+    """The expected calls of a span, and the play that they are part of."""
+
+    calls: PlayedCalls
+    played: Played
 
 
 def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
@@ -478,7 +509,7 @@ def failing_calls(case: ResolvedCase) -> list[str]:
     The calls of each turn that is judged by state are played alone.
     """
     found = []
-    for part in case.parts:
+    for part in (alternative for each in case.parts for alternative in each.alternatives):
         if plays(case, part):
             made = _expected(case, part)
             (answers,) = reference(case, [made]).answers
@@ -488,10 +519,20 @@ def failing_calls(case: ResolvedCase) -> list[str]:
     return found
 
 
-def _expected(case: ResolvedCase, of: Expectations) -> PlayedCalls:
-    """Return the expected calls of a part that is judged by state; else none."""
+def _expected(case: ResolvedCase, of: Expectations, left_out: Collection[int] = ()) -> PlayedCalls:
+    """Return the expected calls of a part that is judged by state, without some; else none."""
     calls = expected_calls(of) if plays(case, of) else []
-    return PlayedCalls(calls, {tool.name for tool in case.tools}, must_run=True)
+    played = [call for index, call in enumerate(calls) if index not in left_out]
+    return PlayedCalls(played, {tool.name for tool in case.tools}, must_run=True)
+
+
+def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[int]:
+    """Return the indexes of the optional calls that the model did not make."""
+    expected = of.calls or ()
+    if not any(call.optional for call in expected):
+        return []
+    made = Calls(case, expected, span.calls, in_order=False, match="contains").fulfilled
+    return [index for index, call in enumerate(expected) if call.optional and index not in made]
 
 
 def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool | None:
@@ -515,21 +556,26 @@ def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool 
 
 
 def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
-    expected, calls = span.expected.calls, span.calls
-    if expected is None or _plays(span):
-        return
+    if span.expected.calls is not None and not _plays(span):
+        lists = (each.calls or () for each in span.expected.alternatives)
+        # The first one of several that score the same.
+        yield max([_of_list(case, span, each) for each in lists], key=lambda part: part.value)
+
+
+def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> Part:
+    """Return the check of a span's calls against one list."""
+    calls = span.calls
     if (not expected and span.match == "contains") or (
         expected and span.match == "within" and not calls
     ):
-        yield _part("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
-        return
+        return _part("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
     made = Calls(case, expected, calls, in_order=in_order, match=span.match)
     drafts, failure = made.drafts(), made.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
         failure = "missing_call" if span.match == "contains" else "surplus_call"
     lines = partial(_call_lines, span, drafts)
-    yield Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
+    return Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
 
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:
@@ -569,14 +615,17 @@ def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
         raise CannotCompare(str(error), "world") from None
 
 
-def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | None) -> Iterator[Part]:
-    """Yield the checks of the world after a span."""
+def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator[Part]:
+    """Yield the checks of `expected_state` after a span."""
     state = played.states[span.end - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
         row = state_row(case, state, path, wanted)
         yield _part("state", "wrong_state", span.place, row)
-    if reference is None or not _plays(span):
-        return
+
+
+def _referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[Part]:
+    """Yield the checks of the world after a span against the play of its expected calls."""
+    reference, state = to.played, played.states[span.end - 1]
     # The reference for the whole case has a single turn.
     turn = min(span.end, len(reference.states)) - 1
     why = "differs from the state after the expected calls"
@@ -591,7 +640,7 @@ def _states(case: ResolvedCase, span: Span, played: Played, reference: Played | 
     if span.results:
         given = [answer for turn in played.answers[: span.end] for answer in turn]
         equal = operator.eq if case.exact_state else same_value
-        missing = _missing_results(span, reference.answers[turn], given, equal)
+        missing = _missing_results(span, to.calls.calls, reference.answers[turn], given, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
         yield _several("results", "missing_result", span.place, missing, all_given)
 
@@ -605,9 +654,12 @@ def _several(
 
 
 def _missing_results(
-    span: Span, wanted: Sequence[str], given: Sequence[str], equal: Callable[[str, str], bool]
+    span: Span,
+    calls: Sequence[ToolCall],
+    wanted: Sequence[str],
+    given: Sequence[str],
+    equal: Callable[[str, str], bool],
 ) -> list[Check]:
-    calls = expected_calls(span.expected)
     if calls and not span.calls:
         return [Check("results", "at least one call", NO_TOOL, 0.0, "nothing was called")]
     left = Counter(given)

@@ -35,13 +35,9 @@ def rehearse(suite: Suite) -> Findings:
         if world_of(suite, test) is not None:
             loc: Loc = ("test_cases", index)
             case = resolve(suite, test)
-            turns = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
-            offered = [{tool.name for tool in each.tools} for each in case.turns]
-            whole: _Part = (loc, test)
             try:
-                found = list(_play(case, turns, offered, [] if test.calls else [whole]))
-                if test.calls:
-                    found += _play(case, [whole], offered[-1:], [])
+                every = (finding for each in case.variations for finding in _rehearse(each, loc))
+                found = list(dict.fromkeys(every))  # parts without alternatives are in each variation
             except (WorldError, CannotCompare) as error:
                 if str(error) in reported:  # such as a failed import of the world
                     continue
@@ -61,6 +57,15 @@ def rehearse(suite: Suite) -> Findings:
                 yield Finding(loc, error.message)
 
 
+def _rehearse(case: ResolvedCase, loc: Loc) -> Findings:
+    turns = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+    offered = [{tool.name for tool in each.tools} for each in case.turns]
+    whole: _Part = (loc, case.expected)
+    yield from _play(case, turns, offered, [] if case.expected.calls else [whole])
+    if case.expected.calls:
+        yield from _play(case, [whole], offered[-1:], [])
+
+
 def hidden_changes(suite: Suite) -> Findings:
     """Yield expected calls that change what the state leaves out, and nothing else."""
     for index, test in enumerate(suite.test_cases):
@@ -70,7 +75,8 @@ def hidden_changes(suite: Suite) -> Findings:
         loc: Loc = ("test_cases", index)
         case = resolve(suite, test)
         turns: list[_Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
-        for place, part in (*turns, (loc, test)):
+        whole: _Part = (loc, case.expected)
+        for place, part in ((at, one) for at, each in (*turns, whole) for one in each.alternatives):
             if plays(case, part):
                 try:
                     found = look(world, partial(_unseen_calls, case, part))
@@ -98,9 +104,9 @@ def _unseen_calls(case: ResolvedCase, part: Expectations, world: World) -> list[
 
 def _call_at(loc: Loc, part: Expectations, index: int) -> Loc:
     """Return the place of an expected call in the file."""
-    return (
-        (*loc, "expected_calls", index) if part.expected_calls is not None else (*loc, "expected_tool")
-    )
+    if part.expected_calls is None:
+        return (*loc, "expected_tool")
+    return (*loc, *part.placed_calls[index][0])
 
 
 def _can_be_made(case: ResolvedCase) -> bool:

@@ -106,8 +106,8 @@ def may_change_nothing(case: ResolvedCase) -> bool:
     expecting no call wherever it has expected calls.
     """
     judged = [part for part in case.parts if _by_state(case, part)]
-    expected = [part.calls for part in case.parts if part.calls is not None]
-    calls_nothing = bool(expected) and not any(expected)
+    expected = [part for part in case.parts if part.calls is not None]
+    calls_nothing = bool(expected) and all(part.allows_no_call for part in expected)
     return calls_nothing or case.expected.may_change_nothing or all(e.may_change_nothing for e in judged)
 
 
@@ -130,7 +130,7 @@ def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
     allows_none = match_of(case, part) == "within" or (
         plays(case, part) and not compares_results(case, part)
     )
-    return bool(part.calls) and not allows_none
+    return part.calls is not None and not part.allows_no_call and not allows_none
 
 
 def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> bool:

@@ -31,6 +31,11 @@ def score_found(case: ResolvedCase, transcript: Transcript) -> Draft:
         return Draft(None, "nothing was searched")
     if any(search.tools is None for search in searches):
         return Draft(None, "what the searches found is unknown")
+    drafts = [_of_list(each, searches) for each in case.variations]
+    return max(drafts, key=lambda draft: -1.0 if draft.value is None else draft.value)
+
+
+def _of_list(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Draft:
     hidden = list(_hidden(case, searches))
     if not hidden:
         return Draft(None, "the model saw the names of the expected tools without a search")
@@ -51,9 +56,15 @@ def _hidden(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Iterator[Sequ
     named = any(search.names_shown for search in searches)
     for expected in case.expected.calls or ():
         tools = [find_tool(case, name) for name in expected.tools]
-        if ANY_TOOL not in expected.tools and all(
-            tool is not None and tool.definition.defer_loading and not (named and tool.namespace is None)
-            for tool in tools
+        if (
+            not expected.optional
+            and ANY_TOOL not in expected.tools
+            and all(
+                tool is not None
+                and tool.definition.defer_loading
+                and not (named and tool.namespace is None)
+                for tool in tools
+            )
         ):
             yield expected.tools
 

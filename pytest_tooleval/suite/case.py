@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from pydantic import ConfigDict, Field, PrivateAttr
 from pydantic.json_schema import SkipJsonSchema
 
@@ -294,11 +294,7 @@ class TestCase(Expectations):
     @property
     def expects_nothing(self) -> bool:
         """True if the right answer is to call no tool."""
-        if self.kind == "conversation":
-            return False
-        if self.expected_calls is not None:
-            return not self.expected_calls
-        return self.expected_tool is None
+        return self.kind != "conversation" and not self.calls
 
 
 class ResolvedTurn(Struct, frozen=True):
@@ -391,6 +387,20 @@ class ResolvedCase(Struct, frozen=True):
     def parts(self) -> tuple[Expectations, ...]:
         """Everything with expectations: the turns, and the case."""
         return (*(each.turn for each in self.turns), self.expected)
+
+    @property
+    def variations(self) -> list[ResolvedCase]:
+        """The case with a single list of calls in each part; together, these have all that are right."""
+        found = [part.alternatives for part in self.parts]
+        if all(len(each) == 1 for each in found):
+            return [self]
+        made = []
+        for number in range(max(map(len, found))):
+            *turns, expected = (each[min(number, len(each) - 1)] for each in found)
+            pairs = zip(self.turns, turns, strict=True)
+            of_turns = tuple(structs.replace(turn, turn=each) for turn, each in pairs)
+            made.append(structs.replace(self, expected=expected, turns=of_turns))
+        return made
 
     @property
     def rubrics(self) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
+from ..findings import Loc
 from .fields import Expects, OnlyFor, Part
-from .types import Commented, ExpectedText, ExpectedValue, Name, OneOrMoreTools, Params
+from .types import Commented, ExpectedText, ExpectedValue, Name, OneOrMoreTools, Params, ToolName
 
 CallOrder = Literal["any", "strict"]
 Match = Literal["exact", "contains", "within", "state"]
@@ -15,6 +16,9 @@ ANY_TOOL = "*"
 # In the params of a forbidden call.
 ANY_PARAMETER = "*"
 _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
+
+
+_E = TypeVar("_E", bound="Expectations")
 
 
 class ExpectedCall(Part):
@@ -32,10 +36,26 @@ class ExpectedCall(Part):
     params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
     )
+    optional: bool = Field(
+        False, description="In expected_calls: whether the call may be missing. Made, it must be right."
+    )
 
     @property
     def tools(self) -> tuple[str, ...]:
         return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+ExpectedCalls = Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")]
+
+
+class AnyOfCalls(Part):
+    """Several lists of calls, any of which is right."""
+
+    EXPECTS = 'a list of calls, or an object such as {"$any_of": [[...], [...]]}'
+
+    lists: Annotated[list[ExpectedCalls], Field(min_length=1), Expects("one or more lists of calls")] = (
+        Field(alias="$any_of", description="Lists of calls; the best one counts. One of them may be [].")
+    )
 
 
 Forbidden = Annotated[
@@ -57,24 +77,25 @@ class Expectations(Commented):
     """The expectations for a turn, or for the whole case."""
 
     expected_tool: Annotated[
-        OneOrMoreTools | None,
+        ToolName | Annotated[list[ToolName | None], Field(min_length=1)] | None,
         Expects(
             'the name of a tool, a list of names, "*" for any tool, or null when nothing should be '
             "called"
         ),
     ] = Field(
         None,
-        description="The tool to call; a list of acceptable tools; "
+        description="The tool to call; a list of acceptable tools, with null if no call is also right; "
         '"*" for any tool; null when nothing should be called.',
     )
     expected_params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
     )
     expected_calls: (
-        Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")] | None
+        Annotated[ExpectedCalls | AnyOfCalls, Expects(f"a list of calls such as [{_CALL}]")] | None
     ) = Field(
         None,
-        description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
+        description="Several expected calls; [] when nothing should be called; "
+        '{"$any_of": [[...], [...]]} when any of several lists is right. Excludes expected_tool.',
     )
     call_order: CallOrder = Field("any", description="Whether the order of expected_calls counts.")
     match: Annotated[Match | None, OnlyFor("conversation")] = Field(
@@ -123,6 +144,9 @@ class Expectations(Commented):
         "leaves the state as it is. Without it, such a case is an error.",
     )
 
+    # The number of the list in `$any_of` that these have instead of all.
+    _number: int | None = PrivateAttr(default=None)
+
     @property
     def gives_tool(self) -> bool:
         """True if `expected_tool` is given; null says that nothing should be called."""
@@ -132,16 +156,57 @@ class Expectations(Commented):
     def expected_tools(self) -> tuple[str, ...]:
         """The acceptable tools in `expected_tool`; empty if it is null."""
         tool = self.expected_tool
-        return (tool,) if isinstance(tool, str) else tuple(tool or ())
+        return (tool,) if isinstance(tool, str) else tuple(filter(None, tool or ()))
+
+    @property
+    def placed_calls(self) -> list[tuple[Loc, ExpectedCall]]:
+        """Every call of `expected_calls` with its path, of all alternatives."""
+        if isinstance(self.expected_calls, AnyOfCalls):
+            return [placed for each in self.alternatives for placed in each.placed_calls]
+        return [((*self.list_path, index), call) for index, call in enumerate(self.expected_calls or ())]
+
+    @property
+    def list_path(self) -> Loc:
+        """The path of `expected_calls`, or of one of its lists."""
+        return ("expected_calls", *(() if self._number is None else ("$any_of", self._number)))
 
     @property
     def calls(self) -> list[ExpectedCall] | None:
-        """The expected calls, including one from `expected_tool`; None if any calls are right."""
-        if self.expected_calls is not None or not self.gives_tool:
-            return self.expected_calls
-        if self.expected_tool is None:
-            return []
-        return [ExpectedCall(tool=self.expected_tool, params=self.expected_params)]
+        """The expected calls of all alternatives, with that of `expected_tool`; None: any are right."""
+        if self.expected_calls is not None:
+            return [call for _, call in self.placed_calls]
+        if not self.gives_tool:
+            return None
+        tools = self.expected_tools
+        tool = tools[0] if len(tools) == 1 else list(tools)
+        return [ExpectedCall(tool=tool, params=self.expected_params)] if tools else []
+
+    @property
+    def alternatives(self: _E) -> list[_E]:
+        """These expectations once for each list of calls that is right, with that list alone."""
+        if isinstance(self.expected_calls, AnyOfCalls):
+            found = []
+            for number, calls in enumerate(self.expected_calls.lists):
+                found.append(self.model_copy(update={"expected_calls": calls}))
+                found[-1]._number = number
+            return found
+        if isinstance(self.expected_tool, list) and None in self.expected_tool:
+            nothing = self.model_copy(update={"expected_tool": None, "expected_params": None})
+            if not self.expected_tools:
+                return [nothing]
+            return [self.model_copy(update={"expected_tool": list(self.expected_tools)}), nothing]
+        return [self]
+
+    @property
+    def allows_no_call(self) -> bool:
+        """True if there are expected calls, and to make none of them is right."""
+        lists = [each.calls for each in self.alternatives]
+        return any(calls is not None and all(call.optional for call in calls) for calls in lists)
+
+    @property
+    def has_choices(self) -> bool:
+        """True if some of the expected calls may be missing, or others are right, too."""
+        return len(self.alternatives) > 1 or any(call.optional for _, call in self.placed_calls)
 
     @property
     def rubrics(self) -> list[str]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
 from .case import ResolvedCase, TestCase, User
-from .expectations import ExpectedCall
+from .expectations import AnyOfCalls, ExpectedCall
 from .model import Suite, world_of
 from .tools import Tool
 
@@ -62,7 +62,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, ExpectedCall):
-        return [value.tool, value.params]
+        return [value.tool, value.params, *(["optional"] if value.optional else ())]
+    if isinstance(value, AnyOfCalls):
+        return {"$any_of": [_plain(each) for each in value.lists]}
     if isinstance(value, BaseModel):
         return value.model_dump(
             exclude_unset=True, exclude={"model"} if isinstance(value, User) else set()

@@ -58,7 +58,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
-    awaits_call = case.kind != "conversation" and not case.expects_nothing
+    awaits_call = case.kind != "conversation" and not case.allows_no_call
     default_choice: ChoiceWord = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = turns_of(case, tools)

@@ -51,7 +51,11 @@ def _kinds() -> list[dict[str, Any]]:
     """Return the valid combinations of fields: one expected call, conversations, several calls."""
     null = {"type": "null"}
     no_prompt = {"prompt": False, "expected_tool": False, "expected_params": null}
-    several = {"expected_calls": {"type": "array"}, "expected_tool": False, "expected_params": null}
+    several = {
+        "expected_calls": {"type": ["array", "object"]},
+        "expected_tool": False,
+        "expected_params": null,
+    }
     return [
         {"required": ["prompt", "expected_tool"], "properties": {"expected_calls": null}},
         {"required": ["turns"], "properties": {**no_prompt, "user": null}},

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..record.names import meant, qualified
 from ..suite.case import ResolvedCase, Turn
-from ..suite.expectations import ExpectedCall
+from ..suite.expectations import AnyOfCalls, ExpectedCall
 from ..suite.model import Suite
 from ..suite.policies import FROM, Policy, replaced
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
@@ -130,7 +130,10 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
     update: dict[str, Any] = {}
     if part.expected_tool is not None:
         update["expected_tool"] = _names(part.expected_tool, names)
-    if part.expected_calls is not None:
+    if isinstance(part.expected_calls, AnyOfCalls):
+        lists = [[_call(each, names) for each in calls] for calls in part.expected_calls.lists]
+        update["expected_calls"] = part.expected_calls.model_copy(update={"lists": lists})
+    elif part.expected_calls is not None:
         update["expected_calls"] = [_call(each, names) for each in part.expected_calls]
     if isinstance(part.forbidden_calls, list):
         update["forbidden_calls"] = [_call(each, names) for each in part.forbidden_calls]
@@ -168,8 +171,10 @@ def _call(call: str | ExpectedCall, names: Mapping[str, str]) -> Any:
     return call.model_copy(update={"tool": _names(call.tool, names)})
 
 
-def _names(tools: str | list[str], names: Mapping[str, str]) -> str | list[str]:
-    return _name(tools, names) if isinstance(tools, str) else [_name(each, names) for each in tools]
+def _names(tools: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(tools, list):
+        return [_names(each, names) for each in tools]
+    return None if tools is None else _name(tools, names)
 
 
 def _name(tool: str, names: Mapping[str, str]) -> str:

@@ -73,7 +73,7 @@ class Category:
     def right(self, id: str) -> list[Turn]:
         """The ground truth, each call a step."""
         turns = self.suite.case(id).turns or []
-        return [[[(str(c.tool), c.params or {})] for c in turn.expected_calls or ()] for turn in turns]
+        return [[[(str(c.tool), c.params or {})] for c in turn.calls or ()] for turn in turns]
 
 
 def _text(call: Call) -> str:

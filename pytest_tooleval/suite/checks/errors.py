@@ -13,7 +13,12 @@ from . import cases, expectations, features, policies, thresholds, tools
 from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
-_OF_CASES = (cases.mark_errors, thresholds.judging_errors, tools.named_tool_errors)
+_OF_CASES = (
+    cases.mark_errors,
+    thresholds.judging_errors,
+    tools.named_tool_errors,
+    expectations.choice_errors,
+)
 _OF_PARTS = (
     expectations.prompt_errors,
     expectations.tool_errors,

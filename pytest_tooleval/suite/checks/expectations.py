@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...explain import show
 from ...findings import Finding, Findings, Loc
@@ -67,21 +68,27 @@ def params_errors(scope: Scope) -> Findings:
 
 
 def expected_call_errors(scope: Scope) -> Findings:
-    calls = scope.part.expected_calls
-    yield from call_errors(calls, (*scope.at, "expected_calls"), scope.tools)
-    if calls is None and scope.part.call_order == "strict":
+    for at, call in scope.part.placed_calls:
+        yield from _call_errors(call, (*scope.at, *at), scope.tools)
+    if scope.part.expected_calls is None and scope.part.call_order == "strict":
         message = "has no effect without expected_calls; remove it"
         yield Finding((*scope.at, "call_order"), message, at_key=True)
 
 
 def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools) -> Findings:
-    """Undefined tools and invalid matchers in expected or forbidden calls."""
+    """Undefined tools and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
             yield from tools.undefined(call, (*at, index))
-        else:
-            yield from tools.undefined(call.tool, (*at, index, "tool"))
-            yield from matcher_findings(call.params or {}, (*at, index, "params"))
+            continue
+        yield from _call_errors(call, (*at, index), tools)
+        if call.optional:
+            yield Finding((*at, index, "optional"), "only for expected_calls; remove it", at_key=True)
+
+
+def _call_errors(call: ExpectedCall, at: Loc, tools: KnownTools) -> Findings:
+    yield from tools.undefined(call.tool, (*at, "tool"))
+    yield from matcher_findings(call.params or {}, (*at, "params"))
 
 
 def forbidden_call_errors(scope: Scope) -> Findings:
@@ -97,15 +104,24 @@ def forbidden_call_errors(scope: Scope) -> Findings:
     forbids_all = any(
         name == ANY_TOOL and call != ANY_TOOL for name, call in zip(whole, calls, strict=True)
     )
-    expected = [((*at, "expected_tool"), part.expected_tool)]
-    for index, call in enumerate(part.expected_calls or ()):
-        expected.append(((*at, "expected_calls", index, "tool"), call.tool))
+    expected: list[tuple[Loc, Any]] = [((*at, "expected_tool"), part.expected_tool)]
+    expected += [((*at, *place, "tool"), call.tool) for place, call in part.placed_calls]
     for place, name in expected:
         if isinstance(name, str) and (
             forbids_all or any(same_tool(name, each, scope.tools.names) for each in forbidden)
         ):
             message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
             yield Finding(place, f"{show(name)} {message}")
+
+
+def choice_errors(scope: Scope) -> Findings:
+    """A `tool_choice` that takes away what the case allows."""
+    case = scope.case
+    choice = case.tool_choice or scope.suite.tool_choice
+    if case.kind != "conversation" and case.has_choices and case.allows_no_call and forces_call(choice):
+        at = (*scope.at, "tool_choice") if case.tool_choice else scope.at
+        message = 'tool_choice forces a call, but making none is also right; use "auto"'
+        yield Finding(at, message)
 
 
 def impossible_warnings(scope: Scope) -> Findings:

@@ -17,12 +17,14 @@ from ...jsonschemas.validation import parameter_problem
 from ...jsonschemas.well_formed import unknown_keywords
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside
+from ...matchers.matcher import is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...matchers.named import listed
+from ...record.untrusted import as_list
 from ...text import first_few, folded
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
-from ..expectations import ANY_PARAMETER, Expectations, ExpectedCall
+from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
 from ..mocks import WHEN
 from ..model import Suite
 from ..tools import Tool
@@ -131,7 +133,10 @@ def params_warnings(scope: Scope) -> Findings:
     """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for part in scope.parts:
         yield from _empty_params(part)
-        for names, params, at in (*_expected(part.part, part.at), *_mocked(part)):
+        for names, params, at in _expected(part.part, part.at):
+            yield from _params(names, params, at, scope.tools)
+            yield from _unlike_tools(names, params, at, scope.tools)
+        for names, params, at in _mocked(part):
             yield from _params(names, params, at, scope.tools)
     yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
 
@@ -153,9 +158,9 @@ def _expected(part: Expectations, at: Loc) -> _Expected:
     """Yield acceptable tools, their expected params, and the path of the params."""
     if part.expected_params:
         yield part.expected_tools, part.expected_params, (*at, "expected_params")
-    for index, call in enumerate(part.expected_calls or ()):
+    for place, call in part.placed_calls:
         if call.params:
-            yield call.tools, call.params, (*at, "expected_calls", index, "params")
+            yield call.tools, call.params, (*at, *place, "params")
 
 
 def _empty_params(scope: Scope) -> Findings:
@@ -171,8 +176,8 @@ def _empty_params(scope: Scope) -> Findings:
     given: list[tuple[Collection[str], dict[str, Any] | None, Loc]] = [
         (scope.part.expected_tools, scope.part.expected_params, (*scope.at, "expected_params"))
     ]
-    for index, call in enumerate(scope.part.expected_calls or ()):
-        given.append((call.tools, call.params, (*scope.at, "expected_calls", index, "params")))
+    for place, call in scope.part.placed_calls:
+        given.append((call.tools, call.params, (*scope.at, *place, "params")))
     for names, params, at in given:
         takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
         if params == {} and takers:
@@ -218,6 +223,24 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Know
             yield Finding((*at, name), message)
         elif outside_texts(expected) and all(_is_text(tool, name) for tool in taking(name)):
             yield from _outside_texts(expected, (*at, name))
+
+
+def _unlike_tools(
+    names: Collection[str], params: dict[str, Any], at: Loc, tools: KnownTools
+) -> Findings:
+    """Params that not every expected tool takes, and those that may be absent, but are required."""
+    expected = [] if ANY_TOOL in names else tools.named(names)
+    takes = [taken(tool.parameters) for tool in expected]
+    for name, value in params.items() if expected else ():
+        pairs = zip(expected, takes, strict=True)
+        lacking = [tool for tool, own in pairs if own is not None and name not in own]
+        if matcher_key(value) == "$optional":
+            if all(name in as_list(tool.parameters.get("required")) for tool in expected):
+                message = f"{show(expected[0].name)} requires it, so a call without it is not valid"
+                yield Finding((*at, name), f"{message}; leave out $optional", at_key=True)
+        elif lacking and len(lacking) < len(expected) and not is_optional(value):
+            message = f"{show(lacking[0].name)} has no such parameter, so a call to it is wrong"
+            yield Finding((*at, name), f"{message}; use $any_of in expected_calls", at_key=True)
 
 
 def _is_text(tool: Tool, name: str) -> bool:

@@ -50,7 +50,7 @@ class KnownTools:
         hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(self.names)}"
         return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
-    def undefined(self, names: str | list[str] | None, at: Loc) -> Findings:
+    def undefined(self, names: str | Sequence[str | None] | None, at: Loc) -> Findings:
         """Undefined tools in a name or a list of names, and `"*"` in a list."""
         if isinstance(names, str):
             if self.lacks(names):
@@ -60,7 +60,7 @@ class KnownTools:
             if name == ANY_TOOL:
                 message = '"*" means any tool and cannot be in a list; write "*" alone'
                 yield Finding((*at, index), message)
-            elif self.lacks(name):
+            elif name is not None and self.lacks(name):
                 yield Finding((*at, index), self.complaint(name))
 
 

@@ -72,7 +72,8 @@ def threshold_warnings(scope: Scope) -> Findings:
         message = "a chain that stops early can still be efficient; add a threshold for completion"
         yield Finding((*at, "efficiency"), message, at_key=True)
     most = named.get("max_calls")
-    fewest = case.optimal_hops or len(case.expected_calls or case.expected_tools[:1])
+    lists = [sum(not call.optional for call in each.calls or ()) for each in case.alternatives]
+    fewest = case.optimal_hops or min(lists)
     if most is not None and most < fewest:
         place = (*at, "max_calls") if "max_calls" in own else scope.at
         yield Finding(place, f"max_calls allows fewer calls than are expected ({fewest})")

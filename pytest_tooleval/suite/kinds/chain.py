@@ -15,6 +15,9 @@ def _end_errors(scope: Scope) -> Findings:
     if case.gives_tool and case.expected_tool is None and case.expected_calls is None:
         message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"
         yield Finding((*scope.at, "expected_tool"), message)
+    elif isinstance(case.expected_tool, list) and None in case.expected_tool:
+        message = "a chain ends with a call; remove null, or remove multi_turn"
+        yield Finding((*scope.at, "expected_tool", case.expected_tool.index(None)), message)
 
 
 def _length_warnings(scope: Scope) -> Findings:

@@ -18,6 +18,7 @@ from ..tools import forces_call
 from .kind import Kind
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
+_SAYS_NOTHING = '"contains" says nothing where no call has to be made; for no call, write "exact"'
 _TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
 _REFUSED = (
     "prompt",
@@ -98,11 +99,25 @@ def _match_errors(scope: Scope) -> Findings:
             yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
 
 
+def _silent_match_errors(scope: Scope) -> Findings:
+    if scope.part.match == "contains" and scope.part.allows_no_call:
+        yield Finding((*scope.at, "match"), f"the match {_SAYS_NOTHING}", at_key=True)
+
+
+def _silent_match_warnings(scope: Scope) -> Findings:
+    """Turns that say nothing with the `match` of their case."""
+    for part in scope.parts:
+        if scope.case.match == "contains" and part.part.match is None and part.part.allows_no_call:
+            given = "expected_tool" if part.part.gives_tool else "expected_calls"
+            yield Finding((*part.at, given), f"the case's match {_SAYS_NOTHING}", at_key=True)
+
+
 def unplayable(part: Expectations, at: Loc) -> Findings:
     """Expected calls that cannot be run, as they name no single tool or contain matchers."""
     several = part.expected_calls is not None
-    for index, call in enumerate(part.calls or ()):
-        place = (*at, "expected_calls", index) if several else at
+    placed = part.placed_calls if several else [((), call) for call in part.calls or ()]
+    for path, call in placed:
+        place = (*at, *path)
         if not isinstance(call.tool, str) or call.tool == ANY_TOOL:
             message = "the expected call is run on the world; name a single tool"
             yield Finding((*place, "tool" if several else "expected_tool"), message)
@@ -181,5 +196,6 @@ def _new_tool_errors(scope: Scope) -> Findings:
 CONVERSATION = Kind(
     "conversation",
     errors=(_field_errors, _choice_errors, _world_errors, _nothing_errors, _user_errors),
-    part_errors=(_match_errors, _state_errors, _text_errors, _new_tool_errors),
+    part_errors=(_match_errors, _silent_match_errors, _state_errors, _text_errors, _new_tool_errors),
+    warnings=(_silent_match_warnings,),
 )

@@ -81,7 +81,10 @@ function accepted(text, place, item, trial) {
     for (const key of ["expected_tool", "expected_params"]) text = removeAt(text, [...own, key]);
     const ofCall = (/** @type {number} */ i) => checks.filter((check) => check.place === `call ${i + 1}`);
     const isAligned = item.expected_calls?.length === calls.length && calls.every((each, i) => each.name === item.expected_calls[i].tool && ofCall(i).every((check) => isOf(check, each)));
-    if (!isAligned) set("expected_calls", calls.map((each) => ({ tool: each.name, params: argumentsOf(each) })));
+    const accepted = calls.map((each) => ({ tool: each.name, params: argumentsOf(each) }));
+    const lists = item.expected_calls?.$any_of;
+    if (Array.isArray(lists)) set("expected_calls", { $any_of: [...lists, accepted] });
+    else if (!isAligned) set("expected_calls", accepted);
     else calls.forEach((each, i) => (text = mended(text, [...own, "expected_calls", i, "params"], item.expected_calls[i].params, each, ofCall(i))));
   } else if (!calls.length) {
     text = removeAt(text, [...own, "expected_params"]);

@@ -73,7 +73,7 @@ export function takenOver(item, kind, anyTool) {
   if (kind === "none") return { ...said, expected_tool: null };
   const calls = item.expected_calls ?? turn?.expected_calls;
   if (kind === "turns" && (item.expected_tool === null || calls?.length === 0)) return { turns: [{ prompt: item.prompt ?? "", expected_calls: [] }] };
-  const first = Array.isArray(calls) ? calls[0] : undefined;
+  const first = (Array.isArray(calls) ? calls : calls?.$any_of?.[0])?.[0];
   const tool = first?.tool ?? item.expected_tool ?? turn?.expected_tool ?? anyTool;
   const params = first?.params ?? item.expected_params ?? turn?.expected_params;
   const several = [{ tool, ...(params ? { params } : {}) }];
@@ -105,6 +105,7 @@ function expected(item) {
   if (Array.isArray(item?.turns)) return plural(item.turns.length, "turn");
   if (item?.user !== undefined) return "simulated user";
   if (Array.isArray(item?.expected_calls)) return plural(item.expected_calls.length, "call");
-  const tools = item?.expected_tool;
-  return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
+  if (Array.isArray(item?.expected_calls?.$any_of)) return `any of ${plural(item.expected_calls.$any_of.length, "list")} of calls`;
+  const tools = item?.expected_tool === undefined ? [] : [item.expected_tool].flat();
+  return tools.map((tool) => tool ?? "no call").join(" or ");
 }

@@ -152,6 +152,8 @@ function wordsControl(use) {
   return { control };
 }
 
+const NO_CALL = "(no call)";
+
 /**
  * Tool names: the chosen ones as buttons that remove them, a list to add one, and an input for a name that
  * the suite does not define, such as a tool of a live server.
@@ -159,7 +161,8 @@ function wordsControl(use) {
  */
 function toolsControl(use) {
   const { label, isList } = use.field;
-  /** @type {string[]} */
+  // null: that no call is right, too.
+  /** @type {(string | null)[]} */
   let chosen = use.value === undefined || use.value === null ? [] : [use.value].flat();
   const chips = el("span", { class: "chips" });
   const control = select([["", ""]]);
@@ -168,20 +171,21 @@ function toolsControl(use) {
     const left = use.tools().filter((name) => !chosen.includes(name));
     const options = left.map((name) => el("option", { value: name }, shown(name)));
     const any = isList || chosen.length ? [] : [el("option", { value: "*" }, "* (any tool)")];
+    if (use.field.key === "expected_tool" && chosen.length && !chosen.includes(null)) any.push(el("option", { value: NO_CALL }, NO_CALL));
     const words = left.length || any.length ? (chosen.length ? "add another…" : "choose a tool…") : "no other tools";
     control.replaceChildren(el("option", { value: "" }, words), ...options, ...any);
   };
   const draw = () => {
     chips.replaceChildren(
       ...chosen.map((name, i) => {
-        const made = button("", () => pick(chosen.filter((_, at) => at !== i)), { class: "chip", "aria-label": `Remove ${shown(name)}` });
-        made.append(el("code", {}, name === "*" && !isList ? "* (any tool)" : shownNodes(name)), " ×");
+        const made = button("", () => pick(chosen.filter((_, at) => at !== i)), { class: "chip", "aria-label": `Remove ${shown(name ?? NO_CALL)}` });
+        made.append(el("code", {}, name === "*" && !isList ? "* (any tool)" : shownNodes(name ?? NO_CALL)), " ×");
         return made;
       }),
     );
     drawOptions();
   };
-  /** @param {string[]} names */
+  /** @param {(string | null)[]} names */
   const pick = (names) => {
     chosen = names;
     draw();
@@ -193,7 +197,7 @@ function toolsControl(use) {
   control.classList.add("tool-choice");
   // Sent by the forms when the tools may have changed.
   control.addEventListener("tools", drawOptions);
-  control.addEventListener("change", () => control.value && pick([...chosen, control.value]));
+  control.addEventListener("change", () => control.value && pick([...chosen, control.value === NO_CALL ? null : control.value]));
   other.addEventListener("change", () => {
     const name = other.value.trim();
     other.value = "";

@@ -69,7 +69,7 @@ function kindOf(key, schemas) {
   const text = schemas.find((each) => each.type === "string" && !("const" in each));
   const [item] = schemas.flatMap(({ items }) => items ?? []);
   const member = schemas.map(({ additionalProperties }) => nameOf(additionalProperties)).find(Boolean);
-  if (NAMING_TOOLS.includes(key) && item?.type === "string") return "tools";
+  if (NAMING_TOOLS.includes(key) && [item, ...(item?.anyOf ?? [])].some((each) => each?.type === "string") && !item.anyOf?.some(nameOf)) return "tools";
   if (is("boolean")) return "flag";
   if (choicesOf(schemas).length) return "choice";
   if (is("number", "integer")) return "number";
@@ -77,7 +77,7 @@ function kindOf(key, schemas) {
   // Names and patterns are short.
   if (text) return text.minLength || text.pattern?.startsWith("^") ? "line" : "text";
   if (is("array") && item?.type === "string") return "words";
-  if (nameOf(item) === "ExpectedCall" && is("array")) return "calls";
+  if (nameOf(item) === "ExpectedCall") return "calls";
   if (member === "MockResponse") return "mocks";
   return member === "ExpectedValue" && BESIDE[key] ? "arguments" : "json";
 }

@@ -9,6 +9,7 @@ import { EXPECTATION, EXPECTATIONS, aboutOf, expectationOf, fieldsOf, keysReplac
 import { ItemList } from "./suite-items.js";
 import { matchersOf, paramRows } from "./suite-params.js";
 import { button, el, fold, outcomeText, shownNodes } from "./page/dom.js";
+import { prettyJson } from "./page/json.js";
 import { plural } from "./page/numbers.js";
 
 /** @import { Problem } from "./api.js" */
@@ -72,6 +73,7 @@ export class SuiteForms {
     const spec = fieldAt(this.schema, path);
     const value = valueAt(this.editor.data, path);
     const parent = path.slice(0, -1);
+    if (spec.kind === "calls" && Array.isArray(value?.$any_of)) return this.lists(path, spec, written);
     if (spec.kind === "calls" && [value ?? []].flat().every((each) => typeof each === "object" && each !== null)) return this.calls(path, spec, written);
     if (spec.kind === "mocks") return this.rows(path, spec, null, () => [{ properties: Object.fromEntries(this.toolNames(parent).map((name) => [name, {}])) }]);
     if (spec.kind === "arguments") return this.rows(path, spec, this.matchers, () => parametersAt(this.editor.data, path) ?? []);
@@ -179,7 +181,13 @@ export class SuiteForms {
         const call = { tool: this.toolNames(path)[0] ?? "*" };
         change(calls.length ? insertItem(editor.text, path, calls.length, spell(editor.text, call)) : setRaw(editor.text, path, spell(editor.text, [call])));
       });
-      node.replaceChildren(el("legend", {}, spec.label), el("small", {}, spec.hint), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add), el("div", { class: "slot" }));
+      const other = path.at(-1) === "expected_calls" && calls.length > 0 && button("Add another right list", () => {
+        this.edit(setRaw(editor.text, path, prettyJson(`{"$any_of": [${rawOf(editor.text, path)}, []]}`)));
+        written();
+        node.replaceWith(this.field(path, written));
+        this.showProblems();
+      });
+      node.replaceChildren(el("legend", {}, spec.label), el("small", {}, spec.hint), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add, other), el("div", { class: "slot" }));
     };
     const change = (/** @type {string} */ text) => {
       this.edit(text);
@@ -189,6 +197,33 @@ export class SuiteForms {
       node.querySelector("button")?.focus();
     };
     draw();
+    return node;
+  }
+
+  /** The lists of expected calls of which any is right. @param {Path} path @param {Field} spec @param {() => void} written @returns {HTMLElement} */
+  lists(path, spec, written) {
+    const { editor } = this;
+    const at = [...path, "$any_of"];
+    const lists = valueAt(editor.data, at);
+    const node = el("fieldset", { class: "field wide", "data-path": pathText(path) });
+    const change = (/** @type {string} */ text) => {
+      this.edit(text);
+      written();
+      const drawn = this.field(path, written);
+      node.replaceWith(drawn);
+      this.showProblems();
+      drawn.querySelector("button")?.focus();
+    };
+    const blocks = lists.map((/** @type {any} */ _, /** @type {number} */ i) => {
+      const calls = this.calls([...at, i], { ...spec, label: `List ${i + 1}`, hint: "" }, written);
+      const remove = button("Remove this list", () => {
+        const left = rawOf(editor.text, [...at, 1 - i]) ?? "[]";
+        change(lists.length > 2 ? removeAt(editor.text, [...at, i]) : setRaw(editor.text, path, prettyJson(left)));
+      });
+      return el("li", { class: "card form" }, calls, el("div", { class: "row wide" }, remove));
+    });
+    const add = button("Add a list", () => change(insertItem(editor.text, at, lists.length, "[]")));
+    node.replaceChildren(el("legend", {}, spec.label), el("small", {}, spec.hint), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add), el("div", { class: "slot" }));
     return node;
   }
 

@@ -914,6 +914,33 @@ def test_an_answer_is_accepted_as_expected(weather: Site) -> None:
     assert report.value.suggested_filename == f"tooleval-{run}.html"
 
 
+def test_alternatives_are_edited_without_json(weather: Site) -> None:
+    page = weather.page
+    weather.go("suite/weather.tooleval.json")
+    weather.open_item("test_cases[0]")
+    page.get_by_label("Expected tool", exact=True).select_option("(no call)")
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_tool"] == ["get_weather", None]
+    page.get_by_role("button", name="Remove (no call)").click()
+    page.get_by_label("Expected answer").select_option("calls")
+    page.get_by_role("button", name="Add another right list").click()
+    second = page.locator('[data-path="test_cases[0].expected_calls.$any_of[1]"]')
+    second.get_by_role("button", name="Add a call").click()
+    second.get_by_label("Optional").check()
+    page.get_by_role("button", name="Add a list").click()
+    page.get_by_role("button", name="Remove this list").last.click()
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
+    paris = {"tool": "get_weather", "params": {"city": "Paris"}}
+    any_of = [[paris], [{"tool": "get_weather", "optional": True}]]
+    assert case["expected_calls"] == {"$any_of": any_of}
+    page.get_by_role("button", name="Remove this list").last.click()
+    weather.save()
+    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_calls"] == [paris]
+
+
 @pytest.mark.parametrize("in_order", [True, False])
 def test_several_calls_are_accepted(weather: Site, in_order: bool) -> None:
     page = weather.page

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tooleval import load_suite
-from pytest_tooleval.mutation.answers import right_answer
+from pytest_tooleval.mutation.answers import right_answers
 from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation
 from pytest_tooleval.mutation.score import mutate_suite
@@ -112,7 +112,7 @@ def test_wrong_agents_in_a_world(tmp_path: Path) -> None:
     case = resolve(suite, suite.test_cases[0])
     made = [
         (mutant.kind, [(call.name, *(call.arguments or {}).values()) for call in mutant.turn.replies[0]])
-        for mutant, _ in mutants(case, right_answer(case))
+        for mutant, _ in mutants(case, right_answers(case)[0])
         if mutant.kind in ("half_done", "another_record", "wrong_order")
     ]
     assert made == [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval.mutation.answers import right_answer, score
+from pytest_tooleval.mutation.answers import right_answers, score
 from pytest_tooleval.mutation.mutants import mutants
 from pytest_tooleval.mutation.results import CaseMutation, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
@@ -155,7 +155,7 @@ def test_a_broken_call_inside_a_program_is_noticed_like_any_other(fields: dict[s
     suite = Suite.model_validate({"name": "s", "tools": [*programs, SQL], "test_cases": [test]})
     case = resolve(suite, suite.test_cases[0])
     caller = {"type": "program", "caller_id": "p1"}
-    for _, answer in mutants(case, right_answer(case)):
+    for _, answer in mutants(case, right_answers(case)[0]):
         called = [
             turn._replace(
                 replies=tuple(
@@ -295,7 +295,7 @@ def kinds_of(*tools: dict[str, Any], **case: Any) -> dict[str, list[Any]]:
     suite = Suite.model_validate({"name": "s", "tools": list(tools), "test_cases": [test]})
     resolved = resolve(suite, suite.test_cases[0])
     found: dict[str, list[Any]] = {}
-    for mutant, answer in mutants(resolved, right_answer(resolved)):
+    for mutant, answer in mutants(resolved, right_answers(resolved)[0]):
         call = next(reversed([c for turn in answer for calls in turn.replies for c in calls]), None)
         given = call and (call.raw_arguments if call.arguments is None else call.arguments)
         found.setdefault(mutant.kind, []).append(given)

@@ -213,10 +213,9 @@ def test_a_parameter_that_is_suggested_is_shown_without_what_a_terminal_obeys() 
     assert 'did you mean "\\u001bity"?' in found["test_cases[0].expected_params.city"]
 
 
-def test_one_of_several_acceptable_tools_is_enough() -> None:
+def test_params_that_no_expected_tool_takes() -> None:
     tools = [tool("get_weather"), tool("search", {"properties": {"q": {"type": "string"}}})]
     both = {"expected_tool": ["get_weather", "search"]}
-    assert warnings({**both, "expected_params": {"q": "x"}}, tools=tools) == {}
     assert "any of the expected tools" in str(
         warnings({**both, "expected_params": {"z": 1}}, tools=tools)
     )
@@ -236,6 +235,28 @@ def test_one_of_several_acceptable_tools_is_enough() -> None:
 def test_open_schemas_may_take_anything(parameters: dict[str, Any]) -> None:
     found = warnings({"expected_params": {"town": "x"}}, tools=[tool("get_weather", parameters)])
     assert not [place for place in found if place.startswith("test_cases")]
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ({"expected_params": {"day": 1}}, ""),
+        ({"expected_params": {"city": "x"}}, '"note" has no such parameter, so a call to it is wrong'),
+        ({"expected_params": {"city": {"$optional": "x"}}}, ""),
+        (
+            {"expected_tool": "get_weather", "expected_params": {"city": {"$optional": "x"}}},
+            '"get_weather" requires it, so a call without it is not valid; leave out $optional',
+        ),
+        ({"expected_tool": "get_weather", "expected_params": {"day": {"$optional": 1}}}, ""),
+    ],
+)
+def test_params_that_do_not_fit_every_expected_tool(expected: dict[str, Any], message: str) -> None:
+    day = {"day": {"type": "integer"}}
+    weather = {"type": "object", "properties": {"city": {"type": "string"}, **day}, "required": ["city"]}
+    tools = [tool("get_weather", weather), tool("note", {"type": "object", "properties": day})]
+    found = warnings({"expected_tool": ["get_weather", "note"], **expected}, tools=tools)
+    assert len(found) == bool(message)
+    assert all(message in text for text in found.values())
 
 
 def test_a_reference_is_followed() -> None:

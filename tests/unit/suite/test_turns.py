@@ -42,6 +42,16 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"max_calls": 3}, "max_calls", 'for the whole case, write "thresholds": {"max_calls": ...}'),
     ({"turns": []}, "turns", "expected a list of turns"),
+    (
+        {"turns": [{"prompt": "Hi", "match": "contains", "expected_calls": {"$any_of": [[CALL], []]}}]},
+        "turns[0].match",
+        'the match "contains" says nothing where no call has to be made',
+    ),
+    (
+        {"turns": [{"prompt": "Hi", "expected_calls": {"$any_of": [[CALL], [{"tool": "nix"}]]}}]},
+        "turns[0].expected_calls.$any_of[1][0].tool",
+        'the tool "nix" is not defined',
+    ),
     ({"turns": [{"prompt": "Hi"}]}, "turns", "nothing is expected"),
     ({"turns": [{"expected_text": ["x"]}]}, "turns[0].prompt", "missing; expected the user's message"),
     ({"tool_choice": "required"}, "tool_choice", "a turn ends with a reply without calls"),
@@ -55,7 +65,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "turns[1].expected_calls",
         "cannot be combined with",
     ),
-    (turn(expected_tool=["look"], match="state"), "turns[1].expected_tool", "name a single tool"),
+    (
+        turn(expected_tool=["look", "refund"], match="state"),
+        "turns[1].expected_tool",
+        "name a single tool",
+    ),
     (
         turn(expected_tool="look", expected_params={"order": {"$regex": "A"}}, match="state"),
         "turns[1].expected_params.order",
