@@ -19,9 +19,10 @@ from .format import Format, Source
 from .formats import all_formats
 from .formats.skills import SKILL_FILE, skill_files
 from .langchain_messages import fields_of
-from .records import Record, UnusableError, read_records
+from .records import Record, UnusableError, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")
+_YAML = (".yaml", ".yml")  # not searched for in folders, where most are something else
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SHOWN = 8  # keys
@@ -112,6 +113,8 @@ def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
     if path.suffix == ".eval":
         records, problems = [Record(1, read_archive(path))], list[Problem]()
+    elif path.suffix in _YAML:
+        records, problems = [Record(1, read_yaml(path))], []
     else:
         records, problems = read_records(path)
     if len(records) == 1:

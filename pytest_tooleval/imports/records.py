@@ -67,6 +67,18 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     return records, problems
 
 
+def read_yaml(path: Path) -> Any:
+    """The JSON value of a YAML file. Raises SuiteError if it cannot be read, or has another value."""
+    import yaml
+
+    try:
+        value = yaml.safe_load(path.read_bytes())
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        message = f"no YAML that is JSON: {' '.join(str(error).split())}"
+        raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
+
+
 def decoded(value: Any) -> Any:
     """The value, decoded if it is the JSON of an object or list as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):

@@ -11,6 +11,7 @@ also tried on files that others wrote:
 - bedrock: pydantic/pydantic-ai 07b87749, tests/models/cassettes/test_bedrock
 - deepeval: confident-ai/deepeval a2e0d4cf, tests/test_confident/goldens.json
 - inspect_logs: UKGovernmentBEIS/inspect_ai 499e6152, tests/log (25 logs)
+- promptfoo: promptfoo/promptfoo 028c62e9, examples/openai-tools-call/promptfooconfig.yaml
 - langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
 - sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json (300 conversations)
 - adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets); google/adk-python 7c670f63,
@@ -88,6 +89,15 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
     ),
     "langsmith.json": ("LangSmith runs", [("Oslo?", [OSLO])]),
     "openai_batch.*.jsonl": ("requests and answers of a batch", [("Oslo?", [OSLO])]),
+    "promptfoo.yaml": (
+        "configs of promptfoo",
+        [
+            ("Weather in Oslo?", [OSLO]),
+            ("Weather in Paris?", [("get_weather", "")]),
+            ("Weather in Rome?", [("get_weather", "")]),
+            ("Weather in Lima?", [LIMA]),
+        ],
+    ),
     "sharegpt.jsonl": (
         "ShareGPT conversations",
         [
@@ -114,7 +124,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
     ),
     "xlam.json": ("xLAM questions", [("Oslo and Bergen?", [OSLO, BERGEN])]),
 }
-EXPECTATIONS = ("adk_evals.json", "deepeval.json", "xlam.json")
+EXPECTATIONS = ("adk_evals.json", "deepeval.json", "promptfoo.yaml", "xlam.json")
 
 
 def imported(*names: str) -> tuple[Applied, list[str]]:
@@ -175,6 +185,7 @@ LEFT_OUT = {
         (3, "it has no answer: also name the file of answers"),
         (3, "its request is not here: also name the file of requests"),
     ],
+    "promptfoo.yaml": [(1, "an assertion of the type javascript that a case cannot express")],
     "xlam.json": [
         (8, "the arguments of get_weather break the tool's schema: 'city' is a required property")
     ],
@@ -353,7 +364,7 @@ def test_a_file_of_messages_is_one_conversation(tmp_path: Path, messages: list[A
 DAMAGE = st.sampled_from([None, True, 0, "", "x", [], {}, [None], {"type": "text"}, ["x"], "user"])
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.json*")))
 @given(data=st.data())
 def test_no_damage_breaks_a_reader(name: str, data: st.DataObject) -> None:
     text = (DATA / name).read_text()
