@@ -30,7 +30,7 @@ def checkout(tmp_path: Path) -> Path:
     """A repository with suites in `evals`, whose model is a function that gets one case wrong."""
     folder = tmp_path / "checkout"
     (folder / "evals").mkdir(parents=True)
-    suite = json.loads((CI.parent / "weather.tooleval.json").read_text(encoding="utf-8"))
+    suite = json.loads((CI.parent / "weather" / "weather.tooleval.json").read_text(encoding="utf-8"))
     suite = {
         "name": "Weather",
         "tools": suite["tools"],

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-ROUTING = EXAMPLES / "cassettes" / "routing.jsonl"
+MODELS = EXAMPLES / "models"
+ROUTING = MODELS / "cassettes" / "routing.jsonl"
 SUITES = sorted([*EXAMPLES.glob("*.tooleval.json"), *EXAMPLES.glob("*/*.tooleval.json")])
 
 # Refuses connections and look-ups of names, and says at the end whether litellm was imported.
@@ -47,14 +48,12 @@ RECORDED = {
         "Smart home": (6, 1),
         "Airline agent": (1, 4),
         "Agent skills": (12, 8),
-        "Weather API Suite": (6, 0),
     },
     "qwen2.5-coder-1.5b": {
         "Personal assistant": (8, 8),
         "Smart home": (2, 5),
         "Airline agent": (1, 4),
         "Agent skills": (17, 3),
-        "Weather API Suite": (6, 0),
     },
 }
 
@@ -109,7 +108,7 @@ def replies_of(cases: Iterable[dict[str, Any]]) -> int:
 
 
 def test_the_first_command_is_green(examples: Examples) -> None:
-    result = examples.run("examples/weather.tooleval.json", "--tooleval-model=builtin/lexical", "-v")
+    result = examples.run("examples/weather", "--tooleval-model=builtin/lexical", "-v")
 
     assert result.returncode == 0, result.stdout
     cases = examples.document["cases"]
@@ -117,8 +116,20 @@ def test_the_first_command_is_green(examples: Examples) -> None:
     assert all(case["scores"]["overall"] == 1.0 for case in cases)
 
 
-def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) -> None:
+def test_what_runs_by_default_passes(examples: Examples) -> None:
     result = examples.run("examples")
+
+    assert result.returncode == 0, result.stdout
+    document = examples.document
+    assert [(row["passed"], row["cached"]) for row in document["models"]] == [(6, 0), (6, 6), (6, 6)]
+    recorded = (EXAMPLES / "cassettes" / "weather" / "weather.jsonl").read_bytes().splitlines()
+    assert len(recorded) == 12
+
+
+def test_the_folder_of_models_replays_real_passes_and_real_failures(examples: Examples) -> None:
+    result = examples.run("examples/models")
+
+    assert result.stdout.startswith("recorded answers of small models, mistakes included")
 
     assert result.returncode == 1, result.stdout
     document = examples.document
@@ -129,8 +140,6 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
     assert {model: found[model] for model in RECORDED} == RECORDED
     for row in document["models"]:
         assert row["cached"] == (row["trials"] if row["model"] in RECORDED else 0)
-    assert found["builtin/lexical"]["Weather API Suite"] == (6, 0)
-
     # The table fits a usual terminal.
     table = result.stdout.partition("= tool calling =")[2].partition("needle-3: ")[0].splitlines()[1:]
     assert len(table) > 20
@@ -138,7 +147,7 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
 
     # Answers that an older version of a suite has left would only confuse a reader. Those of the routing
     # suite are counted below, with its variants.
-    cassettes = set((EXAMPLES / "cassettes").glob("*.jsonl")) - {ROUTING}
+    cassettes = set((MODELS / "cassettes").glob("*.jsonl")) - {ROUTING}
     assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == replies_of(
         case
         for case in document["cases"]
@@ -198,7 +207,7 @@ def test_a_real_model_under_variants_is_replayed(examples: Examples) -> None:
     names = "again", "bare", "distractors:0,20,50,100:skills.json", "rename", "shuffle"
     variants = [f"--tooleval-variant={name}" for name in names]
     model = "qwen2.5-coder-1.5b"
-    examples.run("examples/routing.tooleval.json", f"--tooleval-model={model}", *variants)
+    examples.run("examples/models/routing.tooleval.json", f"--tooleval-model={model}", *variants)
 
     found = {each["variant"]: each for each in examples.document["variants"]}
     assert [round(each["cases"] * each["new"]) for each in found.values()] == [
@@ -240,7 +249,7 @@ def test_an_agent_behind_http_is_replayed(examples: Examples) -> None:
 
 
 def test_the_folder_can_be_run_from_inside(examples: Examples) -> None:
-    result = examples.run("-m", "smoke", "--tooleval-model=needle-3", cwd=EXAMPLES)
+    result = examples.run("-m", "smoke", "--tooleval-model=needle-3", cwd=MODELS)
 
     assert result.returncode in (0, 1), result.stdout
     assert {case["suite"] for case in examples.document["cases"]} == {"Personal assistant"}
@@ -254,8 +263,9 @@ def test_the_readme_tells_the_recorded_outcomes() -> None:
         assert f"| `{model}` | {passed} | {failed} |" in readme
 
 
-def test_tests_with_the_fixture_pass(examples: Examples) -> None:
-    result = examples.run("examples/test_with_fixture.py")
+@pytest.mark.parametrize("folder", ["", "models/"])
+def test_tests_with_the_fixture_pass(examples: Examples, folder: str) -> None:
+    result = examples.run(f"examples/{folder}test_with_fixture.py")
 
     assert result.returncode == 0, result.stdout
     assert "skipped" not in result.stdout
@@ -264,7 +274,7 @@ def test_tests_with_the_fixture_pass(examples: Examples) -> None:
 def test_an_own_agent_can_be_evaluated(examples: Examples, tmp_path: Path) -> None:
     cassette = f"--tooleval-cassette={tmp_path / 'agent'}"
     models = "--tooleval-model=my-agent,my-async-agent"
-    result = examples.run("examples/weather.tooleval.json", models, "--tooleval-record=all", cassette)
+    result = examples.run("examples/weather", models, "--tooleval-record=all", cassette)
 
     assert result.returncode == 0, result.stdout
     assert [row["passed"] for row in examples.document["models"]] == [6, 6]

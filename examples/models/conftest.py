@@ -1,4 +1,4 @@
-"""Your own scorer and your own variant, for all suites of this folder."""
+"""Your own scorer and your own variant, for all suites of this folder, and what its failures are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from msgspec import structs
 
 from pytest_tooleval import Condition, ConfigError, ResolvedCase, Score, Scorer, Transcript, text_of
+
+_ABOUT = "recorded answers of small models, mistakes included: failures here are what they look like"
 
 # E-mail addresses, and codes such as BA178 or QX7T4M: what a model must have read somewhere.
 _IDENTIFIER = re.compile(r"[\w.+-]+@[\w-]+\.\w+|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,8}\b")
@@ -72,3 +75,9 @@ def typos(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 
 def pytest_tooleval_variants(register: Callable[..., None]) -> None:
     register("typos", typos)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.get_terminal_writer().line(_ABOUT)
