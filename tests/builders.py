@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from pytest_tooleval.imports.chats import RecordedAnswer, answers_in, conversations
+from pytest_tooleval.imports.records import Record
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.transcript import Transcript, measures_of
@@ -60,3 +62,9 @@ def result_of(**fields: Any) -> CaseResult:
         "scored": sum(trial.error is None for trial in trials),
     }
     return CaseResult(**{**counts, **names})
+
+
+def recorded_answers(record: Any) -> tuple[list[RecordedAnswer], list[str]]:
+    """The answers that are imported from a record, and why others in it are not."""
+    found = [answers_in(each) for each in conversations(Path(), Record(1, record))]
+    return [each for answers, _ in found for each in answers], [why for _, whys in found for why in whys]

@@ -252,12 +252,6 @@ def _described(conversation: Conversation, record: Mapping[str, Any]) -> Convers
     )
 
 
-def recorded_answers(record: Any) -> tuple[list[RecordedAnswer], list[str]]:
-    """The answers in a record, and why others in it are unusable. UnusableError if all are."""
-    found = [answers_in(each) for each in conversations(Path(), Record(1, record))]
-    return [each for answers, _ in found for each in answers], [why for _, whys in found for why in whys]
-
-
 def answers_in(conversation: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
     """The answers of a conversation, and why others are unusable. UnusableError if all are."""
     tools, choice = _tools(conversation)

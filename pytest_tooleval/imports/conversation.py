@@ -96,11 +96,10 @@ class ToolList(NamedTuple):
 
 
 class MadeSuite(NamedTuple):
-    """A suite that was made whole, such as of a benchmark, and what else there is to know."""
+    """A suite that was made whole, such as of a benchmark."""
 
     path: str
     suite: dict[str, Any]
-    remarks: Sequence[str] = ()
 
 
 Item = Conversation | Expected | ToolList | MadeSuite | Problem

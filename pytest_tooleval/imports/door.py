@@ -46,10 +46,9 @@ def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tu
     first = paths[0].resolve()
     name = first.name if first.is_dir() else first.stem
     if suites:
-        if len(suites) < len(items):
+        if len(items) > 1:
             raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
-        remarks = [remark for each in suites for remark in each.remarks]
-        found = Found(name, suite=suites[0].suite, remarks=remarks)
+        found = Found(name, suite=suites[0].suite)
     elif lists and len(lists) + len(problems) == len(items):
         found = _with_tools(name, lists, problems)
     else:

@@ -13,12 +13,12 @@ from ..explain import describe
 from ..record.untrusted import as_mapping
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near, shown
-from .archives import read_archive
 from .conversation import Item
 from .format import Format, Source
 from .formats import all_formats
+from .formats.inspect_logs import read_archive
+from .formats.langchain import fields_of
 from .formats.skills import SKILL_FILE, skill_files
-from .langchain_messages import fields_of
 from .records import Record, UnusableError, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")

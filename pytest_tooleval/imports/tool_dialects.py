@@ -98,13 +98,13 @@ def schema_in(tool: Mapping[str, Any]) -> Any:
     schema = next((tool[key] for key in ("parameters", *SCHEMAS) if tool.get(key) is not None), None)
     if isinstance(schema, Mapping) and isinstance(schema.get("json"), Mapping):  # Bedrock's
         schema = schema["json"]
-    schema = decoded(schema)
-    return as_json_schema(schema) if isinstance(schema, dict) else schema
+    return as_json_schema(decoded(schema))
 
 
-def as_json_schema(schema: dict[str, Any]) -> Any:
+def as_json_schema(schema: Any) -> Any:
     """A schema with other names for types, or with properties that say that they are required."""
-    if schema and all(map(_is_flat, schema.values())):  # parameters without an object around them
+    # Parameters without an object around them.
+    if isinstance(schema, dict) and schema and all(map(_is_flat, schema.values())):
         optional = [name for name, each in schema.items() if _is_optional(each)]
         needed = [name for name in schema if name not in optional]
         schema = {"type": "object", "properties": schema, **({"required": needed} if needed else {})}
@@ -134,7 +134,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _is_flag(key: str, value: Any) -> bool:
     """Whether a property says of itself whether it is required."""
-    return key in ("required", "optional") and isinstance(value, bool)
+    return key == "optional" or (key == "required" and isinstance(value, bool))
 
 
 def _typed(kind: str) -> dict[str, Any]:

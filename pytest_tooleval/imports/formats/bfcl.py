@@ -17,7 +17,6 @@ from msgspec import Meta
 
 from ...errors import Problem, SuiteError
 from ...explain import describe, listing, show
-from ...jsonschemas.subschemas import changed
 from ...record.untrusted import as_list, as_mapping, as_text
 from ..bfcl_turns import conversation, functions_of, prompt_of
 from ..cases import case_problem
@@ -25,12 +24,12 @@ from ..conversation import Item, MadeSuite
 from ..format import Format, Source
 from ..openai_tools import typed
 from ..records import Record, UnusableError, read_records
+from ..tool_dialects import as_json_schema
 from ..tool_names import provider_name
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
 _NEVER: dict[str, Any] = {"$any_of": []}
-_TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 _LANGUAGE = "its answers are judged as {} source code, which a suite cannot express"
 _AGENT = "its answers need BFCL's own simulated environment; use mocks for such chains"
 _EXECUTED = "its calls are judged by running them, which a suite cannot express"
@@ -188,23 +187,8 @@ def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
 def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     made = {**function, "name": names[function["name"]]}
     if "parameters" in function:
-        made["parameters"] = json_schema(function["parameters"])
+        made["parameters"] = as_json_schema(function["parameters"])
     return {"type": "function", "function": made}
-
-
-def json_schema(schema: Any) -> Any:
-    """BFCL's schema as JSON Schema, which has other names for types; `any` becomes no type."""
-    return changed(schema, _renamed)
-
-
-def _renamed(schema: dict[str, Any]) -> dict[str, Any]:
-    made = {key: value for key, value in schema.items() if key != "optional"}  # redundant to `required`
-    kind = made.get("type")
-    if kind == "any":
-        del made["type"]
-    elif isinstance(kind, str):
-        made["type"] = _TYPES.get(kind, kind)
-    return made
 
 
 def _calls(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...errors import Problem, SuiteError
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item
 from ..format import Format, each_record
 from ..records import Record, UnusableError
 
+_MOST_BYTES = 512 << 20
 _ATTACHED = "attachment://"
 _MALFORMED = "(arguments that could not be parsed)"
 
@@ -76,6 +80,25 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     arguments = _MALFORMED if call.get("parse_error") else call.get("arguments")
     return {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": arguments}}
+
+
+def read_archive(path: Path) -> dict[str, Any]:
+    """The log in an archive, as the JSON of one. Raises SuiteError."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
+                raise ValueError(f"more than {_MOST_BYTES >> 20} MiB")
+            names = sorted(name for name in archive.namelist() if name.startswith("samples/"))
+            header = next(
+                name for name in ("header.json", "_journal/start.json") if name in archive.namelist()
+            )
+            log: dict[str, Any] = json.loads(archive.read(header))
+            return {**log, "samples": [json.loads(archive.read(name)) for name in names]}
+    except NotImplementedError:  # Zstandard, before Python 3.14
+        message = "this Python cannot unpack it; convert it: inspect log convert --to json"
+    except (OSError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+        message = f"no log of Inspect: {error or 'it has no header'}"
+    raise SuiteError([Problem(str(path), 1, 1, "", message)])
 
 
 FORMAT = Format(

@@ -1,13 +1,68 @@
-"""Conversations of LangChain and LangGraph."""
+"""Conversations of LangChain and LangGraph, written by `dumpd`, `messages_to_dict` or `model_dump`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ...record.untrusted import as_list, as_mapping
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..langchain_messages import chat_message, fields_of
+
+_ROLES = {
+    "system": "system", "human": "user", "user": "user", "ai": "assistant", "assistant": "assistant",
+    "tool": "tool", "function": "tool", "developer": "system",
+}  # fmt: skip
+# The provider's own form of calls, which stand in `tool_calls`, and its thoughts.
+_OWN = ("tool_use", "function_call", "tool_call", "input_json_delta", "reasoning")
+
+
+def fields_of(message: Any) -> Mapping[str, Any]:
+    """The fields of a message, whatever is around them; empty if it is none of LangChain."""
+    found = as_mapping(message)
+    if found.get("lc") == 1 and isinstance(found.get("kwargs"), Mapping):
+        names = found.get("id")
+        kind = _kind(names[-1] if isinstance(names, list) and names else "")
+        return {**found["kwargs"], "type": kind} if kind in _ROLES else {}
+    if isinstance(found.get("data"), Mapping) and _kind(found.get("type")) in _ROLES:
+        return {**found["data"], "type": _kind(found["type"])}
+    is_own = _kind(found.get("type")) in _ROLES and "role" not in found and "content" in found
+    return {**found, "type": _kind(found["type"])} if is_own else {}
+
+
+def _kind(name: Any) -> str:
+    return as_text(name).removesuffix("Chunk").removesuffix("Message").lower()
+
+
+def chat_message(message: Any) -> Any:
+    """The message as in the chat API; anything else as it is."""
+    found = fields_of(message)
+    if not found:
+        return message
+    made: dict[str, Any] = {"role": _ROLES[found["type"]], "content": found.get("content")}
+    if made["role"] == "tool":
+        status = {"status": "failed"} if found.get("status") == "error" else {}
+        return {**made, "tool_call_id": found.get("tool_call_id"), **status}
+    extra = as_mapping(found.get("additional_kwargs"))
+    every = (*objects_in(found.get("tool_calls")), *objects_in(found.get("invalid_tool_calls")))
+    if calls := [_call(each) for each in every] or objects_in(extra.get("tool_calls")):
+        made |= {"tool_calls": calls, "content": _without_calls(made["content"])}
+    elif "function_call" in extra:
+        made["function_call"] = extra["function_call"]
+    about = as_mapping(found.get("response_metadata"))
+    ended = about.get("finish_reason") or about.get("stop_reason")
+    return {**made, "finish_reason": ended} if isinstance(ended, str) else made
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": call.get("name"), "arguments": call.get("args")}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _without_calls(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return [part for part in content if as_mapping(part).get("type") not in _OWN] or None
 
 
 def _messages(value: Any) -> Any:

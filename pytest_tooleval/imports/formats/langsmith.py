@@ -10,8 +10,8 @@ from ...record.untrusted import as_list, as_mapping, objects_in
 from ..chats import conversations
 from ..conversation import Item
 from ..format import Format, each_record
-from ..langchain_messages import chat_message
 from ..records import Record
+from .langchain import chat_message
 
 
 def _holds(value: Any) -> bool:

@@ -24,8 +24,8 @@ from ...record.untrusted import as_list, as_mapping, objects_in
 from ...record.untrusted import as_text as text_in
 from ...worlds.plain import canonical
 from ..chats import chat_messages
+from ..formats.vercel import chat_messages_of
 from ..records import UnusableError, decoded
-from ..vercel_messages import chat_messages_of
 from .otlp import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)

@@ -8,7 +8,8 @@ import pytest
 from bfcl_data import bfcl_suite_file
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.formats.bfcl import allowed_values, answers_beside, bfcl_suite, json_schema
+from pytest_tooleval.imports.formats.bfcl import allowed_values, answers_beside, bfcl_suite
+from pytest_tooleval.imports.tool_dialects import as_json_schema
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
@@ -120,7 +121,7 @@ def test_types_and_names_are_mapped() -> None:
         "required": ["type"],
         "optional": [],
     }
-    assert json_schema(schema) == {
+    assert as_json_schema(schema) == {
         "type": "object",
         "properties": {
             "type": {"type": "number"},

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from builders import recorded_answers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.chats import RecordedAnswer, recorded_answers
+from pytest_tooleval.imports.chats import RecordedAnswer
 from pytest_tooleval.imports.openai_tools import looks_like_a_tool, tool_definition, tool_definitions
 from pytest_tooleval.imports.records import UnusableError
 

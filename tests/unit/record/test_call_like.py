@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from builders import recorded_answers
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.imports.chats import chat_messages, recorded_answers
+from pytest_tooleval.imports.chats import chat_messages
 from pytest_tooleval.imports.records import UnusableError
 from pytest_tooleval.record.call_like import unread_in
 from pytest_tooleval.record.transcript import Transcript
