@@ -28,9 +28,9 @@ export async function accept(row, trial) {
   document.body.append(dialog);
   dialog.showModal();
   try {
-    const { text, etag, suite, ids } = await call("GET", suitePath(row.file), { read: exactJson });
-    const place = ids.indexOf(row.case);
-    if (place < 0) throw new Error(`${row.file} no longer has a case ${shown(row.case)}`);
+    const { text, etag, suite, cases } = await call("GET", suitePath(row.file), { read: exactJson });
+    const place = cases.find((/** @type {any} */ { id }) => id === row.case)?.place;
+    if (place === undefined) throw new Error(`${row.file} no longer has a case ${shown(row.case)}`);
     const changed = accepted(text, place, suite.test_cases[place], trial);
     const message = el("div", {});
     const write = button("Update suite", async () => {
@@ -64,6 +64,7 @@ export async function accept(row, trial) {
  * @param {WholeTrial} trial
  */
 function accepted(text, place, item, trial) {
+  if (item.parametrize) throw new Error("several rows share this case's expectations; set them in the suite editor");
   if (item.turns) throw new Error("set a conversation's expected calls in the suite editor, turn by turn");
   if (item.user) throw new Error("a conversation with a simulated user differs each time; set its expectations in the suite editor");
   const made = (trial.transcript?.replies ?? []).flatMap((reply) => reply.calls);
