@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import CannotCompare, ConfigError, ScoringError
+from ..explain import field_path
 from ..jsonschemas.parameters import described, undeclared
 from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN, LIMITS
@@ -211,7 +212,7 @@ def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str 
             continue
         schema = _schema_of(name, tools)
         try:
-            found = [*errors(schema, arguments, 1), *undeclared(schema, arguments)]
+            found = [*errors(schema, arguments, 1), *map(field_path, undeclared(schema, arguments))]
         except CannotCompare:
             continue
         if found:

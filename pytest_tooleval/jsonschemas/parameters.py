@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..findings import Loc
 from ..record.untrusted import as_list, as_mapping, as_text
 from .older import modern
+from .patterns import search
 from .subschemas import COMBINED, referred
 
 # With one of these, a schema may accept more than the parameters that it declares.
@@ -21,20 +23,73 @@ _OPEN = (
 _ELSEWHERE = {"additionalProperties": True}  # another document may allow anything
 
 
-def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """Return the arguments that a schema neither declares nor allows.
+def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Loc]:
+    """Return the paths of keys that a schema neither declares nor allows, also inside the arguments.
 
-    A schema without `properties` and `required` allows all; an empty `properties` declares none.
+    A schema without `properties`, `patternProperties` and `required` allows all keys; an empty
+    `properties` declares none. Raises CannotCompare for a pattern that cannot be searched for.
     """
-    if arguments.keys() <= as_mapping(schema.get("properties")).keys():
-        return []
-    parts = _in_place(schema)
-    required = {name for part in parts for name in as_list(part.get("required"))}
-    says = required or any("properties" in part for part in parts)
-    if not says or _is_open(parts):
-        return []
-    declared = required.union(_described(parts))
-    return [name for name in arguments if name not in declared]
+    found: list[Loc] = []
+    waiting: list[tuple[Loc, Any, list[Any]]] = [((), arguments, [schema])]
+    while waiting:
+        at, value, schemas = waiting.pop()
+        each = [_in_place(one, schema) for one in schemas]
+        parts = [part for of_one in each for part in of_one]
+        # Of several schemas, one may be right that says nothing.
+        if isinstance(value, dict) and all(map(_says, each)):
+            found += [(*at, name) for name in value if not _is_declared(name, parts)]
+        within = _within(value, parts)
+        waiting += [((*at, key), value[key], inner) for key, inner in within if inner]
+    return sorted(found, key=len)
+
+
+def _within(value: Any, parts: Sequence[Mapping[str, Any]]) -> list[tuple[str | int, list[Any]]]:
+    """Return the keys or indexes of a value's objects and lists, each with their schemas."""
+    if isinstance(value, list):
+        inside = [i for i, item in enumerate(value) if isinstance(item, (dict, list))]
+        return [(i, _items(parts, i)) for i in inside]
+    if isinstance(value, dict):
+        names = [name for name, member in value.items() if isinstance(member, (dict, list))]
+        return [(name, _members(parts, name)) for name in names]
+    return []
+
+
+def _says(parts: Sequence[Mapping[str, Any]]) -> bool:
+    """True if these schemas for one value say which keys it has, and allow no others."""
+    says = any("properties" in part or part.get("required") for part in parts)
+    return (says or any("patternProperties" in part for part in parts)) and not _is_open(
+        parts, but=("patternProperties",)
+    )
+
+
+def _is_declared(name: str, parts: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        name in as_mapping(part.get("properties"))
+        or name in as_list(part.get("required"))
+        or any(search(pattern, name) for pattern in as_mapping(part.get("patternProperties")))
+        for part in parts
+    )
+
+
+def _members(parts: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the schemas of an object's member."""
+    found = []
+    for part in parts:
+        own = as_mapping(part.get("properties")).get(name)
+        patterns = as_mapping(part.get("patternProperties"))
+        matching = [inner for pattern, inner in patterns.items() if search(pattern, name)]
+        others = [] if own is not None or matching else [part.get("additionalProperties")]
+        found += [inner for inner in (own, *matching, *others) if isinstance(inner, dict)]
+    return found
+
+
+def _items(parts: Iterable[Mapping[str, Any]], index: int) -> list[Any]:
+    """Return the schemas of a list's item."""
+    found = []
+    for part in parts:
+        first = as_list(part.get("prefixItems"))
+        found.append(first[index] if index < len(first) else part.get("items"))
+    return [inner for inner in found if isinstance(inner, dict)]
 
 
 def described(schema: Mapping[str, Any]) -> list[str]:
@@ -53,8 +108,11 @@ def allows_others(schema: Mapping[str, Any]) -> bool:
     return _is_open(_in_place(schema))
 
 
-def _in_place(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the schema, and those for the same value that it combines or refers to."""
+def _in_place(
+    schema: Mapping[str, Any], root: Mapping[str, Any] | None = None
+) -> list[Mapping[str, Any]]:
+    """Return the schema, and those for the same value that it combines or refers to in its `root`."""
+    root = schema if root is None else root
     found: dict[int, Mapping[str, Any]] = {}
     waiting: list[Any] = [schema]
     for given in waiting:
@@ -63,13 +121,14 @@ def _in_place(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         found[id(given)] = part = modern(given)
         waiting += [member for keyword in COMBINED for member in as_list(part.get(keyword))]
         if target := as_text(part.get("$ref")):
-            inner = referred(schema, target)
+            inner = referred(root, target)
             waiting.append(_ELSEWHERE if inner is None else inner)
     return [*found.values()]
 
 
-def _is_open(parts: Iterable[Mapping[str, Any]]) -> bool:
-    return any(part.get(keyword, False) is not False for part in parts for keyword in _OPEN)
+def _is_open(parts: Iterable[Mapping[str, Any]], but: Collection[str] = ()) -> bool:
+    keywords = [keyword for keyword in _OPEN if keyword not in but]
+    return any(part.get(keyword, False) is not False for part in parts for keyword in keywords)
 
 
 def _described(parts: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ..errors import CannotCompare
+from ..explain import field_path
 from ..jsonschemas.parameters import undeclared
 from ..jsonschemas.validation import is_valid, violations
 from ..matchers.compare import matches
@@ -90,13 +91,13 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     if schema is None:
         return [NOT_OFFERED]
     invented = undeclared(schema, call.arguments)
-    allowed = cache(lambda name: name in invented or _is_expected(case, call, name, is_named))
+    allowed = cache(lambda name: (name,) in invented or _is_expected(case, call, name, is_named))
     wrong = (text for name, text in violations(schema, call.arguments) if not allowed(name))
     broken = list(islice(wrong, _MOST_FAULTS))
     broken += [
-        f"the tool has no parameter {json_text(name)}"
-        for name in invented
-        if not _is_expected(case, call, name, _matches)
+        f"the tool has no parameter {json_text(field_path(path))}"
+        for path in invented
+        if not _is_expected(case, call, str(path[0]), _matches)
     ]
     return broken
 

@@ -130,7 +130,9 @@ def test_arguments_are_valid_where_jsonschema_says_so() -> None:
             right = judge.is_valid(json.loads(given, parse_float=Fraction))
 
             arguments = ToolCall.parse("t", given).arguments or {}
-            valid = is_valid(schema, arguments) and not undeclared(schema, arguments)
+            # The judge does not know that the rule also holds inside the arguments.
+            invented = [path for path in undeclared(schema, arguments) if len(path) == 1]
+            valid = is_valid(schema, arguments) and not invented
             assert valid is right, (text, given)
             counts[right] += 1
 

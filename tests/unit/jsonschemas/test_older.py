@@ -69,4 +69,4 @@ def test_what_is_made_of_them() -> None:
     schema = {"properties": {"a": pair}, "required": ["a"], "dependencies": {"a": {}}}
     assert required_values(schema) == {"a": [1, True]}
     assert undeclared(schema, {"x": 1}) == []  # the dependency might declare it
-    assert undeclared({**schema, "dependencies": {"a": ["b"]}}, {"x": 1}) == ["x"]
+    assert undeclared({**schema, "dependencies": {"a": ["b"]}}, {"x": 1}) == [("x",)]
