@@ -17,7 +17,7 @@ class _NotJudged(click.ClickException):
     exit_code = 2  # 1 means that the run failed, or is worse than the other
 
 
-# Each command's module and function, and what its errors become; help lists them in this order.
+# Each command's module and function, and what its errors become.
 _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "new": ("new:new", click.ClickException),
     "import": ("imports:import_", click.ClickException),
@@ -37,6 +37,11 @@ _COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
     "merge": ("merge:merge", _NotJudged),
     "ui": ("ui:ui", click.ClickException),
 }
+# What help lists: the commands of each step, in its order; others are in the last section.
+_SECTIONS = {
+    "Write": ("new", "import", "validate", "mutate"),
+    "Look": ("show", "compare", "trend", "history"),
+}
 _MOST_PROBLEMS = 20
 
 
@@ -51,6 +56,16 @@ class _Commands(Group):
             return None
         command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name][0]}")
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in sections, each with its whole first line."""
+        listed = [name for names in _SECTIONS.values() for name in names]
+        others = tuple(name for name in _COMMANDS if name not in listed)
+        for title, names in {**_SECTIONS, "More": others}.items():
+            found = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(name, command.get_short_help_str(200)) for name, command in found if command]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Show errors of ours without a traceback."""

@@ -44,7 +44,7 @@ def _job() -> CiJob | None:
 
 @click.group(cls=Group)
 def ci() -> None:
-    """Run suites in CI, and comment on pull requests.
+    """For GitHub and GitLab jobs: run suites, and comment on pull requests.
 
     The GitHub Action and the GitLab component run these commands.
     """

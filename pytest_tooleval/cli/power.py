@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import ConfigError
-from ..figures import usd_text
+from ..reports.power import Design, design_lines
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from .history import side_of
@@ -18,20 +18,6 @@ from .suites import suite_files
 if TYPE_CHECKING:
     from ..record.identity import Identity
     from ..record.results import CaseRow
-    from ..verdicts.simulation import DrawRates
-
-_TRIALS = (1, 3, 5)
-_DROP = 0.05
-
-
-class _Design(NamedTuple):
-    """A suite as it is run; `draws` are estimates of its pass rates, or two limits."""
-
-    title: str
-    cases: int
-    trials: int
-    draws: list[DrawRates]
-    trial_usd: float | None = None
 
 
 @click.command()
@@ -50,11 +36,11 @@ def power(sources: tuple[str, ...]) -> None:
         raise click.UsageError("name either suites or runs")
     designs = _of_suites(suites) if suites else _of_runs(sources)
     for design in designs:
-        for line in _lines(design):
+        for line in design_lines(design):
             click.echo(printable(line))
 
 
-def _of_suites(sources: Sequence[str]) -> Iterator[_Design]:
+def _of_suites(sources: Sequence[str]) -> Iterator[Design]:
     from ..suite.load import load_suite
     from ..suite.resolved import resolve
     from ..verdicts.simulation import typical_pass_rates
@@ -65,10 +51,10 @@ def _of_suites(sources: Sequence[str]) -> Iterator[_Design]:
         if not cases:
             raise ConfigError(f"{printable(str(file))}: there is no case to run")
         trials = min(case.trials for case in cases)
-        yield _Design(f"{file} (typical pass rates)", len(cases), trials, [typical_pass_rates])
+        yield Design(f"{file} (typical pass rates)", len(cases), trials, [typical_pass_rates])
 
 
-def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
+def _of_runs(sources: Sequence[str]) -> Iterator[Design]:
     from ..verdicts.simulation import spreads_of
 
     counts: dict[str, dict[tuple[Identity, str], list[CaseRow]]] = {}
@@ -91,37 +77,10 @@ def _of_runs(sources: Sequence[str]) -> Iterator[_Design]:
         spreads = spreads_of((len(each), sum(trial.passed for trial in each)) for each in asked)
         costs = [trial.cost_usd for each in asked for trial in each if trial.cost_usd is not None]
         trials = min(max(len(row.trials) for row in rows) for rows in cases.values())
-        yield _Design(
+        yield Design(
             f"{model} ({counted(sum(map(len, asked)), 'answer')} to {counted(len(asked), 'case')})",
             len(cases),
             trials or 1,
             [spread.rates for spread in spreads],
             sum(costs) / len(costs) if costs else None,
         )
-
-
-def _lines(design: _Design) -> Iterator[str]:
-    from ..verdicts.simulation import enough_cases, seen, smallest_drop
-
-    cases, trials = design.cases, design.trials
-    size = f"{counted(cases, 'case')}, {counted(trials, 'trial')} each"
-    yield f"{design.title}: {size}, compared with a run like it, by simulation"
-    if len(design.draws) > 1:
-        yield "  single trials do not show how much answers vary, so each range has both extremes"
-    falls = [seen(draw, cases, trials, 0.0) for draw in design.draws]
-    yield f"  fails without a change: {_range([f'{fall:.1%}' for fall in falls])} of runs"
-    drops = [smallest_drop(draw, cases, trials) for draw in design.draws]
-    texts = ["none" if drop is None else f"{drop * 100:.0f} points" for drop in drops]
-    yield f"  smallest drop seen in 80% of runs: {_range(texts)}"
-    yield f"  to see a drop of {_DROP * 100:.0f} points in 80% of runs:"
-    for number in _TRIALS:
-        needed = [enough_cases(draw, number, _DROP) for draw in design.draws]
-        texts = ["more than 800 cases" if each is None else f"{each} cases" for each in needed]
-        usd = design.trial_usd
-        costs = ["" if each is None or usd is None else usd_text(each * number * usd) for each in needed]
-        cost = f", {_range(costs)} a run" if all(costs) else ""
-        yield f"    {counted(number, 'trial')}: {_range(texts)}{cost}"
-
-
-def _range(texts: Sequence[str]) -> str:
-    return " to ".join(dict.fromkeys(texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from ..engine.estimate import estimate
 from ..record.events import Estimated
 from ..reports.estimate import estimate_lines
+from ..reports.power import Design, design_lines
 from .case_queue import is_skipped
 from .items import CaseItem
 from .started import will_run
@@ -43,4 +44,17 @@ class EstimateOnly:
             reporter.section("tool calling: estimate, nothing was asked", sep="=")
             for number, line in enumerate(estimate_lines(estimated)):
                 reporter.write_line(line, bold=number == 0)
+            if self._session.settings.judging.baseline is not None:
+                for line in _detectable(chosen):
+                    reporter.write_line(line)
         return True
+
+
+def _detectable(items: Sequence[CaseItem]) -> Iterator[str]:
+    """Which drops the comparison with the baseline can detect, at typical pass rates."""
+    from ..verdicts.simulation import typical_pass_rates
+
+    cases = {item.case.id: item.case for item in items if not item.case.arm.variant}
+    if cases:
+        trials = min(case.trials for case in cases.values())
+        yield from design_lines(Design("typical pass rates", len(cases), trials, [typical_pass_rates]))

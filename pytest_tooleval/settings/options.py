@@ -211,7 +211,8 @@ JUDGING = (
     ),
     Option(
         "fail-over",
-        "fail if errors, or the mean cost_usd, latency_s, calls or tokens, are higher; repeatable",
+        "the twin of fail-under: fail if errors, or the mean cost_usd, latency_s, calls or tokens, are "
+        "higher; repeatable",
         "[SCOPE:]NAME=VALUE",
         read=_over,
         many=True,
@@ -227,7 +228,8 @@ JUDGING = (
     Option("fail-inconclusive", "fail on inconclusive verdicts", ini=True),
     Option(
         "baseline",
-        "fail on a significant drop from an earlier run: a JSON report, good, @TAG, or auto, by git",
+        "fail on a significant drop from an earlier run: a JSON report; good, the newest run that "
+        "passed; @TAG; or auto, by git",
         "FILE|RUN|auto[:BRANCH]",
         read=filled("a file or the name of a run"),
     ),
@@ -392,7 +394,7 @@ _ANSWERS = (
     ),
     Option(
         "resume",
-        "reuse the last run's answers, and ask for missing ones",
+        "reuse the last run's answers, and ask for missing ones; no default, as a run should ask anew",
         excludes=_NO_MODEL,
     ),
     Option(
@@ -407,13 +409,25 @@ _ANSWERS = (
 # For programs that start pytest.
 _EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")
 
+# The options that most runs need.
+_FIRST = "model trials threshold preset fail-under baseline cassette record max-cost report".split()
+
+
+def _but_first(*options: Option) -> tuple[Option, ...]:
+    return tuple(option for option in options if option.name not in _FIRST)
+
+
+_EVERY = (*_MODELS, *_ASKING, *_VERDICT, *_ANSWERS, *OUTPUTS, _EVENTS)
 # The groups of `pytest --help`: titles and options.
 GROUPS = {
-    "tooleval": ("what to evaluate", _MODELS),
-    "tooleval-asking": ("how to ask", _ASKING),
-    "tooleval-verdict": ("what passes", _VERDICT),
-    "tooleval-answers": ("recorded answers and cost", _ANSWERS),
-    "tooleval-outputs": ("reports", (*OUTPUTS, _EVENTS)),
+    "tooleval": (
+        "what most runs need",
+        tuple(option for name in _FIRST for option in _EVERY if option.name == name),
+    ),
+    "tooleval-asking": ("asking", _but_first(*_MODELS, *_ASKING)),
+    "tooleval-judging": ("judging", _but_first(*_VERDICT)),
+    "tooleval-recording": ("recording, and its cost", _but_first(*_ANSWERS)),
+    "tooleval-reporting": ("reporting", _but_first(*OUTPUTS, _EVENTS)),
 }
 OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
 # The run form's options by name.
