@@ -22,10 +22,11 @@ from ..record.thresholds import below, missed_thresholds
 from ..record.transcript import Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
-from ..scoring.tool_selection import find_tool, is_expected
+from ..scoring.tool_selection import accepts, find_tool, is_expected
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
+from ..suite.policies import SAME, OtherCall, replaced
 from ..suite.tools import Tool
 from ..text import json_text
 from .results import Call
@@ -124,7 +125,13 @@ def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> Right:
         raise UnknownError("a model plays the user")
     # Required parameters that are not expected are filled in, unless that lowers a score.
     ways = [(True, False)] if case.kind == "conversation" else product((True, False), (True, False))
-    tried = [_answer(whole, case, fills=fills, optionals=optionals) for fills, optionals in ways]
+    # A policy may need calls that the case does not expect.
+    looks = (False, True) if case.policies and case.kind == "conversation" else (False,)
+    tried = [
+        _answer(whole, case, fills=fills, optionals=optionals, looks_up=looks_up)
+        for fills, optionals in ways
+        for looks_up in looks
+    ]
     passing = [right for right in tried if right.trial.passed]
     if not passing:
         raise UnknownError(why_failed(case, tried[0].trial))
@@ -145,7 +152,9 @@ def shown_call(call: ToolCall | Call) -> str:
     return f"{call.name}({', '.join(given)})"
 
 
-def _answer(whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
+def _answer(
+    whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool, looks_up: bool
+) -> Right:
     turns = []
     for place, expected, text in _turns(case):
         calls: list[ToolCall] = []
@@ -154,11 +163,29 @@ def _answer(whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: 
             # Calls with the same expectations get different right values, if there are several.
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
-        earlier = tuple(_earlier(case)) if calls else ()
+        earlier = tuple(_looked_up(case, calls) if looks_up else _earlier(case)) if calls else ()
         apart = bool(case.policies) and case.kind == "conversation"
         turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
+
+
+def _looked_up(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
+    """Yield the calls that the case's policies need before these."""
+    for call in calls:
+        for policy in case.policies:
+            for field, other in policy.others if accepts(policy.tools, call.name, case) else ():
+                found = other_call(case, other, call) if field == "only_after" else None
+                if found is not None:
+                    yield found
+
+
+def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCall | None:
+    """Return another call of a policy, with the values of `$same` from the judged one."""
+    given = judged.arguments or {}
+    params = replaced(other.params or {}, {SAME: lambda pointer: given.get(pointer[1:])})
+    name = next((name for name in other.tools if offered(case, name) is not None), None)
+    return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)
 
 
 def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:

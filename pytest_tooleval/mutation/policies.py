@@ -8,8 +8,8 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
-from ..suite.policies import SAME, OtherCall, Policy, replaced
-from .answers import Params, Turn, UnknownError, expected_call, offered, score
+from ..suite.policies import Policy
+from .answers import Params, Turn, UnknownError, expected_call, offered, other_call, score
 
 
 def unnoticed(suite: Suite, cases: Sequence[ResolvedCase]) -> Iterator[str]:
@@ -47,17 +47,10 @@ def _breaking(case: ResolvedCase, policy: Policy) -> tuple[tuple[ToolCall, ...],
         return ()
     calls = [judged] * (1 if policy.at_most is None else policy.at_most + 1)
     for field, other in policy.others:
-        if field == "never_after" and (earlier := _earlier(case, other, judged)) is not None:
+        if field == "never_after" and (earlier := other_call(case, other, judged)) is not None:
             calls.insert(0, earlier)
     # Nothing was looked up, and the arguments are none that the policy names.
     return (tuple(calls),) if case.kind == "calls" else tuple((call,) for call in calls)
-
-
-def _earlier(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCall | None:
-    """The earlier call, with the values of `$same` from the judged one."""
-    given = judged.arguments or {}
-    params = replaced(other.params or {}, {SAME: lambda pointer: given.get(pointer[1:])})
-    return _call(case, other.tools, params)
 
 
 def _call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:

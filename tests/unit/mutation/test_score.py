@@ -362,3 +362,20 @@ def test_policies_that_no_case_would_notice_are_named() -> None:
     assert noticed(elsewhere) == [f"policies[{index}]" for index in range(4)]
     off = {"thresholds": {"policies": None}}
     assert noticed(talk, **off)[-1] == "talk"
+
+
+def test_the_right_answer_makes_the_calls_that_a_policy_needs() -> None:
+    lookup = {"tool": "get_weather", "params": {"city": {"$same": "/order"}}}
+    expected = [{"tool": "refund", "params": {"order": "A1"}}]
+    turn = {"prompt": "?", "expected_calls": expected, "match": "contains"}
+    suite = {
+        "name": "s",
+        "tools": [*TOOLS, named("refund", order={"type": "string"})],
+        "policies": [{"tool": "refund", "only_after": lookup}],
+        "test_cases": [{"id": "talk", "turns": [turn]}],
+    }
+    (found,) = mutate_suite(Suite.model_validate(suite)).cases
+    assert [(call.name, call.arguments) for call in found.calls or ()] == [
+        ("get_weather", {"city": "A1"}),
+        ("refund", {"order": "A1"}),
+    ]
