@@ -94,16 +94,23 @@ class McpError(ToolevalError):
     """An MCP server cannot be reached or used."""
 
 
+StopKind = Literal["limit", "guardrail"]
+
+
 class AgentGaveUp(ToolevalError):
     """Raise this in a callable if the agent's own limit or guardrail ended its run.
 
     The case fails as `gave_up`, since unlike an error, this is the agent's own doing. `messages` are the
-    run's messages so far, if known, in the form that a callable returns.
+    run's messages so far, if known, in the form that a callable returns. `kind` is `limit` or
+    `guardrail`, if known. A case can expect such an end with `expected_stop`.
     """
 
-    def __init__(self, reason: str, messages: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self, reason: str, messages: Sequence[Mapping[str, Any]] = (), kind: StopKind | None = None
+    ) -> None:
         super().__init__(reason)
         self.messages = list(messages)
+        self.kind = kind
 
 
 @dataclass(eq=False)

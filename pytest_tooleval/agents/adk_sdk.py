@@ -71,7 +71,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(event)
         except LlmCallsLimitExceededError as error:
-            return desk.ended(f"Google ADK: {error}", _transcript(events))
+            return desk.ended(f"Google ADK: {error}", _transcript(events), "limit")
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise

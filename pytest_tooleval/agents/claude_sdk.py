@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import StopKind
 from .messages import (
     Message,
     Model,
@@ -304,7 +305,8 @@ def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> l
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):
-        return desk.ended(f"Claude Agent SDK: {reason}", messages)
+        kind: StopKind = "limit" if result.subtype in _LIMITS else "guardrail"
+        return desk.ended(f"Claude Agent SDK: {reason}", messages, kind)
     if result.is_error:
         raise RuntimeError(f"Claude Code failed: {reason}")
     return messages

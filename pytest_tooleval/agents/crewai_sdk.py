@@ -87,12 +87,14 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
     try:
         with scoped_hooks(hooks):
             return agent.kickoff(messages)
-    except (HookAborted, LLMCallBlockedError, ToolExecutionFailedError) as error:
+    except (HookAborted, LLMCallBlockedError) as error:
+        raise AgentGaveUp(f"CrewAI: {error}", kind="guardrail") from error
+    except ToolExecutionFailedError as error:
         raise AgentGaveUp(f"CrewAI: {error}") from error
     except ValueError as error:
         if "guardrail failed validation" not in str(error):
             raise
-        raise AgentGaveUp(f"CrewAI: {error}") from error
+        raise AgentGaveUp(f"CrewAI: {error}", kind="guardrail") from error
 
 
 def _answer_people() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from ..errors import AgentGaveUp
+from ..errors import AgentGaveUp, StopKind
 from .messages import (
     Message,
     Model,
@@ -57,7 +57,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
         except _endings() as error:
-            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages))
+            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages), _kind_of(error))
         transcript = desk.marked(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
@@ -197,6 +197,13 @@ class _Asking:
         if isinstance(value, dict) and value.get("type") == "tool_approval":
             return decided(value)
         raise RuntimeError(f"the graph waits for an answer to {value!r}, which is no call of a tool")
+
+
+def _kind_of(error: Exception) -> StopKind | None:
+    kinds: dict[str, StopKind | None] = {"PIIDetectionError": "guardrail", "StructuredOutputError": None}
+    # Structured outputs have several errors.
+    names = [each.__name__ for each in type(error).__mro__ if each.__name__ in kinds]
+    return kinds[names[0]] if names else "limit"
 
 
 def _endings() -> tuple[type[Exception], ...]:

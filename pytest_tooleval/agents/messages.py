@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from ..errors import AgentGaveUp
+from ..errors import AgentGaveUp, StopKind
 
 Message = dict[str, Any]
 _SYSTEM_ROLES = ("system", "developer")
@@ -76,14 +76,16 @@ class ToolDesk:
         calling = [index for index, message in enumerate(transcript) if message.get("tool_calls")]
         return None if len(calling) <= self._most_calls else transcript[: calling[self._most_calls]]
 
-    def ended(self, reason: str, transcript: list[Message]) -> list[Message]:
-        """The run of an agent that its library ended at a limit or a guard.
+    def ended(
+        self, reason: str, transcript: list[Message], kind: StopKind | None = None
+    ) -> list[Message]:
+        """The run of an agent that its library ended, such as at a limit or a guardrail.
 
         Raises AgentGaveUp, unless the limit is the case's, as `most_replies` sets it.
         """
         cut = self.cut(transcript)
         if cut is None:
-            raise AgentGaveUp(reason, self.marked(transcript))
+            raise AgentGaveUp(reason, self.marked(transcript), kind)
         return self.marked(cut)
 
     def allow(self, id: object) -> None:

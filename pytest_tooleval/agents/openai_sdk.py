@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
+from ..errors import StopKind
 from .messages import (
     Message,
     Model,
@@ -56,7 +57,8 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
                 result = await Runner.run(own, state, **arguments)
         except _endings() as error:
             made: Any = getattr(error, "run_data", None)
-            return desk.ended(f"OpenAI Agents SDK: {error}", _transcript(made) if made else [])
+            transcript = _transcript(made) if made else []
+            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, _kind_of(error))
         return with_output(desk.marked(_transcript(result)), result.final_output)
 
     return as_model(run, run_tools)
@@ -90,6 +92,15 @@ def _endings() -> tuple[type[Exception], ...]:
         agents.ToolInputGuardrailTripwireTriggered,
         agents.ToolOutputGuardrailTripwireTriggered,
     )
+
+
+def _kind_of(error: Exception) -> StopKind | None:
+    import agents
+
+    if isinstance(error, agents.MaxTurnsExceeded):
+        return "limit"
+    own = isinstance(error, (agents.ModelBehaviorError, agents.ModelRefusalError))
+    return None if own else "guardrail"
 
 
 def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from ..errors import StopKind
 from .messages import (
     Message,
     Model,
@@ -61,7 +62,8 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 transcript = _transcript(made[len(before) :])
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
-                return desk.ended(f"Pydantic AI: {error}", transcript)
+                kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
+                return desk.ended(f"Pydantic AI: {error}", transcript, kind)
         transcript = without_calls(_transcript(result.new_messages()), _forms(result))
         return with_output(desk.marked(transcript), result.output)
 

@@ -123,6 +123,8 @@ def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> Right:
     """Return the answer to one of the case's variations, with the scores of the whole case."""
     if case.user is not None:
         raise UnknownError("a model plays the user")
+    if case.expected_stop is not None:
+        raise UnknownError("an agent must end its run")
     # Required parameters that are not expected are filled in, unless that lowers a score.
     ways = [(True, False)] if case.kind == "conversation" else product((True, False), (True, False))
     # A policy may need calls that the case does not expect.

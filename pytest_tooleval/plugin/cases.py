@@ -157,6 +157,10 @@ class Cases:
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
         if job is None:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
+        is_plain = job is not None and not job.model.is_agent and self._session.transcripts is None
+        if case.expected_stop is not None and is_plain:
+            reason = "expected_stop: only an agent can end its own run"
+            item.add_marker(pytest.mark.skip(reason=reason))
         if case.skip:
             reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
             item.add_marker(pytest.mark.skip(reason=reason))

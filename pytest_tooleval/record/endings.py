@@ -55,12 +55,14 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
         "malformed_tool_use malformed_model_output tool_use_failed"
     ),
     # An agent's own limit or guardrail ended its run.
-    "gave_up": "gave_up",
+    "gave_up": "gave_up gave_up_limit gave_up_guardrail",
     "failed": (
         "error failed abort cancelled timeout network_error server_error rate_limit_exceeded "
         "insufficient_system_resource missing_thought_signature queued in_progress"
     ),
 }
+# The finish reason of an agent's run that it ended itself, perhaps with `_` and the kind of end.
+GAVE_UP = "gave_up"
 # The finish reason of an answer that continues once it is sent back, as the provider runs tools itself.
 PAUSED = "pause_turn"
 # The reason of an error that a server answers with if it cannot parse the model's call. The text is what

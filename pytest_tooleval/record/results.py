@@ -27,6 +27,7 @@ Outcome = Literal["passed", "failed", "error", "skipped"]
 FailureCategory = Literal[
     "forbidden_call",
     NoAnswerCategory,
+    "not_stopped",
     "broken_policy",
     "wrong_tool",
     "hallucinated_tool",

@@ -52,6 +52,7 @@ from .altered import unanswered, uncounted
 from .assessment import Assessment, Draft, Explained, Line, expected_got
 from .calls import Calls
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
+from .stops import without_stop
 from .texts import says
 from .tool_selection import shown_call
 
@@ -238,6 +239,7 @@ def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]
     """
     if not case.rubrics:
         return []
+    transcript = without_stop(case, transcript)
     spans = _spans(_with_turns(case, transcript), transcript)
     if _is_lost(transcript, _forbidden(case, spans)):
         return []

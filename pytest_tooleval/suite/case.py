@@ -22,12 +22,14 @@ from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
     MAX_ID_LENGTH,
+    STOPS,
     ContentPart,
     Count,
     LiveTools,
     Name,
     Now,
     PassRule,
+    Stop,
     Tag,
     Temperature,
     Thresholds,
@@ -261,6 +263,11 @@ class TestCase(Expectations):
         description="Tool to the answer of its mock: any JSON value, "
         '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
     )
+    expected_stop: Annotated[Stop, Expects(STOPS)] | None = Field(
+        None,
+        description="Whether an agent must itself end its run: true, at a guardrail, at its limit, or "
+        "with a message that matches. Models that are no agents skip the case.",
+    )
     approvals: Annotated[
         dict[Name, Literal["approve", "reject"]],
         Expects('an object that maps the name of a tool to "approve" or "reject"'),
@@ -352,6 +359,7 @@ class ResolvedCase(Struct, frozen=True):
     altered: AlteredAnswers | None = None
 
     # As the case has them.
+    expected_stop: Literal[True, "guardrail", "limit"] | Mapping[str, Any] | None = None
     max_rounds: int | None = None
     user: User | None = None
     optimal_hops: int | None = None
@@ -410,6 +418,6 @@ class ResolvedCase(Struct, frozen=True):
 
 # Fields of a resolved case that stay as the case has them.
 AS_WRITTEN = (
-    "user max_rounds optimal_hops valid_prerequisites mock_responses approvals answers "
+    "expected_stop user max_rounds optimal_hops valid_prerequisites mock_responses approvals answers "
     "play_failed_calls tags skip xfail weight cluster metadata"
 ).split()

@@ -70,6 +70,13 @@ ExpectedText = Annotated[
     Expects('a text, or a matcher such as {"$regex": "..."}'),
     defined("ExpectedText"),
 ]
+STOPS = 'true, "guardrail", "limit", or a matcher on its message, such as {"$contains": "budget"}'
+Stop = Annotated[
+    Literal[True, "guardrail", "limit"] | dict[str, Any],
+    WithJsonSchema(
+        {"anyOf": [{"enum": [True, "guardrail", "limit"]}, {"$ref": f"{SCHEMA_ID}#/$defs/Matcher"}]}
+    ),
+]
 Url = Annotated[Name, Expects("a URL")]
 Now = Annotated[
     str,

@@ -14,7 +14,7 @@ from ..record.thresholds import below, missed_thresholds, needed_of, over_limit
 Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
 # Failures regardless of thresholds and limits.
-_FINAL = ("forbidden_call", *_NO_ANSWER)
+_FINAL = ("forbidden_call", "not_stopped", *_NO_ANSWER)
 
 
 class Standard(NamedTuple):

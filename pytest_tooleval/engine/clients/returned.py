@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import AgentGaveUp, ModelError, error_text
-from ...record.endings import ending_of, usual_reason
+from ...record.endings import GAVE_UP, ending_of, usual_reason
 from ...record.transcript import SYSTEM_ROLES, Message, gist_of, statuses_of
 from ...record.untrusted import as_mapping
 from ...secrets import scrub, secret_values
@@ -69,7 +69,7 @@ def read_giving_up(
     """The run of an agent that gave up, as an answer that cannot be used."""
     last = ChatAnswer(
         {"role": "assistant", "content": None},
-        finish_reason="gave_up",
+        finish_reason="_".join(filter(None, (GAVE_UP, error.kind))),
         finish_message=callable_error(spec, str(error)).message,
         latency_s=latency_s,
     )

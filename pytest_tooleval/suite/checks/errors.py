@@ -18,6 +18,7 @@ _OF_CASES = (
     thresholds.judging_errors,
     tools.named_tool_errors,
     expectations.choice_errors,
+    expectations.stop_errors,
 )
 _OF_PARTS = (
     expectations.prompt_errors,

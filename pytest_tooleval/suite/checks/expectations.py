@@ -7,12 +7,13 @@ from typing import Any
 
 from ...explain import show
 from ...findings import Finding, Findings, Loc
-from ...matchers.matcher import matcher_findings
+from ...matchers.matcher import matcher_findings, matcher_key
 from ...record.names import same_tool
 from ..case import TestCase
 from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
 from ..tools import forces_call
+from ..types import STOPS
 from .scope import KnownTools, Scope
 
 
@@ -114,11 +115,21 @@ def forbidden_call_errors(scope: Scope) -> Findings:
             yield Finding(place, f"{show(name)} {message}")
 
 
+def stop_errors(scope: Scope) -> Findings:
+    """An expected message of an agent's end that is no matcher."""
+    stop, at = scope.case.expected_stop, (*scope.at, "expected_stop")
+    if isinstance(stop, dict):
+        if matcher_key(stop) is None:
+            yield Finding(at, wrong_value(STOPS, stop))
+        yield from matcher_findings(stop, at)
+
+
 def choice_errors(scope: Scope) -> Findings:
     """A `tool_choice` that takes away what the case allows."""
     case = scope.case
     choice = case.tool_choice or scope.suite.tool_choice
-    if case.kind != "conversation" and case.has_choices and case.allows_no_call and forces_call(choice):
+    has_new_word = case.has_choices or case.expected_stop is not None
+    if case.kind != "conversation" and has_new_word and case.allows_no_call and forces_call(choice):
         at = (*scope.at, "tool_choice") if case.tool_choice else scope.at
         message = 'tool_choice forces a call, but making none is also right; use "auto"'
         yield Finding(at, message)

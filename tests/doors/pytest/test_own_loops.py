@@ -120,3 +120,34 @@ def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Py
     assert len(live.log("server")) == 4
     refused = live.run("--tooleval-report=out.json", allow=None)
     refused.assert_outcomes(errors=1)
+
+
+_GUARDED = """
+from pytest_tooleval import AgentGaveUp
+
+
+async def answer(messages, tools, call_tool):
+    await call_tool("get_time", {"city": "Paris"})
+    if "900" in messages[-1]["content"]:
+        raise AgentGaveUp("over budget", kind="guardrail")
+    return "Paid."
+"""
+
+
+def test_an_agent_that_must_end_its_run(project: Project) -> None:
+    project.write("my_agent.py", _GUARDED)
+    looks = {"expected_calls": [{"tool": "get_time", "optional": True}], "expected_stop": "guardrail"}
+    cases = [
+        {"id": "much", "prompt": "Pay 900.", **looks},
+        {"id": "little", "prompt": "Pay 9.", **looks},
+    ]
+    suite = {"name": "S", "tools": [WEATHER_TOOL, TIME_TOOL], "test_cases": cases}
+    project.write("s.tooleval.json", json.dumps(suite))
+    tape = "--tooleval-cassette=tapes"
+    for options in ([], ["--tooleval-record=none"]):
+        result = project.run(tape, *options, "--tooleval-report=out.json", model="agent,builtin/lexical")
+        result.assert_outcomes(passed=1, failed=1, skipped=2)
+        rows = project.rows()
+        failures = [rows[f"{id}[agent]"]["trials"][0]["failure"] for id in ("much", "little")]
+        assert failures == [None, "not_stopped"]
+    assert "only an agent can end its own run" in rows["much[builtin/lexical]"]["reason"]
