@@ -16,14 +16,13 @@ from click.core import ParameterSource
 
 from ..errors import ConfigError, ToolevalError, os_reason
 from ..record.encoding import to_ascii_json
-from ..record.results import CaseRow
 from ..text import counted, printable
 from ..writing import write_whole
 from .groups import Group, Share
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
-    from ..history import History, Place
+    from ..history import History, Place, ShortCase
     from ..project.root import Project
     from ..verdicts.sides import Side
 
@@ -159,7 +158,7 @@ def show(
     RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
     case's id, SUITE::CASE, FILE::CASE or a node id.
     """
-    from .showing import case_lines, confusion_lines, run_lines
+    from .showing import confusion_lines, run_lines
 
     store = _open(folder, place)
     try:
@@ -171,24 +170,35 @@ def show(
             raise click.UsageError("--report writes a whole run; leave out CASE and the other options")
         _write_reports(store, id, reports)
         return
+    if case is not None and not confusion:
+        _show_case(store, id, case, model, only_failed=failed)
+        return
     document = store.rows_document(id, intervals=confusion)
-    models = [row.model for row in document.models]
-    if model is not None and model not in models:
-        raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
+    _check_model(id, model, [row.model for row in document.models])
     if confusion:
         if case is not None:
             raise click.UsageError("--confusion shows a whole run; leave out the case")
         print_lines(confusion_lines(document, model))
-        return
-    if case is None:
+    else:
         print_lines(run_lines(document, model, all_failed=failed))
-        return
-    cases = [row for row in document.cases if model in (None, row.model)]
-    meant = [row for row in cases if _is_called(row, case)]
+
+
+def _check_model(id: str, model: str | None, models: Sequence[str]) -> None:
+    if model is not None and model not in models:
+        raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
+
+
+def _show_case(store: History, id: str, name: str, model: str | None, *, only_failed: bool) -> None:
+    from .showing import case_lines
+
+    every = store.short_cases(id)
+    _check_model(id, model, list(dict.fromkeys(case.model for case in every)))
+    cases = [case for case in every if model in (None, case.model)]
+    meant = [case for case in cases if _is_called(case, name)]
     if not meant:
-        raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")
-    for row in meant:
-        print_lines(case_lines(store.case(id, row.nodeid), only_failed=failed))
+        raise ToolevalError(f"the run {id} has no case {name}{_alike(name, cases)}")
+    for case in meant:
+        print_lines(case_lines(store.case(id, case.nodeid), only_failed=only_failed))
 
 
 def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
@@ -217,21 +227,21 @@ def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
         click.echo(f"wrote {printable(str(report.path))}")
 
 
-def _is_called(row: CaseRow, name: str) -> bool:
+def _is_called(row: ShortCase, name: str) -> bool:
     return name in (row.case, row.nodeid, f"{row.suite}::{row.case}", f"{row.file}::{row.case}")
 
 
 def _perhaps_a_case(store: History, name: str) -> str:
     """A hint if a case was given instead of a run."""
     try:
-        rows = store.rows_document(store.find("latest")).cases
+        rows = store.short_cases(store.find("latest"))
     except ToolevalError:
         return ""
     found = any(_is_called(row, name) for row in rows)
     return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if found else ""
 
 
-def _alike(case: str, rows: Sequence[CaseRow]) -> str:
+def _alike(case: str, rows: Sequence[ShortCase]) -> str:
     from difflib import get_close_matches
 
     found = get_close_matches(case, list({row.case for row in rows})[:1000], n=3)

@@ -168,7 +168,7 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
 
 def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Trends | None:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
-    from ..history import History, NotStored
+    from ..history import History
 
     history = History(store, place)
     try:
@@ -177,10 +177,8 @@ def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Pla
             history.delete(document.run.id)
         writer = history.begin(document.run)
         writer.add(case for case in cases if case.row.model)
-        try:
-            writer.finish(document.run, document.gates, document.baseline)
-        except NotStored as error:
-            click.echo(printable(str(error)))
+        if unsent := writer.finish(document.run, document.gates, document.baseline):
+            click.echo(printable(unsent))
         trends = history.trends_for(document)
     except Exception as error:
         click.echo(printable(f"the run was not saved in the history: {error}"))

@@ -1,17 +1,18 @@
-"""All runs: documents in a folder or a bucket, and their index in `.tooleval`."""
+"""All runs: documents in a folder or a bucket, runs under way, and an index of them in `.tooleval`."""
 
 from .git import git_state
+from .heads import ShortCase
+from .log import RunWriter
 from .places import Place, place_of
-from .store import History, NotStored, Pruned, has_runs, load_side
+from .store import History, Pruned, has_runs, load_side
 from .trends import Trend, TrendPoint, Trends
-from .writer import RunWriter
 
 __all__ = [
     "History",
-    "NotStored",
     "Place",
     "Pruned",
     "RunWriter",
+    "ShortCase",
     "Trend",
     "TrendPoint",
     "Trends",

@@ -16,9 +16,9 @@ from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
 from ..verdicts.pooling import pool
 from ..verdicts.sides import Side, suites_in
-from .documents import Texts, cases_of, read_head, read_texts
+from .documents import Texts, cases_of, read_document
 from .git import git_output, git_state
-from .heads import Head, HeadName, read_name
+from .heads import Head, HeadName, read_head, read_name
 from .places import Place
 
 _LOOKED_AT = 1000
@@ -37,7 +37,7 @@ def find_base(
     """
     commits = base_commits(root, branch)
     names: dict[str, list[HeadName]] = {}
-    for file in place.names("heads"):
+    for file in place.sizes("heads"):
         if name := read_name(file):
             names.setdefault(name.commit, []).append(name)
     others = 0
@@ -48,7 +48,7 @@ def find_base(
         whole = [(name, head) for name, head in heads if _can_be_base(head)]
         others += len(heads) - len(whole)
         if whole:
-            texts = [read_texts(place, name, head) for name, head in whole]
+            texts = [read_document(place, name, head, Texts) for name, head in whole]
             side = _side(root, texts, commit, distance)
             if not holding or side.answers(holding):
                 return side

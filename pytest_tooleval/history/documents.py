@@ -1,32 +1,53 @@
-"""The documents of runs in a place, and their index."""
+"""The documents of finished runs in a place: results documents, compressed in members.
+
+Each member of the gzip file has some cases, one a line, so that one case is read without the others.
+Unpacked as a whole, the file is the JSON of the document.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import time
 import zlib
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
-from urllib.parse import quote, unquote
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import structs
 
 from ..errors import ToolevalError
-from ..record.document import VERSION, RowsDocument
+from ..record.comparison import Comparison
+from ..record.document import VERSION, Document, RowsDocument
 from ..record.encoding import to_json
-from ..record.results import CaseRow, KeptCase
-from ..record.run import Run, RunSummary
+from ..record.gates import Gate
+from ..record.results import CaseResult, CaseRow, KeptCase
+from ..record.run import Run
 from ..text import printable
-from .database import Database
-from .heads import Head, HeadName, name_of, read_name, trust_of
+from ..verdicts.summary import file_order, rows_document
+from .heads import (
+    Head,
+    HeadName,
+    ShortCase,
+    Trust,
+    name_of,
+    pack_head,
+    parts_of,
+    read_head,
+    short_case,
+    summary_of,
+)
 from .places import Place
-from .writer import packed_blocks, put_cases, put_finish, put_run
+
+# Cases of a run are similar: compressed together, fifty take a tenth of the space. Larger members save
+# little more, and reading one case unpacks its whole member.
+_CASES = 50
+_BYTES = 1_000_000
+# Level 6 takes three times as long, while the run waits, and saves a sixth.
+_LEVEL = 1
 
 _Case = TypeVar("_Case", bound=CaseRow)
-_THREADS = 8
-_AT_ONCE = 32
+_T = TypeVar("_T", bound=RowsDocument)
 
 
 class Texts(RowsDocument, frozen=True, kw_only=True, gc=False):
@@ -34,40 +55,44 @@ class Texts(RowsDocument, frozen=True, kw_only=True, gc=False):
 
     cases: tuple[msgspec.Raw, ...]  # type: ignore[assignment]
 
-    def kept(self) -> list[KeptCase]:
-        row = msgspec.json.Decoder(CaseRow).decode
-        return [KeptCase(row(case), bytes(case)) for case in self.cases]
-
 
 # Made once, before there are threads: msgspec crashes when two of them make one at a time.
-_READ_HEAD = msgspec.json.Decoder(Head)
-_READ_TEXTS = msgspec.json.Decoder(Texts)
+_READ = {kind: msgspec.json.Decoder(kind) for kind in (Texts, RowsDocument, Document)}
+_READ_CASE = msgspec.json.Decoder(CaseResult)
 
 
-class _Fetched(NamedTuple):
-    head: Head
-    document: Texts
-
-
-def put_document(
-    place: Place, document: RowsDocument, cases: Sequence[bytes], run: Run, summary: RunSummary
+def put_run(
+    place: Place,
+    run: Run,
+    cases: Iterable[KeptCase],
+    gates: Sequence[Gate],
+    baseline: Comparison | None,
+    trust: Trust,
 ) -> None:
     """Write a run's document, then its head. A document without a head is never read.
 
     Raises ToolevalError.
     """
-    name, fields = name_of(run), document.__struct_fields__
-    whole = {field: getattr(document, field) for field in fields} | {
-        "cases": [msgspec.Raw(case) for case in cases]
-    }
-    data = gzip.compress(to_json(whole), compresslevel=1, mtime=0)
+    order = file_order(asked.model for asked in run.models)
+    kept = sorted(cases, key=lambda case: order(case.row))
+    rows = [case.row for case in kept]
+    document = rows_document(run, rows, gates, baseline, intervals=True)
+    members, shorts = _packed(document, kept)
+    data = b"".join(members)
+    starts = [sum(map(len, members[:number])) for number in range(len(members))]
+    parts = parts_of(rows)
     head = Head(
-        trust=trust_of(run),
-        summary=summary,
+        trust=trust,
+        summary=summary_of(document, parts),
         bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
+        written=time.time(),
+        members=tuple(zip(starts, map(len, members), strict=True)),
+        parts=parts,
+        cases=tuple(shorts),
     )
-    for file, content in ((name.document, data), (name.head, to_json(head))):
+    name = name_of(run)
+    for file, content in ((name.document, data), (name.head, pack_head(head))):
         try:
             place.put(file, content)
         except FileExistsError:
@@ -76,38 +101,50 @@ def put_document(
             place.put(file, content)
 
 
-def delete_documents(place: Place, summaries: Iterable[RunSummary]) -> None:
-    """Delete runs, each head first, so that no head lacks its document."""
-
-    def delete(summary: RunSummary) -> None:
-        name = name_of(summary)
-        for file in (name.head, name.document):
-            place.delete(file)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(delete, summaries))  # raises what they raised
-
-
-def read_head(place: Place, name: HeadName) -> Head:
-    """Raises ToolevalError for an invalid head, or one of a newer version."""
-    where = f"{place.name}: {name.head}"
-    try:
-        head = _READ_HEAD.decode(place.read(name.head))
-    except msgspec.DecodeError as error:
-        raise ToolevalError(f"{where}: not a head: {printable(str(error))}") from None
-    if head.summary.id != name.id:
-        raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")
-    return head
+def _packed(document: RowsDocument, cases: Sequence[KeptCase]) -> tuple[list[bytes], list[ShortCase]]:
+    """The members, and where each case is in them. The cases are the document's last field."""
+    fields = [name for name in document.__struct_fields__ if name != "cases"]
+    texts = b",".join(b'"%s":%s' % (name.encode(), to_json(getattr(document, name))) for name in fields)
+    members = [_pack(b"{" + texts + b',"cases":[')]
+    shorts = []
+    for block in _blocks(cases):
+        lead = b"\n" if len(members) == 1 else b",\n"
+        start = len(lead)
+        for case in block:
+            shorts.append(short_case(case.row, len(members), start, len(case.json)))
+            start += len(case.json) + 2
+        members.append(_pack(lead + b",\n".join(case.json for case in block)))
+    return [*members, _pack(b"\n]}\n")], shorts
 
 
-def read_texts(place: Place, name: HeadName, head: Head) -> Texts:
-    """A run's document. Raises ToolevalError if it is missing or damaged."""
+def _pack(data: bytes) -> bytes:
+    return gzip.compress(data, compresslevel=_LEVEL, mtime=0)
+
+
+def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
+    block: list[KeptCase] = []
+    size = 0
+    for case in cases:
+        size += len(case.json)
+        if block and (len(block) == _CASES or size > _BYTES):
+            yield block
+            block, size = [], len(case.json)
+        block.append(case)
+    if block:
+        yield block
+
+
+def read_document(place: Place, name: HeadName, head: Head, type: type[_T]) -> _T:
+    """A run's document as `Texts`, `RowsDocument` or `Document`.
+
+    Raises ToolevalError if it is missing or damaged.
+    """
     data = place.read(name.document)
     where = f"{place.name}: {name.document}"
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
         raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
     try:
-        document = _READ_TEXTS.decode(gzip.decompress(data))
+        document: _T = _READ[type].decode(gzip.decompress(data))  # type: ignore[assignment]
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         why = f"not a results document of version {VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None
@@ -121,91 +158,33 @@ def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
     return [decode(case) for case in document.cases]
 
 
-def refresh(database: Database, place: Place) -> list[str]:
-    """Bring the index up to date with the place: new runs, deleted runs, tags.
-
-    Returns a line for each unreadable run. Raises ToolevalError if the place itself is unreadable.
-    """
-    names = {found.id: found for each in place.names("heads") if (found := read_name(each))}
-    with database.reading() as connection:
-        known = {id: bool(stored) for id, stored in connection.execute("SELECT id, stored FROM runs")}
-    new = sorted(names.keys() - known.keys())
-    problems = []
-    for start in range(0, len(new), _AT_ONCE):
-        for run in _fetched(place, [names[id] for id in new[start : start + _AT_ONCE]]):
-            if isinstance(run, str):
-                problems.append(run)
-            else:
-                _index(database, run)
-    gone = [(id,) for id, stored in known.items() if stored and id not in names]
-    if gone:
-        with database.writing() as connection:
-            connection.executemany(
-                "DELETE FROM tags WHERE run = (SELECT number FROM runs WHERE id = ?)", gone
-            )
-            connection.executemany("DELETE FROM runs WHERE id = ?", gone)
-    _refresh_tags(database, place)
-    for name in place.names("runs"):
-        id = name.rpartition("/")[2].partition(".")[0]
-        if id not in names:
-            problems.append(f"{place.name}: {name}: no head: its upload is incomplete or still running")
-    return problems
+def read_whole_head(place: Place, name: HeadName) -> Head:
+    """A run's head, also of one that an older version wrote: then made from the document."""
+    head = read_head(place, name)
+    if head.version > 1:
+        return head
+    document = read_document(place, name, head, RowsDocument)
+    is_partial = document.run.partial or bool(head.summary.ending)  # the oldest did not have it
+    return structs.replace(
+        head,
+        summary=structs.replace(head.summary, is_partial=is_partial),
+        parts=parts_of(document.cases),
+        cases=tuple(map(short_case, document.cases)),
+    )
 
 
-def _fetched(place: Place, names: Iterable[HeadName]) -> Iterable[_Fetched | str]:
-    def fetch(name: HeadName) -> _Fetched | str:
-        try:
-            head = read_head(place, name)
-            return _Fetched(head, read_texts(place, name, head))
-        except ToolevalError as error:
-            return str(error)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        yield from threads.map(fetch, names)
-
-
-def _index(database: Database, found: _Fetched) -> None:
-    document = found.document
-    run = Run(**{name: getattr(document.run, name) for name in Run.__struct_fields__})
-    cases = document.kept()
-    blocks = packed_blocks(cases)
-    with database.writing() as connection:
-        if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
-            return  # another process was faster
-        number = put_run(connection, run)
-        put_cases(connection, number, blocks)
-        summary = structs.replace(found.head.summary, tags=())
-        rows = [case.row for case in cases]
-        put_finish(connection, number, run, summary, rows, document.gates, document.baseline)
-        connection.execute("UPDATE runs SET stored = 1 WHERE number = ?", (number,))
-
-
-def put_tag(place: Place, name: str, id: str) -> None:
-    place.put(_tag_file(name, id), b"")
-
-
-def delete_tag(place: Place, name: str, id: str) -> None:
-    place.delete(_tag_file(name, id))
-
-
-def _tag_file(name: str, id: str) -> str:
-    return f"tags/{quote(name, safe='')}@{id}"
-
-
-def _refresh_tags(database: Database, place: Place) -> None:
-    """Copy the place's tags. Tags of runs that exist only in the index stay."""
-    tags = {}
-    for file in place.names("tags"):
-        name, _, id = file.removeprefix("tags/").rpartition("@")
-        tags[unquote(name)] = id
-    query = "SELECT name, id FROM tags JOIN runs ON tags.run = number WHERE stored"
-    with database.reading() as connection:
-        known = dict(connection.execute(query))
-        runs = dict(connection.execute("SELECT id, number FROM runs"))
-    there = {name: id for name, id in tags.items() if id in runs}
-    if known == there:
-        return
-    with database.writing() as connection:
-        connection.execute("DELETE FROM tags WHERE run IN (SELECT number FROM runs WHERE stored)")
-        rows = [(name, runs[id]) for name, id in there.items()]
-        connection.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", rows)
+def read_case(place: Place, name: HeadName, nodeid: str) -> CaseResult | None:
+    """One case of a document, without the others; None without it. Raises ToolevalError."""
+    head = read_head(place, name)
+    if head.version == 1:  # its document is one piece
+        cases = read_document(place, name, head, Document).cases
+        return next((case for case in cases if case.nodeid == nodeid), None)
+    short = next((case for case in head.cases if case.nodeid == nodeid), None)
+    if short is None:
+        return None
+    try:
+        data = gzip.decompress(place.read(name.document, *head.members[short.member]))
+        return _READ_CASE.decode(data[short.start : short.start + short.size])
+    except (OSError, EOFError, IndexError, zlib.error, msgspec.DecodeError) as error:
+        why = printable(str(error))
+        raise ToolevalError(f"{place.name}: {name.document}: damaged: {why}") from None

@@ -6,6 +6,7 @@ at the same time, and no file needs to be read twice.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,12 +20,14 @@ class Place(Protocol):
     """Files by names such as `runs/20261122-101530-3fa9c1.json.gz`."""
 
     name: str
+    # Whether looking into it takes no time.
+    is_near: bool
 
-    def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, never cached. Raises ToolevalError."""
+    def sizes(self, folder: str) -> dict[str, int]:
+        """The sizes of the files in a folder, by name, never cached. Raises ToolevalError."""
 
-    def read(self, name: str) -> bytes:
-        """Raises ToolevalError."""
+    def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
+        """A file, or `size` bytes of it. Raises ToolevalError."""
 
     def put(self, name: str, data: bytes) -> None:
         """Write a new file. Raises FileExistsError, and ToolevalError for other problems."""
@@ -36,21 +39,30 @@ class Place(Protocol):
 class Folder:
     """A folder on this machine or a network share."""
 
+    is_near = True
+
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
 
-    def names(self, folder: str) -> list[str]:
+    def sizes(self, folder: str) -> dict[str, int]:
         try:
-            return sorted(f"{folder}/{name}" for name in os.listdir(self._path / folder))
+            sizes = {}
+            with os.scandir(self._path / folder) as found:
+                for each in found:
+                    with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                        sizes[f"{folder}/{each.name}"] = each.stat().st_size
+            return sizes
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return {}
         except OSError as error:
             raise self._failed("read", error) from error
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         try:
-            return (self._path / name).read_bytes()
+            with (self._path / name).open("rb") as file:
+                file.seek(start)
+                return file.read(size)
         except OSError as error:
             raise self._failed(f"read ({name})", error) from error
 
@@ -78,6 +90,8 @@ class Folder:
 class Bucket:
     """A place with a URL, such as `s3://bucket/folder`."""
 
+    is_near = False
+
     def __init__(self, url: str) -> None:
         """Raises ConfigError if its packages are missing."""
         self.name = url
@@ -96,20 +110,21 @@ class Bucket:
         # In a bucket, making folders would need permission to create buckets.
         self._has_folders = bool({"file", "memory"} & set(_protocols(self._files.protocol)))
 
-    def names(self, folder: str) -> list[str]:
+    def sizes(self, folder: str) -> dict[str, int]:
         try:
             self._files.invalidate_cache()
-            found = self._files.ls(f"{self._root}/{folder}", detail=False)
+            found = self._files.ls(f"{self._root}/{folder}", detail=True)
         except FileNotFoundError:
-            return []
+            return {}
         except Exception as error:
             raise self._failed("read", error) from error
-        names = (path.rstrip("/").rpartition("/")[2] for path in found)
-        return sorted(f"{folder}/{name}" for name in names if name)
+        sizes = {each["name"].rstrip("/").rpartition("/")[2]: each["size"] or 0 for each in found}
+        return {f"{folder}/{name}": size for name, size in sizes.items() if name}
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
+        end = None if size is None else start + size
         try:
-            data: bytes = self._files.cat_file(f"{self._root}/{name}")
+            data: bytes = self._files.cat_file(f"{self._root}/{name}", start=start, end=end)
         except Exception as error:
             raise self._failed(f"read ({name})", error) from error
         return data

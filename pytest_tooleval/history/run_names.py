@@ -9,9 +9,13 @@ from collections.abc import Collection
 from ..errors import ToolevalError
 from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
+from .index import tags_of
 
 # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
-_WHICH = {"latest": "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))", "good": "good"}
+_WHICH = {
+    "latest": "status = 'finished' AND (exitstatus IS NULL OR exitstatus IN (0, 1))",
+    "good": "good",
+}
 _SAID = {
     "latest": "finished",
     "good": "without errors or failures",
@@ -42,7 +46,7 @@ def find_run(
         return _find_newest(connection, place, match, holding)
     rows = connection.execute(
         "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
-        "ORDER BY id = ? DESC, started DESC, number DESC",
+        "ORDER BY id = ? DESC, started DESC, written DESC, number DESC",
         (len(name), name, name),
     ).fetchall()
     if name and rows:
@@ -50,10 +54,9 @@ def find_run(
             return str(rows[0][0])
         raise ToolevalError(f"{counted(len(rows), 'run')} begin with {name}: {_listed(rows)}")
     newest = connection.execute(
-        "SELECT id, started, branch FROM runs ORDER BY started DESC, number DESC"
+        "SELECT id, started, branch FROM runs ORDER BY started DESC, written DESC, number DESC"
     ).fetchall()
-    tags = (f"@{tag}" for (tag,) in connection.execute("SELECT name FROM tags ORDER BY name"))
-    meant = near(name, ["latest", "good", *tags])
+    meant = near(name, ["latest", "good", *(f"@{tag}" for tag in tags_of(connection))])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
         f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(newest)}"
@@ -61,15 +64,13 @@ def find_run(
 
 
 def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
-    tags = dict(
-        connection.execute("SELECT name, id FROM tags JOIN runs ON tags.run = number ORDER BY name")
-    )
+    tags = tags_of(connection)
     if tag not in tags:
         known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
         name = printable(tag) or "(no name)"
         meant = printable(near(tag, tags, "@"))
         raise ToolevalError(f"{place}: no run has the tag {name}{meant}; tags: {printable(known)}")
-    return str(tags[tag])
+    return tags[tag]
 
 
 def _find_newest(
@@ -81,7 +82,7 @@ def _find_newest(
     word, branch, back = name["word"], name["branch"], int(name["back"] or 0)
     which = _WHICH[word] + ("" if branch is None else " AND branch = :branch")
     bound = {"branch": branch, "back": back}
-    newest = f"FROM runs WHERE {which} ORDER BY started DESC, number DESC"
+    newest = f"FROM runs WHERE {which} ORDER BY started DESC, written DESC, number DESC"
     if word == "good" and holding:
         found = connection.execute(
             f"SELECT id, number {newest} LIMIT {_GOOD_LOOKED_AT}", bound
@@ -110,7 +111,7 @@ def _with_most(
     connection: sqlite3.Connection, runs: list[tuple[str, int]], cases: set[tuple[str, str]]
 ) -> list[str]:
     """The ids of the runs with the most of the wanted files and models, in order."""
-    query = "SELECT DISTINCT file, model FROM cases WHERE run = ?"
+    query = "SELECT file, model FROM suites WHERE run = ?"
     held = [len(cases.intersection(connection.execute(query, (number,)))) for _, number in runs]
     return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.identity import Identity, suite_names
 from ..record.results import Outcome
-from ..record.run import Git, Run, Status
+from ..record.run import Git, RunSummary, Status
 from ..record.summary import Mean
 from ..text import first_few, printable
-from ..verdicts.words import ending
-from .summaries import RUN_COLUMNS, IsThere, Sums, check_one_file, read_sums, stored_run
+from .heads import Part
+from .index import IsThere, check_one_file, read_parts
 
 _REPORTED_RUNS = 30
+_HAS_CASE = "EXISTS (SELECT 1 FROM cases WHERE cases.suite = suites.number AND cases.name = :name)"
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -94,7 +96,6 @@ class Trends(Struct, frozen=True):
 
 def read_trend(
     connection: sqlite3.Connection,
-    dead: Container[str],
     name: str,
     model: str | None,
     limit: int | None,
@@ -106,52 +107,53 @@ def read_trend(
     suite even if its file moved; a file means only that file. Raises ToolevalError for an unknown name,
     and for one that several suites or cases have.
     """
-    found_as = _resolve(connection, name)
-    suite, case, file = found_as.suite, found_as.case, found_as.file
-    bound = {"suite": suite, "file": file, "name": case, "model": model or ""}
-    chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column])
+    meant = _resolve(connection, name)
+    suite, case, file = meant.suite, meant.case, meant.file
+    bound = {"suite": suite, "file": file, "name": case, "model": model}
+    chosen = "suites.name = :suite AND model != ''"
+    chosen += " AND file = :file" if file else ""
+    chosen += " AND model = :model" if model else ""
+    chosen += f" AND {_HAS_CASE}" if case else ""
     if not file:
         check_one_file(connection, name, chosen, bound, is_there, case)
     runs = connection.execute(
         f"""
-        SELECT number, {RUN_COLUMNS} FROM runs
-        WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
-        ORDER BY started DESC, number DESC LIMIT :limit
+        SELECT number, summary FROM runs
+        WHERE number IN (SELECT run FROM suites WHERE {chosen})
+        ORDER BY started DESC, written DESC, number DESC LIMIT :limit
         """,
         {**bound, "limit": -1 if limit is None else limit},
     ).fetchall()[::-1]
     if not runs:
         known = connection.execute(
-            "SELECT DISTINCT model FROM cases WHERE suite = ? ORDER BY model", (suite,)
+            "SELECT DISTINCT model FROM suites WHERE name = ? AND model != '' ORDER BY model", (suite,)
         ).fetchall()
         names = _names(known)
         raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
     points: list[TrendPoint] = []
-    for number, *columns in runs:
-        run = stored_run(columns, dead)
+    for number, summary in runs:
         if not case:
-            by_model = read_sums(connection, number, file or suite)
-            found = [_of_suite(each, sums) for each, sums in by_model.items() if each]
+            by_model = read_parts(connection, number, suite, file or None)
+            found = [_of_suite(part) for model, part in by_model.items() if model]
         else:
             found = _of_case(connection, chosen, {**bound, "run": number})
-        points += [TrendPoint(**_facts(run), **each) for each in found if model in (None, each["model"])]
+        facts = _facts(msgspec.json.decode(summary, type=RunSummary))
+        points += [TrendPoint(**facts, **each) for each in found if model in (None, each["model"])]
     return Trend(suite, case or None, tuple(points))
 
 
-def _of_suite(model: str, sums: Sums) -> dict[str, Any]:
-    total = sums.total
+def _of_suite(part: Part) -> dict[str, Any]:
+    total = part.total
+    assert total is not None
+    same = ("model", "passes", "scored", "suite_cases", "content")
     return {
-        "model": model,
+        **{name: getattr(part, name) for name in same},
         "outcome": None,
         "cases": total.cases,
         "passed": total.passed,
-        "passes": sums.passes,
-        "scored": sums.scored,
-        "suite_cases": sums.suite_cases,
-        "is_part": _is_part(sums),
+        "is_part": _is_part(part),
         "pass_rate": _mean(total.pass_rate),
         "overall": _mean(total.metrics.get("overall")),
-        "content": sums.content,
     }
 
 
@@ -162,7 +164,9 @@ def _of_case(
         f"""
         SELECT model, outcome, 1 AS cases, (outcome = 'passed') AS passed, passes, scored, suite_cases,
                passes * 1.0 / scored AS pass_rate, overall, content
-        FROM cases WHERE run = :run AND {chosen} ORDER BY model
+        FROM suites JOIN cases ON cases.suite = suites.number
+        WHERE run = :run AND cases.name = :name AND {chosen}
+        ORDER BY model
         """,
         bound,
     )
@@ -170,18 +174,18 @@ def _of_case(
     return [{"is_part": False, **dict(zip(names, row, strict=True))} for row in cursor]
 
 
-def _facts(run: Run) -> dict[str, Any]:
-    names = ("id", "started", "status", "exitstatus", "scoring_version", "git")
-    return {name: getattr(run, name) for name in names} | {"ending": ending(run.status, run.exitstatus)}
+def _facts(run: RunSummary) -> dict[str, Any]:
+    names = ("id", "started", "status", "exitstatus", "scoring_version", "git", "ending")
+    return {name: getattr(run, name) for name in names}
 
 
 def _mean(found: Mean | None) -> float | None:
     return None if found is None else found.mean
 
 
-def _is_part(sums: Sums) -> bool:
+def _is_part(part: Part) -> bool:
     """Whether some cases of the suite are missing or have no answer."""
-    return sums.total.cases - sums.total.errors < sums.suite_cases
+    return part.total is not None and part.total.cases - part.total.errors < part.suite_cases
 
 
 def read_trends(connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere) -> Trends:
@@ -192,28 +196,28 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, is_there
     among = f"({', '.join('?' * len(names))})"
     runs = connection.execute(
         f"""
-        SELECT number, {RUN_COLUMNS} FROM runs
+        SELECT number, summary FROM runs
         WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {among})
-        ORDER BY started DESC, number DESC LIMIT ?
+        ORDER BY started DESC, written DESC, number DESC LIMIT ?
         """,
         (document.run.started, *names, _REPORTED_RUNS),
     ).fetchall()[::-1]
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
         rows = connection.execute(
-            f"SELECT name, file FROM suites WHERE run = ? AND name IN {among} ORDER BY name, file",
+            f"SELECT DISTINCT name, file FROM suites WHERE run = ? AND name IN {among} ORDER BY 1, 2",
             (number, *names),
         )
         known = [Identity(name, file=file) for name, file in rows]
         for suite in known:
             now = _now(suite, known, labels, is_there)
-            found = read_sums(connection, number, suite.file) if now else {}
-            for model, sums in found.items():
-                rate = _mean(sums.total.pass_rate)
+            found = read_parts(connection, number, suite.suite, suite.file) if now else {}
+            for model, part in found.items():
+                rate = _mean(part.total.pass_rate) if part.total else None
                 if model in models and rate is not None and now:
                     kinds = series.setdefault((labels[now], model), ({}, {}))
-                    kinds[_is_part(sums)][number] = rate
-    past = [stored_run(columns, ()) for _, *columns in runs]
+                    kinds[_is_part(part)][number] = rate
+    past = [msgspec.json.decode(summary, type=RunSummary) for _, summary in runs]
     return Trends(
         tuple(
             PastRun(run.id, run.started, run.git.commit if run.git else None, run.scoring_version)
@@ -251,7 +255,7 @@ def _resolve(connection: sqlite3.Connection, name: str) -> Identity:
     if suite is not None:
         return suite
     found = connection.execute(
-        "SELECT DISTINCT suite FROM cases WHERE name = ? ORDER BY suite", (name,)
+        f"SELECT DISTINCT name FROM suites WHERE {_HAS_CASE} ORDER BY name", {"name": name}
     ).fetchall()
     if len(found) == 1:
         return Identity(found[0][0], name)
@@ -263,12 +267,14 @@ def _resolve(connection: sqlite3.Connection, name: str) -> Identity:
     if (
         suite is not None
         and connection.execute(
-            "SELECT 1 FROM cases WHERE suite = ? AND ? IN (file, '') AND name = ? LIMIT 1",
-            (suite.suite, suite.file, right),
+            f"SELECT 1 FROM suites WHERE name = :suite AND :file IN (file, '') AND {_HAS_CASE} LIMIT 1",
+            {"suite": suite.suite, "file": suite.file, "name": right},
         ).fetchone()
     ):
         return Identity(suite.suite, right, suite.file)
-    suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
+    suites = connection.execute(
+        "SELECT DISTINCT name FROM suites WHERE name != '' ORDER BY name"
+    ).fetchall()
     raise ToolevalError(
         f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "
         + (_names(suites) or "none")
@@ -279,7 +285,7 @@ def _suite_called(connection: sqlite3.Connection, name: str) -> Identity | None:
     """The suite of this name; or, for a file, the suite last seen in it, and the file."""
     row = connection.execute(
         "SELECT name, CASE WHEN name = :name THEN '' ELSE file END FROM suites "
-        "WHERE name = :name OR file = :name ORDER BY name = :name DESC, run DESC",
+        "WHERE name != '' AND :name IN (name, file) ORDER BY name = :name DESC, run DESC",
         {"name": name},
     ).fetchone()
     return None if row is None else Identity(row[0], file=row[1])

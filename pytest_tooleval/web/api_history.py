@@ -23,21 +23,17 @@ _CACHED = 4
 
 @contextmanager
 def _history(request: Request, field: str = "id", status: int = 404) -> Iterator[History]:
-    """The history. What is not in it becomes an ApiError about `field`; 500 if it cannot be read.
+    """The history. What is not in it becomes an ApiError about `field`.
 
     Messages do not contain the path of the folder.
     """
-    root, place = request.app.state.folder.root, request.app.state.place
-    history = History(root / ".tooleval", place)
-    try:
-        history.runs(1)
-    except ToolevalError as error:
-        file = history.path.relative_to(root).as_posix()
-        raise ApiError(500, str(error).replace(str(history.path), file)) from None
+    history: History = request.app.state.history
     try:
         yield history
     except ToolevalError as error:
-        raise field_error(status, field, str(error).replace(f"{history.path}: ", "")) from None
+        folder = str(history.folder)
+        text = str(error).replace(f"{folder}: ", "").replace(folder, history.folder.name)
+        raise field_error(status, field, text) from None
 
 
 def list_history(request: Request) -> Response:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..history import History
 from ..project.root import Project
 from . import api_history, api_import, api_runs, api_suites, pages
 from .responses import ApiError, Limit, error_response
@@ -44,7 +45,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.router.redirect_slashes = False
     app.state.access = access
     app.state.folder = SuiteFolder(root)
-    app.state.place = Project(root, root).history()
+    app.state.history = History(app.state.folder.root / ".tooleval", Project(root, root).history())
     app.state.documents = {}
     app.state.imports = Limit(MAX_IMPORTS, "imports")
     app.state.runs = Runs(app.state.folder.root, allowed_tools)

@@ -53,7 +53,7 @@ def main() -> None:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="bench-history-"))
     try:
         history = History(folder)
-        if not history.path.exists():
+        if not history.runs():
             fill(history, options.runs, options.cases, options.trials)
         show_times(history)
     finally:
@@ -88,7 +88,7 @@ def fill(history: History, runs: int, cases: int, trials: int) -> None:
         writer.finish(run)
         seconds += time.perf_counter() - begin
         rows += len(kept)
-    size = history.path.stat().st_size / 1e6
+    size = sum(path.stat().st_size for path in history.folder.rglob("*") if path.is_file()) / 1e6
     print(
         f"{rows:,.0f} case rows of {trials} trials written, {rows / seconds:,.0f} rows/s, {size:.0f} MB"
     )

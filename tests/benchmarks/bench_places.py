@@ -19,8 +19,8 @@ from typing import TypeVar
 from bench_history import fill
 
 from pytest_tooleval.history import History, place_of
-from pytest_tooleval.history.documents import read_head, read_texts
-from pytest_tooleval.history.heads import read_name
+from pytest_tooleval.history.documents import Texts, read_document
+from pytest_tooleval.history.heads import read_head, read_name
 from pytest_tooleval.history.places import Place
 
 _T = TypeVar("_T")
@@ -38,17 +38,23 @@ def main() -> None:
         place = place_of(options.place or str(folder / "share"), folder)
         fill(History(folder / "writer", place), options.runs, options.cases, options.trials)
         reader = History(folder / "reader", place)
+        sizes = [*place.sizes("heads").values(), *place.sizes("runs").values()]
+        print(f"{sum(sizes) / 1e6:9.1f} MB   in the place")
         timed("the runs of the oldest commit, without an index", lambda: base(place))
         whole = timed("make the index", reader.refresh)
         nothing = timed("refresh it, with nothing new", reader.refresh)
+        print(f"{reader.path.stat().st_size / 1e6:9.1f} MB   of the index")
         timed("list all runs", reader.runs)
+        newest = reader.find("latest")
+        nodeid = reader.short_cases(newest)[7].nodeid
+        timed("show one case of a run", lambda: reader.case(newest, nodeid))
         print(f"{whole / nothing:9.0f}      times as long to make it as to refresh it")
 
 
 def base(place: Place) -> None:
-    names = filter(None, map(read_name, place.names("heads")))
+    names = filter(None, map(read_name, place.sizes("heads")))
     found = next(name for name in names if name.commit == f"{0:040x}")
-    read_texts(place, found, read_head(place, found))
+    read_document(place, found, read_head(place, found), Texts)
 
 
 def timed(what: str, ask: Callable[[], _T]) -> float:

@@ -18,8 +18,12 @@ KEPT_RUNS = 10
 
 def work_folder(root: Path) -> Path:
     """`.tooleval` in the root folder, made if needed and hidden from git."""
-    folder = root / ".tooleval"
-    folder.mkdir(exist_ok=True)
+    return hidden(root / ".tooleval")
+
+
+def hidden(folder: Path) -> Path:
+    """The folder, made if needed and hidden from git."""
+    folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="ascii")

@@ -86,9 +86,11 @@ def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, keep: Keep
             assert error["problems"][0]["field"] in ("id", "old")
         keep()
     assert error["message"].startswith('id: run "nope" not found; expected latest, ')
-    (folder / ".tooleval" / "history.db").write_text("not a database, but long enough" * 50)
-    message = client.get("/api/history").json()["error"]["message"]
-    assert message.startswith(".tooleval/history.db: not a history")
+    for file in (folder / ".tooleval" / "runs").iterdir():
+        file.write_text("no document")
+    message = client.get("/api/history/latest").json()["error"]["message"]
+    assert message.startswith("id: runs/")
+    assert "torn: 11 of" in message
 
 
 def test_one_case_is_shown_whole(client: TestClient, keep: Keep) -> None:
@@ -155,4 +157,4 @@ def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Pa
         assert client.post(f"/api/runs/{writer.id}/cancel").status_code == 404
         assert client.delete(f"/api/history/{writer.id}").status_code == 409
     finally:
-        writer.running.end()
+        writer.close()

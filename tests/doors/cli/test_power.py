@@ -65,9 +65,10 @@ def test_a_run_with_several_trials() -> None:
 
 def test_a_run_is_found_from_a_folder_inside_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pytest.ini").write_text("[pytest]\ntooleval_history = runs\n")
-    writer = History(Path(".tooleval"), place_of("runs", Path())).begin(run_of())
+    run = run_of()
+    writer = History(Path(".tooleval"), place_of("runs", Path())).begin(run)
     writer.add(kept(*cases_of(3)))
-    writer.finish(run_of())
+    writer.finish(run)
     Path("src").mkdir()
     monkeypatch.chdir("src")
     assert "m (60 answers to 20 cases)" in power("latest").stdout

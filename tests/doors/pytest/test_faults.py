@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sqlite3
+import shutil
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 from mock_server import MockServer
@@ -54,21 +53,22 @@ def test_nothing_is_asked_where_the_cassette_cannot_be_written(
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "workers"])
 def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: tuple[str, ...]) -> None:
-    """Also where only the end of the run meets the damage: in an earlier run that it stores, too."""
+    """Also in an earlier run that could not be stored."""
     project.suite(right("a"), wrong("b"))
     project.run()
-    path = project.path / ".tooleval/history.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE runs SET stored = 0, run = ?", (b'{"id":"\xff"}',))
+    folder = project.path / ".tooleval"
+    (folder / "running" / "20260101-000000-abcdef.jsonl").write_bytes(b'{"trust":"whole","run":\xff}\n')
+    (folder / "index.db").write_bytes(b"\xff" * 50_000)
     run = project.run_subprocess if workers else project.run
     result = run("--tooleval-fail-under=0.5", "--tooleval-report=out.html", *workers)
     result.assert_outcomes(passed=1, failed=1)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["agent passed: 1 of 2 cases*", "the earlier run * stays on *damaged*"])
-    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 50_000)
+    shutil.rmtree(folder / "running")
+    (folder / "running").write_text("in the way")
     result = run(*workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    unsaved = "the run was not saved in the history: *history.db: not a history, or a damaged one*"
+    unsaved = "the run was not saved in the history: *.tooleval: cannot be written: *xists"
     result.stdout.fnmatch_lines(["agent FAILED: 1 of 2 cases passed*", unsaved])
 
 

@@ -39,7 +39,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History
     monkeypatch.setattr(history, "begin", remember)
     yield history
     for writer in writers:
-        writer.running.end()
+        writer.close()
 
 
 @pytest.fixture

@@ -147,7 +147,6 @@ def test_whole_runs_of_the_base_are_pooled(repository: Path, monkeypatch: pytest
         patch.setenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "2")
         patch.setenv("CI_MERGE_REQUEST_PROJECT_ID", "1")
         keep(main[1], "failed")  # a fork's
-    history.path.unlink()
     side = load_side("auto:main", history.folder, place=place_of(".tooleval", repository))
     assert side.name.startswith(f"{main[1][:10]} (2 runs, ")
     assert [(row.case, row.passes, row.scored, len(row.trials)) for row in side.cases] == [

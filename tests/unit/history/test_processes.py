@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.history import History, running
-from pytest_tooleval.history.running import Running, is_locked
+from pytest_tooleval.history import History, log
+from pytest_tooleval.history.log import is_locked
 
 from .conftest import Keep
 from .runs import case_of, kept, run_of
@@ -117,49 +117,65 @@ def test_a_killed_run_keeps_what_it_had(history: History, keep: Keep) -> None:
     keep(23)
     assert history.delete("victim").cases == 60
     assert [s.status for s in history.runs()] == ["finished", "finished"]
-    assert list((history.folder / "running").iterdir()) == []
+    assert list(history.logs.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
-def test_runs_killed_at_any_moment_leave_whole_batches(history: History) -> None:
+def test_runs_killed_at_any_moment_lose_no_case_that_was_added(history: History) -> None:
     for number in range(6):
         process = start(WAIT, history, f"run{number}", 500)
         read_lines(process, 1)
         time.sleep(0.03 * number)
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-    summaries = history.runs()
-    assert [s.status for s in summaries] == ["killed"] * 6
-    assert all(s.cases % 20 == 0 for s in summaries)
-    assert [len(history.rows_document(s.id).cases) for s in summaries] == [s.cases for s in summaries]
+        added = process.communicate()[0].count("added")
+        assert history.refresh() == []
+        (run,) = (run for run in history.runs() if run.id == f"run{number}")
+        assert run.status == "killed"
+        assert run.cases == len(history.document(run.id).cases)
+        assert added * 20 <= run.cases <= added * 20 + 20
+
+
+def test_a_line_that_a_kill_cut_is_ignored(history: History) -> None:
+    writer = history.begin(run_of())
+    writer.add(kept(case_of("a"), case_of("b")))
+    writer.close()
+    (path,) = history.logs.iterdir()
+    path.write_bytes(path.read_bytes()[:-10])
+    assert history.refresh() == []
+    assert [case.case for case in history.document(writer.id).cases] == ["a"]
+    assert history.case(writer.id, "weather.tooleval.json::a[claude-3]") == case_of("a")
+    path.write_bytes(path.read_bytes().replace(b'{"case":', b"{", 1))
+    assert f"running/{path.name}: damaged: " in history.refresh()[0].replace(os.sep, "/")
 
 
 def test_a_run_of_this_process_is_seen_as_running(history: History) -> None:
     run = run_of()
     writer = history.begin(run)
     assert history.runs()[0].status == "running"
-    writer.running.end()
-    assert history.runs()[0].status == "killed"
     writer.finish(run)
     assert history.runs()[0].status == "finished"
+    other = history.begin(run_of("2026-11-23T10:00:00+00:00"))
+    other.close()
+    assert history.runs()[0].status == "killed"
 
 
-def test_looking_does_not_take_the_lock(tmp_path: Path) -> None:
-    sign = Running(tmp_path / "running" / "one")
-    assert [is_locked(tmp_path / "running" / "one") for _ in range(3)] == [True] * 3
-    sign.end()
-    assert is_locked(tmp_path / "running" / "one") is False
-    assert list((tmp_path / "running").iterdir()) == []
+def test_looking_does_not_take_the_lock(history: History) -> None:
+    writer = history.begin(run_of())
+    (path,) = history.logs.iterdir()
+    assert [is_locked(path) for _ in range(3)] == [True] * 3
+    writer.close()
+    assert is_locked(path) is False
 
 
 def test_a_run_of_another_machine_counts_as_running_for_an_hour(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_tooleval.history.writer.this_host", lambda: "elsewhere")
-    writer = history.begin(run_of())
-    writer.running.end()  # a lock that cannot be seen from here
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "this_host", lambda: "elsewhere")
+        writer = history.begin(run_of())
+    writer.close()  # a lock that cannot be seen from here
     assert history.runs()[0].status == "running"
-    monkeypatch.setattr(running, "SILENCE_S", 0.0)
+    monkeypatch.setattr(log, "SILENCE_S", 0.0)
     assert history.runs()[0].status == "killed"
 
 
@@ -167,8 +183,8 @@ def test_without_locks_age_decides(history: History, monkeypatch: pytest.MonkeyP
     def refuse(*args: object, **kwargs: object) -> None:
         raise OSError("no locks here")
 
-    monkeypatch.setattr(running, "_lock", refuse)
+    monkeypatch.setattr(log, "_lock", refuse)
     history.begin(run_of())
     assert history.runs()[0].status == "running"
-    monkeypatch.setattr(running, "SILENCE_S", 0.0)
+    monkeypatch.setattr(log, "SILENCE_S", 0.0)
     assert history.runs()[0].status == "killed"

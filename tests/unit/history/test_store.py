@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History, writer
+from pytest_tooleval.history import History, documents
 from pytest_tooleval.history.trends import PastRun, Series, Trends
 from pytest_tooleval.record.run import SCORING_VERSION, Git, new_run_id
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
@@ -135,8 +135,8 @@ def test_a_case_added_again_takes_the_place_of_the_first(history: History) -> No
 def test_many_cases_come_back_from_their_blocks(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_BLOCK_CASES", 3)
-    monkeypatch.setattr(writer, "_BLOCK_BYTES", 5_000)
+    monkeypatch.setattr(documents, "_CASES", 3)
+    monkeypatch.setattr(documents, "_BYTES", 5_000)
     cases = [
         case_of(f"case-{n}", position=n, answer="lang und breit\n" * (400 if n == 4 else 1))
         for n in range(8)
@@ -197,19 +197,20 @@ def test_the_id_of_a_run_tells_its_time() -> None:
     assert new_run_id(moment).startswith("20261122-101530-")
 
 
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
     ids = [keep(day, case_of("a"), case_of("b", answer="x" * 100_000)) for day in (1, 2, 3)]
     assert history.expired(keep=1) == [ids[1], ids[0]]
-    size = history.path.stat().st_size
+    before = size_of(history.folder)
     gone = history.delete(*history.expired(keep=1))
     assert (gone.runs, gone.cases) == (2, 4)
     assert [summary.id for summary in history.runs()] == [ids[2]]
-    assert history.path.stat().st_size == size - gone.freed_bytes
+    assert before - size_of(history.folder) >= gone.freed_bytes > 0
     assert history.expired(keep=1) == []
-    connection = sqlite3.connect(history.path)
-    for table in ("suites", "blocks", "cases"):
-        assert connection.execute(f"SELECT COUNT(DISTINCT run) FROM {table}").fetchone() == (1,)
-    connection.close()
+    assert len(history.trend("a").points) == 1
 
 
 def test_prune_gives_the_space_back(history: History, keep: Keep) -> None:
@@ -248,17 +249,6 @@ def test_a_run_that_goes_on_is_never_deleted(history: History, keep: Keep) -> No
     assert history.runs() == []
     with pytest.raises(ToolevalError, match=r'run ".*" not found'):
         history.delete(writer.id)
-
-
-def test_finishing_a_run_that_was_deleted_elsewhere_is_an_error_at_most(history: History) -> None:
-    writer = history.begin(run_of())
-    with sqlite3.connect(history.path) as connection:
-        connection.execute("DELETE FROM runs")
-    connection.close()
-    with pytest.raises(ToolevalError, match="FOREIGN KEY"):
-        writer.add(kept(case_of()))
-    writer.finish(run_of())
-    assert history.runs() == []
 
 
 def test_the_work_folder_is_hidden_from_git(history: History, keep: Keep) -> None:

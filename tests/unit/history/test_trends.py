@@ -142,7 +142,7 @@ def test_a_run_under_way_is_marked(history: History) -> None:
     writer = history.begin(run_of())
     writer.add(kept(case_of()))
     assert history.trend("paris").points[0].status == "running"
-    writer.running.end()
+    writer.close()
     assert history.trend("Weather").points[0].status == "killed"
 
 

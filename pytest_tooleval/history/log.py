@@ -1,0 +1,214 @@
+"""A run under way: a file of its events, one a line, which its process keeps locked.
+
+The system releases the lock when the process ends, however it ends; a process id could belong to another
+process by then. Each run has its own file, which no other process appends to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from io import FileIO
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct, structs
+
+from ..engine.cassettes.folders import hidden
+from ..errors import ToolevalError, os_reason
+from ..record.comparison import Comparison
+from ..record.encoding import to_json
+from ..record.gates import Gate
+from ..record.results import CaseRow, KeptCase
+from ..record.run import Run, Status
+from ..text import printable
+from .heads import Trust, trust_of
+
+ENDING = ".jsonl"
+# A run on another machine, whose lock may be invisible here, counts as dead after this silence.
+SILENCE_S = 3600.0
+_LAST = b'{"trust":'
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: FileIO, *, shared: bool = False) -> None:
+        # Far past the end of the file, because locked bytes cannot be read.
+        file.seek(1 << 40)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: FileIO, *, shared: bool = False) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+class _Event(Struct, omit_defaults=True):
+    """The first line has the run and its host, the last one the ended run, its verdict and its trust."""
+
+    trust: Trust | None = None
+    run: Run | None = None
+    host: str = ""
+    case: msgspec.Raw = msgspec.Raw()
+    gates: tuple[Gate, ...] = ()
+    baseline: Comparison | None = None
+
+
+class Log(NamedTuple):
+    """A run as far as its file knows it; `cases` by node id, of one that ran again the last result."""
+
+    run: Run
+    host: str
+    cases: dict[str, KeptCase]
+    gates: tuple[Gate, ...]
+    baseline: Comparison | None
+    trust: Trust | None  # None until the run has finished
+
+
+class RunWriter:
+    """Appends to the file of one run. The run counts as running until `close`, or the process's end."""
+
+    def __init__(self, path: Path, run: Run, publish: Callable[[Path], str] = lambda _: "") -> None:
+        """`publish` puts a finished run where the runs are, or returns why it cannot.
+
+        Raises ToolevalError when the file cannot be made, or is there already.
+        """
+        self.id = run.id
+        self._path, self._publish = path, publish
+        try:
+            hidden(path.parent.parent)
+            path.parent.mkdir(exist_ok=True)
+            self._file = FileIO(path, "xb")
+        except OSError as error:
+            if path.exists():
+                raise ToolevalError(f"{path}: there is a run {run.id} already") from None
+            raise _unwritable(path.parent.parent, error) from error
+        try:
+            with suppress(OSError):  # a file system without locks
+                _lock(self._file)
+            self._append(to_json(_Event(run=run, host=this_host())))
+        except BaseException:  # also Ctrl-C: then the run begins again
+            self.close()
+            path.unlink()
+            raise
+
+    def add(self, cases: Iterable[KeptCase]) -> None:
+        """Append cases. One replaces an earlier one with the same node id. Raises ToolevalError."""
+        for case in cases:
+            self._append(b'{"case":' + case.json + b"}")
+
+    def finish(self, run: Run, gates: Sequence[Gate] = (), baseline: Comparison | None = None) -> str:
+        """Keep how the run ended, with its verdict, and publish it.
+
+        Returns why it stays on this machine; empty if it does not. Raises ToolevalError.
+        """
+        trust = trust_of(run)
+        self._append(to_json(_Event(run=run, gates=tuple(gates), baseline=baseline, trust=trust)))
+        try:
+            return self._publish(self._path)
+        finally:
+            self.close()
+
+    def _append(self, line: bytes) -> None:
+        """In one write, so that Ctrl-C cannot cut the line."""
+        try:
+            self._file.seek(0, os.SEEK_END)
+            if self._file.write(line + b"\n") <= len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _unwritable(path: Path, error: OSError) -> ToolevalError:
+    return ToolevalError(f"{path}: cannot be written: {os_reason(error)}")
+
+
+def read_log(path: Path) -> Log:
+    """A last line that a kill cut is ignored. Raises ToolevalError if it cannot be read."""
+    first: _Event | None = None
+    last, cases = _Event(), {}
+    try:
+        data = path.read_bytes()
+        for line in data.split(b"\n")[:-1]:
+            event = _READ.decode(line)
+            if event.case:
+                row = _READ_ROW.decode(event.case)
+                cases[row.nodeid] = KeptCase(row, bytes(event.case))
+            elif first is None:
+                first = event
+            else:
+                last = event
+    except OSError as error:
+        raise ToolevalError(f"{path}: cannot be read: {os_reason(error)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ToolevalError(f"{path}: damaged: {printable(str(error))}; delete it") from None
+    run = last.run or (first.run if first else None)
+    if first is None or run is None or run.id != path.name.removesuffix(ENDING):
+        raise ToolevalError(f"{path}: damaged: it does not begin with its run; delete it")
+    return Log(run, first.host, cases, last.gates, last.baseline, last.trust)
+
+
+_READ = msgspec.json.Decoder(_Event)
+_READ_ROW = msgspec.json.Decoder(CaseRow)
+
+
+def is_waiting(path: Path) -> bool:
+    """Whether the run in this file has finished, and its process has ended."""
+    if is_locked(path):
+        return False
+    try:
+        with path.open("rb") as file:
+            return any(line.startswith(_LAST) and line.endswith(b"\n") for line in file)
+    except OSError:
+        return False
+
+
+def is_locked(path: Path) -> bool | None:
+    """Whether a process holds the lock of this file; None when unknown."""
+    try:
+        with FileIO(path, "r+b") as file:
+            # Shared, so that two processes that look at once do not mistake each other for the run.
+            _lock(file, shared=True)
+    except FileNotFoundError:
+        return False
+    except (BlockingIOError, PermissionError) as error:
+        # Windows reports the lock of another process as a missing permission.
+        return True if isinstance(error, BlockingIOError) or sys.platform == "win32" else None
+    except OSError:
+        return None
+    return False
+
+
+def this_host() -> str:
+    return platform.node()
+
+
+def status_of(locked: bool | None, host: str, updated: float, *, finished: bool) -> Status:
+    """The status of a run, by its lock before it was read, its host and the time of its last event.
+
+    A run of this host without a lock is dead. The lock of a run elsewhere (in a container, on a network
+    drive) may be invisible here, so that run counts as running until it is silent for an hour.
+    """
+    if finished:
+        return "finished"
+    is_dead = locked is False and host == this_host()
+    return "killed" if is_dead or (not locked and time.time() - updated >= SILENCE_S) else "running"
+
+
+def run_now(log: Log, status: Status, updated: float) -> Run:
+    """The run with its status, and if it has not finished, with its duration until the last event."""
+    if status == "finished":
+        return log.run
+    lasted = updated - datetime.fromisoformat(log.run.started).timestamp()
+    return structs.replace(log.run, status=status, duration_s=max(0.0, lasted))
