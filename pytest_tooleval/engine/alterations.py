@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from ..record.transcript import CallStatus
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from ..record.calls import ToolCall
+from ..record.transcript import CallStatus, Message
+from ..scoring.tool_selection import find_tool
 from ..suite.altered import BEFORE, AlteredAnswers
+from ..suite.case import ResolvedCase
+from .tool_source import ToolAnswer, ToolSource
+
+_DONE = '{"status": "done"}'
 
 
 class Alterations:
@@ -29,29 +40,54 @@ class Alterations:
     def is_about(self, tool: str) -> bool:
         return self._altered is not None and self._altered.is_about(tool)
 
-    def answers_itself(self, tool: str) -> bool:
-        """Whether this is the tool that the injected text asks for."""
-        return self._altered is not None and tool == self._altered.asks_for
-
-    def instead(self, tool: str) -> str | None:
-        """The answer to give instead of running the call; None if the call runs."""
-        if self._altered is None or not self._alters(tool) or self._altered.kind not in BEFORE:
-            return None
+    def takes(self, tool: str) -> bool:
+        """Whether to alter this answer of a tool, which now counts as given."""
+        alters = self.is_about(tool) and not (self._is_fault and tool in self._answered)
         self._answered.add(tool)
-        return BEFORE[self._altered.kind]
-
-    def of(self, tool: str, content: str) -> str:
-        """A source's answer as the model gets it, altered or unchanged."""
-        alters = self._alters(tool)
-        self._answered.add(tool)
-        return self._altered.changed(content) if self._altered and alters else content
+        return alters
 
     def skip(self, tool: str) -> None:
         """Count an earlier answer, such as one in a transcript."""
         self._answered.add(tool)
 
-    def _alters(self, tool: str) -> bool:
-        altered = self._altered
-        if altered is None or not altered.is_about(tool):
-            return False
-        return not altered.is_fault or tool not in self._answered
+    @property
+    def _is_fault(self) -> bool:
+        return self._altered is not None and self._altered.is_fault
+
+
+class AlteredSource:
+    """A source of tool answers as a variant alters them."""
+
+    def __init__(self, source: ToolSource, case: ResolvedCase, alterations: Alterations) -> None:
+        assert case.altered is not None
+        self._source = source
+        self._case = case
+        self._altered = case.altered
+        self._alterations = alterations
+
+    @property
+    def key_fields(self) -> Mapping[str, Any]:
+        return {**self._source.key_fields, "altered": structs.asdict(self._altered)}
+
+    @property
+    def answers_all(self) -> bool:
+        return self._source.answers_all
+
+    @property
+    def is_live(self) -> bool:
+        return self._source.is_live
+
+    async def answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> ToolAnswer | None:
+        tool = None if call.arguments is None else find_tool(self._case, call.name)
+        if tool is None or tool.name not in offered:
+            return await self._source.answer(call, offered, messages)
+        if tool.name == self._altered.asks_for:
+            return ToolAnswer(_DONE)
+        if self._altered.kind in BEFORE and self._alterations.takes(tool.name):
+            return ToolAnswer(BEFORE[self._altered.kind], "refused")
+        found = await self._source.answer(call, offered, messages)
+        if found is None or not self._alterations.takes(tool.name):
+            return found
+        return found._replace(content=self._altered.changed(found.content))

@@ -12,7 +12,8 @@ from ..suite.case import ResolvedCase
 from .alterations import Alterations
 from .cassettes.cassette import NotRecorded
 from .players import Player
-from .toolbox import Toolbox, ToolSource
+from .tool_source import ToolSource
+from .toolbox import Toolbox
 from .users import UserInConversation
 
 

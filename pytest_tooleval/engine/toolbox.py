@@ -2,7 +2,7 @@
 
 Every call passes through it, whether it comes from our own loop, an agent's loop, or a replay. It
 checks whether a call of the reply is forbidden, whether the tool is offered, and whether it may run.
-Then a tool source answers: a mock, the world, or a live server. A variant may alter the answer.
+Then a tool source answers: a mock, the world, or a live server, perhaps altered by a variant.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from msgspec import structs
 
@@ -22,59 +22,19 @@ from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
-from ..record.transcript import NOT_RUN, CallStatus, Message, Reply, Transcript, text_of
-from ..scoring.altered import without_asked
+from ..record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
 from ..scoring.conversation import forbidden_in
 from ..scoring.tool_selection import find_tool, is_expected
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import known_tools
-from .alterations import Alterations
+from .alterations import Alterations, AlteredSource
+from .tool_source import ToolAnswer, ToolSource
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50
 # A reply may be hostile, and a server slow. No provider's model makes this many calls in one reply.
 _MOST_IN_A_REPLY = 128
-_DONE = '{"status": "done"}'
-
-
-class ToolAnswer(NamedTuple):
-    """The answer to a call, and the call's status."""
-
-    content: str
-    status: CallStatus
-
-
-class ToolSource(Protocol):
-    """Answers the calls of some tools in one trial."""
-
-    @property
-    def key_fields(self) -> Mapping[str, Any]:
-        """Everything that may change the answers, for the cassette key."""
-        ...
-
-    @property
-    def answers_all(self) -> bool:
-        """Whether it gets every call as the model made it, even malformed ones and unknown tools.
-
-        Other sources get only calls of offered tools, under the names in the suite.
-        """
-        ...
-
-    @property
-    def is_live(self) -> bool:
-        """Whether its answers come from outside, so that a replay reads them from the cassette."""
-        ...
-
-    async def answer(
-        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
-    ) -> str | None:
-        """The answer to a call; None if the call is not for this source.
-
-        `messages` are the messages up to the call. They are None for an agent, whose whole run is
-        recorded as one answer. Raises ModelError if there is no answer.
-        """
-        ...
 
 
 class Toolbox:
@@ -93,9 +53,11 @@ class Toolbox:
         alterations: Alterations | None = None,
     ) -> None:
         self._case = case
-        self._sources = sources
-        self._allowed = allowed
         self._alterations = alterations or Alterations(case.altered)
+        self._sources = sources
+        if case.altered is not None:
+            self._sources = [AlteredSource(each, case, self._alterations) for each in sources]
+        self._allowed = allowed
         self._turn = turn
         # If a model plays the user, the case has a single turn, which applies to all.
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
@@ -207,8 +169,6 @@ class Toolbox:
             fields["param_scoring"] = case.param_scoring
         if self.approvals:
             fields["approvals"] = self.approvals
-        if case.altered is not None:
-            fields["altered"] = structs.asdict(case.altered)
         if case.has_tool_rounds:
             fields |= {"mock_responses": case.mock_responses, "max_rounds": case.round_limit}
             if case.world is not None:
@@ -225,20 +185,13 @@ class Toolbox:
         names = [tool.name for tool in self.tools]
         call = self._known(call)
         found = self._offered(call)
-        if not isinstance(found, ToolAnswer):
-            if self._alterations.answers_itself(found.name):
-                return ToolAnswer(_DONE, "executed")
-            if (text := self._alterations.instead(found.name)) is not None:
-                return ToolAnswer(text, "refused")
         for source in self._sources:
             asked = call if source.answers_all else found
             if isinstance(asked, ToolAnswer) or (repeated and source.is_live):
                 continue
-            content = await source.answer(asked, names, messages)
-            if content is not None and isinstance(found, ToolAnswer):
-                return ToolAnswer(content, "executed")
-            if content is not None and isinstance(found, ToolCall):
-                return ToolAnswer(self._alterations.of(found.name, content), "executed")
+            answer = await source.answer(asked, names, messages)
+            if answer is not None:
+                return answer
         return found if isinstance(found, ToolAnswer) else _refused(f"{call.name} is not available")
 
     def _offered(self, call: ToolCall) -> ToolCall | ToolAnswer:
@@ -276,7 +229,6 @@ def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> b
     before = Reply(message={}, prompt=({"role": "user"},))
     now = structs.replace(before, calls=tuple(calls))
     try:
-        asked = without_asked(case, Transcript((), (*[before] * turn, now)))
-        return forbidden_in(case, asked) is not None
+        return forbidden_in(case, Transcript((), (*[before] * turn, now))) is not None
     except CannotCompare:
         return True  # scoring reports it

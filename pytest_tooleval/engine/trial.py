@@ -15,7 +15,7 @@ from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
 from .play import play
 from .players import Player
-from .toolbox import ToolSource
+from .tool_source import ToolSource
 from .tools.live import BeginAnew, Live, LiveTools
 from .tools.mocks import Mocks
 from .tools.world import WorldTools

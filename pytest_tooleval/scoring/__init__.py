@@ -161,7 +161,7 @@ def score_trial(
     measures = structs.asdict(measures_of(transcript))
     with _naming(case):
         # Nothing can be said of what others made unreadable, but for a forbidden call.
-        if (unread := transcript.unread) and forbidden_in(case, without_asked(case, transcript)) is None:
+        if (unread := transcript.unread) and forbidden_in(case, transcript) is None:
             error = TrialError("unread", printable(str(unread)))
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
         silent.require_evidence(case, scorers)
@@ -208,11 +208,11 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
 def _assessed(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Assessment, str | None]:
     """Return the transcript with only the calls that are scored, its assessment, and a forbidden call.
 
-    Any call may be forbidden, scored or not. It makes `overall` 0.
+    A forbidden call makes `overall` 0.
     """
     scored = without_asked(case, without_hosted(case, transcript))
     found = assess(case, scored)
-    forbidden = forbidden_in(case, without_asked(case, transcript))
+    forbidden = forbidden_in(case, transcript)
     if forbidden:
         found.drafts["overall"] = Draft(0.0, forbidden)
     return scored, found, forbidden

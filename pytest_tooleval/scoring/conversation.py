@@ -48,7 +48,7 @@ from ..worlds.plain import (
 from ..worlds.play import Calls as PlayedCalls
 from ..worlds.play import Played, TooManyFailed, play
 from ..worlds.world import clean
-from .altered import unanswered, uncounted
+from .altered import unanswered, uncounted, without_asked
 from .assessment import Assessment, Draft, Explained, Line, expected_got
 from .calls import Calls
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
@@ -204,8 +204,10 @@ def compares_results(case: ResolvedCase, of: Expectations) -> bool:
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """Return the failure message for the first call that the case or its turn forbids.
 
-    Without one, the message for the first text that passes on a secret.
+    Without one, the message for the first text that passes on a secret. Any call may be forbidden,
+    scored or not, but for those that a variant's note asks for.
     """
+    transcript = without_asked(case, transcript)
     if case.kind != "conversation":
         found = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
     else:

@@ -23,6 +23,7 @@ from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
+from ..tool_source import ToolAnswer
 from .mocks import mocks_of
 
 ALL_READ_ONLY = "*"
@@ -102,14 +103,15 @@ class LiveTools:
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
-    ) -> str | None:
+    ) -> ToolAnswer | None:
         """The server's answer to a call; None if the case does not run this tool.
 
         Raises BeginAnew once, if earlier calls are in the cassette and this one is not.
         """
         if not self._live.server.has(call.name, self._wanted):
             return None
-        return await (self._run(call) if messages is None else self._recorded(call, messages))
+        text = await (self._run(call) if messages is None else self._recorded(call, messages))
+        return ToolAnswer(text)
 
     async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> str:
         asked = self._question(call, messages)

@@ -23,6 +23,7 @@ from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
 from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
+from ..tool_source import ToolAnswer
 from ..toolbox import ends_chain
 
 # After such a call, a model is not queried again, but an agent continues, and would retry after an
@@ -54,14 +55,16 @@ class Mocks:
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
-    ) -> str | None:
+    ) -> ToolAnswer | None:
         """The content of the tool message: a text unchanged, anything else as JSON."""
         if call.name in self._mocks:
             # In a thread, because a slow pattern under `$when` must not block the loop.
             value = await asyncio.to_thread(self._value, call)
-            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            return ToolAnswer(text)
         case = self._case
-        return _SCORED_ONLY if not case.has_tool_rounds or ends_chain(case, [call]) else None
+        is_scored_only = not case.has_tool_rounds or ends_chain(case, [call])
+        return ToolAnswer(_SCORED_ONLY) if is_scored_only else None
 
     def _value(self, call: ToolCall) -> Any:
         mock, number = self._mocks[call.name], None

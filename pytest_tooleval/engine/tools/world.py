@@ -12,6 +12,7 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...worlds.play import Worker, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
+from ..tool_source import ToolAnswer
 
 _T = TypeVar("_T")
 
@@ -31,7 +32,7 @@ class WorldTools:
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
-    ) -> str:
+    ) -> ToolAnswer:
         """The world's answer. Raises ModelError if the world cannot be used."""
         try:
             if self._worker is None:
@@ -47,7 +48,7 @@ class WorldTools:
         if self._public is not None:
             # The code is the user's own, and a model may have to pass on a value that looks like a key.
             self._public.add(content)
-        return content
+        return ToolAnswer(content)
 
     async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))

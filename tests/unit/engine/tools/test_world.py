@@ -37,4 +37,4 @@ async def test_making_a_world_may_take_longer(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(play, "TIME_LIMIT_S", 3.0)
     (tmp_path / "slow.py").write_text(SLOW.format(made=3.1, called="pass"), encoding="utf-8")
     tools = WorldTools(WorldSpec("slow:Slow", tmp_path, {}))
-    assert await tools.answer(ToolCall("go", {}), ["go"], None) == "null"
+    assert (await tools.answer(ToolCall("go", {}), ["go"], None)).content == "null"
