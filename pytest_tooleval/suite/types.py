@@ -70,7 +70,7 @@ ExpectedText = Annotated[
     Expects('a text, or a matcher such as {"$regex": "..."}'),
     defined("ExpectedText"),
 ]
-STOPS = 'true, "guardrail", "limit", or a matcher on its message, such as {"$contains": "budget"}'
+STOPS = 'true, "guardrail", "limit", or a matcher on its message, such as {"$contains": "amount"}'
 Stop = Annotated[
     Literal[True, "guardrail", "limit"] | dict[str, Any],
     WithJsonSchema(
