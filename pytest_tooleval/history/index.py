@@ -22,6 +22,7 @@ from .heads import Head, Part
 
 VERSION = 1
 PATIENCE_S = 10.0
+NEWEST = "ORDER BY started DESC, written DESC, number DESC"
 
 _TABLES = (
     """
@@ -283,9 +284,7 @@ def list_runs(
     if chosen:
         of_runs += f" AND EXISTS (SELECT 1 FROM suites WHERE run = runs.number AND model != ''{chosen})"
     rows = connection.execute(
-        f"SELECT number, summary FROM runs WHERE {of_runs} "
-        "ORDER BY started DESC, written DESC, number DESC LIMIT :limit",
-        bound,
+        f"SELECT number, summary FROM runs WHERE {of_runs} {NEWEST} LIMIT :limit", bound
     ).fetchall()
     tags: dict[str, list[str]] = {}
     for tag, id in tags_of(connection).items():

@@ -27,7 +27,7 @@ from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.gates import Gate
 from ..record.results import CaseRow, KeptCase
-from ..record.run import Run, Status
+from ..record.run import Run
 from ..text import printable
 from .heads import Trust, trust_of
 
@@ -66,11 +66,12 @@ class Log(NamedTuple):
     """A run as far as its file knows it; `cases` by node id, of one that ran again the last result."""
 
     run: Run
-    host: str
     cases: dict[str, KeptCase]
     gates: tuple[Gate, ...]
     baseline: Comparison | None
     trust: Trust | None  # None until the run has finished
+    bytes: int
+    updated: float
 
 
 class RunWriter:
@@ -135,10 +136,15 @@ def _unwritable(path: Path, error: OSError) -> ToolevalError:
 
 
 def read_log(path: Path) -> Log:
-    """A last line that a kill cut is ignored. Raises ToolevalError if it cannot be read."""
+    """A last line that a kill cut is ignored.
+
+    Raises FileNotFoundError, and ToolevalError if it cannot be read.
+    """
     first: _Event | None = None
     last, cases = _Event(), {}
     try:
+        # Before its events: a run without its lock writes no more.
+        locked, updated = is_locked(path), path.stat().st_mtime
         data = path.read_bytes()
         for line in data.split(b"\n")[:-1]:
             event = _READ.decode(line)
@@ -149,6 +155,8 @@ def read_log(path: Path) -> Log:
                 first = event
             else:
                 last = event
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise ToolevalError(f"{path}: cannot be read: {os_reason(error)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -156,7 +164,21 @@ def read_log(path: Path) -> Log:
     run = last.run or (first.run if first else None)
     if first is None or run is None or run.id != path.name.removesuffix(ENDING):
         raise ToolevalError(f"{path}: damaged: it does not begin with its run; delete it")
-    return Log(run, first.host, cases, last.gates, last.baseline, last.trust)
+    if last.trust is None:
+        run = _unfinished(run, locked, first.host, updated)
+    return Log(run, cases, last.gates, last.baseline, last.trust, len(data), updated)
+
+
+def _unfinished(run: Run, locked: bool | None, host: str, updated: float) -> Run:
+    """The run with its duration until its last event, and whether it was killed.
+
+    A run of this host without a lock is dead. The lock of a run elsewhere (in a container, on a network
+    drive) may be invisible here, so that run counts as running until it is silent for an hour.
+    """
+    is_silent = not locked and time.time() - updated >= SILENCE_S
+    is_dead = is_silent or (locked is False and host == this_host())
+    lasted = max(0.0, updated - datetime.fromisoformat(run.started).timestamp())
+    return structs.replace(run, status="killed" if is_dead else "running", duration_s=lasted)
 
 
 _READ = msgspec.json.Decoder(_Event)
@@ -192,23 +214,3 @@ def is_locked(path: Path) -> bool | None:
 
 def this_host() -> str:
     return platform.node()
-
-
-def status_of(locked: bool | None, host: str, updated: float, *, finished: bool) -> Status:
-    """The status of a run, by its lock before it was read, its host and the time of its last event.
-
-    A run of this host without a lock is dead. The lock of a run elsewhere (in a container, on a network
-    drive) may be invisible here, so that run counts as running until it is silent for an hour.
-    """
-    if finished:
-        return "finished"
-    is_dead = locked is False and host == this_host()
-    return "killed" if is_dead or (not locked and time.time() - updated >= SILENCE_S) else "running"
-
-
-def run_now(log: Log, status: Status, updated: float) -> Run:
-    """The run with its status, and if it has not finished, with its duration until the last event."""
-    if status == "finished":
-        return log.run
-    lasted = updated - datetime.fromisoformat(log.run.started).timestamp()
-    return structs.replace(log.run, status=status, duration_s=max(0.0, lasted))

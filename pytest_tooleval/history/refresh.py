@@ -9,13 +9,12 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ..errors import ToolevalError
-from ..record.run import Status
 from ..verdicts.summary import rows_document
 from ..verdicts.words import run_summary
 from .documents import read_whole_head
 from .heads import Head, HeadName, parts_of, read_name, short_case
 from .index import Index, Known, delete_runs, known_runs, put_head, put_tags, tags_of
-from .log import ENDING, Log, is_locked, read_log, run_now, status_of
+from .log import ENDING, Log, is_locked, read_log
 from .places import Place
 
 THREADS = 8
@@ -103,32 +102,26 @@ def _read_logs(folder: Path, known: Mapping[str, Known]) -> _Logs:
         # Before its size: a run without its lock writes no more.
         locked = is_locked(path)
         try:
-            about = path.stat()
+            is_same = was.bytes == path.stat().st_size and (locked or was.status != "running")
+            if not (was.head or is_same):
+                changed.append(_head_of(read_log(path)))
+            ids.add(id)
         except FileNotFoundError:
             continue
-        ids.add(id)
-        is_same = was.bytes == about.st_size and (locked or was.status != "running")
-        if was.head or is_same:
-            continue
-        try:
-            log = read_log(path)
         except ToolevalError as error:
+            ids.add(id)
             problems.append(str(error))
-            continue
-        status = status_of(locked, log.host, about.st_mtime, finished=log.trust is not None)
-        changed.append(_head_of(log, status, about.st_size, about.st_mtime))
     return _Logs(frozenset(ids), changed, problems)
 
 
-def _head_of(log: Log, status: Status, size: int, updated: float) -> Head:
+def _head_of(log: Log) -> Head:
     rows = [case.row for case in log.cases.values()]
-    run = run_now(log, status, updated)
     return Head(
         trust=log.trust or "partial",
-        summary=run_summary(rows_document(run, rows, log.gates, log.baseline)),
-        bytes=size,
+        summary=run_summary(rows_document(log.run, rows, log.gates, log.baseline)),
+        bytes=log.bytes,
         sha256="",
-        written=updated,
+        written=log.updated,
         parts=parts_of(rows),
         cases=tuple(map(short_case, rows)),
     )

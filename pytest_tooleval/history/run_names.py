@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from ..errors import ToolevalError
 from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
-from .index import tags_of
+from .index import NEWEST, tags_of
 
-# Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
-_WHICH = {
-    "latest": "status = 'finished' AND (exitstatus IS NULL OR exitstatus IN (0, 1))",
-    "good": "good",
-}
-_SAID = {
-    "latest": "finished",
-    "good": "without errors or failures",
-}
 _GOOD_LOOKED_AT = 100
+
+
+class _Run(NamedTuple):
+    id: str
+    number: int
+    started: str
+    branch: str | None
+    good: bool
+    # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
+    latest: bool
+
+
+_RUNS = f"""
+    SELECT id, number, started, branch, good, status = 'finished' AND ifnull(exitstatus, 0) IN (0, 1)
+    FROM runs {NEWEST}
+"""
 
 
 def find_run(
@@ -36,35 +44,28 @@ def find_run(
     Anything else is an id, or the beginning of one. Raises ToolevalError for no run and for several.
     """
     if name.startswith("@"):
-        return _find_tagged(connection, place, name[1:])
+        return _find_tagged(tags_of(connection), place, name[1:])
+    runs = [_Run(*row) for row in connection.execute(_RUNS)]
     match = RUN_WORD.fullmatch(name)
     # For `good`, an empty history and one with only this run give the same message.
-    for_good = match is not None and match["word"] == "good"
-    if not for_good and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
+    if not runs and not (match and match["word"] == "good"):
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
-        return _find_newest(connection, place, match, holding)
-    rows = connection.execute(
-        "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
-        "ORDER BY id = ? DESC, started DESC, written DESC, number DESC",
-        (len(name), name, name),
-    ).fetchall()
-    if name and rows:
-        if len(rows) == 1 or rows[0][0] == name:
-            return str(rows[0][0])
-        raise ToolevalError(f"{counted(len(rows), 'run')} begin with {name}: {_listed(rows)}")
-    newest = connection.execute(
-        "SELECT id, started, branch FROM runs ORDER BY started DESC, written DESC, number DESC"
-    ).fetchall()
+        return _find_newest(connection, runs, place, match, holding)
+    found = [run for run in runs if name and run.id.startswith(name)]
+    found = [run for run in found if run.id == name] or found
+    if len(found) == 1:
+        return found[0].id
+    if found:
+        raise ToolevalError(f"{counted(len(found), 'run')} begin with {name}: {_listed(found)}")
     meant = near(name, ["latest", "good", *(f"@{tag}" for tag in tags_of(connection))])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
-        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(newest)}"
+        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(runs)}"
     )
 
 
-def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
-    tags = tags_of(connection)
+def _find_tagged(tags: dict[str, str], place: str, tag: str) -> str:
     if tag not in tags:
         known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
         name = printable(tag) or "(no name)"
@@ -75,51 +76,45 @@ def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
 
 def _find_newest(
     connection: sqlite3.Connection,
+    runs: Sequence[_Run],
     place: str,
     name: re.Match[str],
     holding: Collection[tuple[str, str]],
 ) -> str:
-    word, branch, back = name["word"], name["branch"], int(name["back"] or 0)
-    which = _WHICH[word] + ("" if branch is None else " AND branch = :branch")
-    bound = {"branch": branch, "back": back}
-    newest = f"FROM runs WHERE {which} ORDER BY started DESC, written DESC, number DESC"
-    if word == "good" and holding:
-        found = connection.execute(
-            f"SELECT id, number {newest} LIMIT {_GOOD_LOOKED_AT}", bound
-        ).fetchall()
-        fitting = _with_most(connection, found, set(holding))
+    is_good, branch, back = name["word"] == "good", name["branch"], int(name["back"] or 0)
+    found = [run for run in runs if (run.good if is_good else run.latest)]
+    found = [run for run in found if branch in (None, run.branch)]
+    if is_good and holding:
+        fitting = _with_most(connection, found[:_GOOD_LOOKED_AT], set(holding))
         if len(fitting) > back:
-            return fitting[back]
-    row = connection.execute(f"SELECT id {newest} LIMIT 1 OFFSET :back", bound).fetchone()
-    if row:
-        return str(row[0])
-    (number,) = connection.execute(f"SELECT COUNT(*) FROM runs WHERE {which}", bound).fetchone()
+            return fitting[back].id
+    if len(found) > back:
+        return found[back].id
     where = "" if branch is None else f" on the branch {printable(branch)}"
     branches = ""
-    if branch is not None and not number:
-        known = connection.execute(
-            "SELECT DISTINCT branch FROM runs WHERE branch IS NOT NULL ORDER BY branch"
-        ).fetchall()
-        branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
-    if word == "good" and not number:
+    if branch is not None and not found:
+        known = sorted({run.branch for run in runs if run.branch is not None})
+        branches = f"; branches with runs: {', '.join(map(printable, known)) or 'none'}"
+    if is_good and not found:
         raise ToolevalError(f"{place}: no complete run without errors or failures{where} yet{branches}")
-    what = f"{counted(number, 'run')}{where} {_SAID[word]}, too few for {printable(name[0])}"
+    kind = "without errors or failures" if is_good else "finished"
+    what = f"{counted(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
     raise ToolevalError(f"{place}: {what}{branches}")
 
 
 def _with_most(
-    connection: sqlite3.Connection, runs: list[tuple[str, int]], cases: set[tuple[str, str]]
-) -> list[str]:
-    """The ids of the runs with the most of the wanted files and models, in order."""
+    connection: sqlite3.Connection, runs: Sequence[_Run], cases: set[tuple[str, str]]
+) -> list[_Run]:
+    """The runs with the most of the wanted files and models, in order."""
     query = "SELECT file, model FROM suites WHERE run = ?"
-    held = [len(cases.intersection(connection.execute(query, (number,)))) for _, number in runs]
-    return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]
+    held = [len(cases.intersection(connection.execute(query, (run.number,)))) for run in runs]
+    return [run for run, count in zip(runs, held, strict=True) if count == max(held)]
 
 
-def _listed(rows: list[tuple[str, str, str | None]]) -> str:
+def _listed(runs: Iterable[_Run]) -> str:
     return first_few(
         [
             f"{id} ({local_time(started)}{'' if branch is None else f', {printable(branch)}'})"
-            for id, started, branch in rows
+            for id, _, started, branch, *_ in runs
         ]
     )

@@ -29,8 +29,8 @@ from ..verdicts.summary import file_order, rows_document, whole_document
 from .base import find_base
 from .documents import put_run, read_case, read_document, read_whole_head
 from .heads import HeadName, ShortCase, read_head, read_name, short_case
-from .index import Damaged, Index, list_runs, row_of, tags_of
-from .log import ENDING, Log, RunWriter, is_waiting, read_log, run_now
+from .index import NEWEST, Damaged, Index, list_runs, row_of, tags_of
+from .log import ENDING, Log, RunWriter, is_waiting, read_log
 from .older import adopt
 from .places import Folder, Place
 from .refresh import THREADS, refresh, tag_file
@@ -132,6 +132,8 @@ class History:
                 id = path.name.removesuffix(ENDING)
                 which = "the run" if path == own else f"the earlier run {printable(id)}"
                 return f"{which} stays on this machine until the next one: {error}"
+            except FileNotFoundError:  # another process was faster
+                continue
             with suppress(OSError):  # Windows refuses while another process reads it
                 path.unlink()
         return ""
@@ -224,16 +226,12 @@ class History:
 
     def _source(self, id: str) -> HeadName | Log:
         """Where a run is: in the place, or in a log, which is read."""
-        head, status, written = self._row(id, "head, status, written")
-        if name := read_name(head):
+        if name := read_name(*self._row(id, "head")):
             return name
         try:
-            log = read_log(self._log_of(id))
-        except ToolevalError:
-            if self._log_of(id).exists():
-                raise
-            return self._source(id)  # it went to the place meanwhile
-        return log._replace(run=run_now(log, status, written))
+            return read_log(self._log_of(id))
+        except FileNotFoundError:  # it went to the place meanwhile
+            return self._source(id)
 
     def _read(
         self, id: str, kind: type[RowsDocument]
@@ -287,7 +285,7 @@ class History:
         """The ids of finished runs without a tag, newest first, except the newest `keep` runs and
         those not `older_than` this.
         """
-        query = "SELECT id, started, status FROM runs ORDER BY started DESC, written DESC, number DESC"
+        query = f"SELECT id, started, status FROM runs {NEWEST}"
         rows = self._ask(lambda connection: connection.execute(query).fetchall())[keep:]
         tagged = set(self._ask(tags_of).values())
         if older_than is not None:

@@ -17,7 +17,7 @@ from ..record.run import Git, RunSummary, Status
 from ..record.summary import Mean
 from ..text import first_few, printable
 from .heads import Part
-from .index import IsThere, check_one_file, read_parts
+from .index import NEWEST, IsThere, check_one_file, read_parts
 
 _REPORTED_RUNS = 30
 _HAS_CASE = "EXISTS (SELECT 1 FROM cases WHERE cases.suite = suites.number AND cases.name = :name)"
@@ -120,7 +120,7 @@ def read_trend(
         f"""
         SELECT number, summary FROM runs
         WHERE number IN (SELECT run FROM suites WHERE {chosen})
-        ORDER BY started DESC, written DESC, number DESC LIMIT :limit
+        {NEWEST} LIMIT :limit
         """,
         {**bound, "limit": -1 if limit is None else limit},
     ).fetchall()[::-1]
@@ -198,7 +198,7 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, is_there
         f"""
         SELECT number, summary FROM runs
         WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {among})
-        ORDER BY started DESC, written DESC, number DESC LIMIT ?
+        {NEWEST} LIMIT ?
         """,
         (document.run.started, *names, _REPORTED_RUNS),
     ).fetchall()[::-1]
