@@ -138,8 +138,8 @@ def parts_of(rows: Iterable[CaseRow]) -> tuple[Part, ...]:
     """The suites on their models, each suite on all models, each model on all suites, and all."""
     groups: dict[tuple[str, str, str], list[CaseRow]] = {}
     for row in rows:
-        for file, suite in ((row.file, row.suite), ("", "")):
-            for model in (row.model, ""):
+        for file, suite in dict.fromkeys(((row.file, row.suite), ("", ""))):
+            for model in dict.fromkeys((row.model, "")):
                 group = groups.setdefault((file, suite, model), [])
                 if not row.variant:
                     group.append(row)

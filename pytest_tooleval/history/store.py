@@ -299,10 +299,9 @@ class History:
         Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
         tags = {id: tag for tag, id in reversed(self._ask(tags_of).items())}
-        heads: list[HeadName | None] = []
-        cases = size = 0
-        for id in ids:
-            head, status, of_cases, of_bytes = self._row(id, "head, status, cases, bytes")
+        columns, place = "head, status, cases, bytes", self.place.name
+        rows = self._ask(lambda connection: [row_of(connection, place, id, columns) for id in ids])
+        for id, (_, status, *_) in zip(ids, rows, strict=True):
             if id in tags:
                 raise ToolevalError(
                     f"the run {id} has the tag {tags[id]}; it can be deleted after "
@@ -310,12 +309,11 @@ class History:
                 )
             if status == "running":
                 raise ToolevalError(f"the run {id} is still running; delete it when it is over")
-            heads.append(read_name(head))
-            cases, size = cases + of_cases, size + of_bytes
+        heads, _, cases, sizes = zip(*rows, strict=True) if rows else ((), (), (), ())
         with ThreadPoolExecutor(THREADS) as threads:
-            list(threads.map(self._delete, ids, heads))  # raises what they raised
+            list(threads.map(self._delete, ids, map(read_name, heads)))  # raises what they raised
         self.refresh()
-        return Pruned(len(ids), cases, size)
+        return Pruned(len(ids), sum(cases), sum(sizes))
 
     def _delete(self, id: str, name: HeadName | None) -> None:
         """Delete a run's files, the head first, so that no head lacks its document."""
