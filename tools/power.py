@@ -1,4 +1,4 @@
-"""How often the baseline gate sees a drop, by simulation: the table in docs/reference/methods.md."""
+"""How often the baseline gate sees a drop: the first table in tests/benchmarks/simulations.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Marks of prose that nobody says aloud: `python tools/prose.py [--long] [FILE...]`.
 
-docs/project/style.md has the rules. `--long` lists sentences of more than 25 words instead.
+CONTRIBUTING.md has the rules. `--long` lists sentences of more than 25 words instead.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def marks(sentence: str) -> list[str]:
 
 def _pages() -> list[Path]:
     """All but the one that shows what not to write."""
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    return sorted(page for page in pages if page.name != "style.md")
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def main(arguments: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode. If it
 cannot store it, as with PYTHONDONTWRITEBYTECODE, it compiles them all in each run. Without this module,
-a short run then takes 1.5 times as long, and otherwise 1.1 times (docs/project/benchmarks.md). None of
+a short run then takes 1.5 times as long, and otherwise 1.1 times (tests/benchmarks/README.md). None of
 our assertions need rewriting.
 """
 

@@ -1,6 +1,6 @@
 """Compares each variant with the unchanged cases, pair by pair.
 
-docs/concepts/statistics.md explains the test and the interval.
+docs/reference/methods.md explains the test and the interval.
 """
 
 from __future__ import annotations

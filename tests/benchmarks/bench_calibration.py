@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --variants | ...]
 
-Prints the tables of docs/reference/methods.md; without a choice all of them, in about ten minutes.
+Prints the tables of tests/benchmarks/simulations.md; without a choice all of them, in about ten minutes.
 
 Pairs of result documents are made up and go through the real `compare`. The cases of a suite have
 pass rates as `typical_pass_rates` draws them: most are answered the same way each time,

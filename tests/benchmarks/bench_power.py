@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_power.py [--pairs N]
 
-Prints the table of docs/reference/methods.md in some minutes. Each row has suites with known pass rates.
+Prints the table "Power" of simulations.md in some minutes. Each row has suites with known pass rates.
 One simulated run of each of a few suites is given to `power`, which knows only its results. What it says
 (the median) stands beside how often the gate really fails, in 4,000 simulated pairs of runs of suites
 with the same known rates.

@@ -25,17 +25,18 @@ NOTES = {
 }
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    found = []
-    for name, options in NEIGHBOURS.items():
-        tried = f"`{options}`" if options else ""
-        found.append((name, version(name), tried, NOTES.get(name, "")))
-    return found
+def rows() -> list[tuple[str, str, str]]:
+    return [(name, version(name), note) for name, note in NOTES.items()]
+
+
+def others() -> str:
+    return ", ".join(f"{name} {version(name)}" for name in NEIGHBOURS if name not in NOTES)
 
 
 if __name__ == "__main__":
     text = DOCS.read_text(encoding="utf-8")
     old = part(text, "neighbours")
-    new = table(["plugin", "version", "tried with", ""], rows())
+    new = table(["plugin", "version", "what to know"], rows())
+    new += f"\nAlso tested: {others()}.\n"
     new += f"\nWith pytest {pytest.__version__} and pytest-xdist {version('pytest-xdist')}.\n"
     DOCS.write_text(text[: old.start(1)] + new + text[old.end(1) :], encoding="utf-8")

@@ -29,7 +29,7 @@ from pytest_tooleval.verdicts.statistics import (
     wilson,
 )
 
-DOCS = Path(__file__).parents[3] / "docs/reference/methods.md"
+DOCS = Path(__file__).parents[3] / "tests/benchmarks/simulations.md"
 
 shares = st.floats(0, 1, allow_nan=False)
 
@@ -415,7 +415,7 @@ def test_more_trials_see_more() -> None:
 
 
 def power_table() -> dict[tuple[int, int], list[float]]:
-    """The table of docs/reference/methods.md: cases and trials to the power for each drop."""
+    """The table of tests/benchmarks/simulations.md: cases and trials to the power for each drop."""
     rows: dict[tuple[int, int], list[float]] = {}
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if re.fullmatch(r"\| \d+ \| \d+ \|( \d+% \|){4}", line):
