@@ -133,8 +133,10 @@ def _plugin(desk: ToolDesk) -> Any:
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
             if type(tool).__name__ in _STEERING:
                 desk.allow(tool_context.function_call_id)
+            asks = await tool.check_require_confirmation(tool_args, tool_context)
+            confirmed = desk.approves(tool.name, tool_args) if asks else desk.would_approve(tool.name)
             # Without this, ADK would end the run and wait for a person's answer.
-            tool_context.tool_confirmation = ToolConfirmation(confirmed=desk.approves(tool.name))
+            tool_context.tool_confirmation = ToolConfirmation(confirmed=confirmed)
 
     return Asks(name=_APP)
 

@@ -91,7 +91,7 @@ def _permission(desk: ToolDesk, names: dict[str, str]) -> Any:
     import claude_agent_sdk as sdk
 
     async def answer(name: str, arguments: Message, context: Any) -> Any:
-        if desk.approves(names.get(name, name)):
+        if desk.approves(names.get(name, name), arguments):
             return sdk.PermissionResultAllow()
         return sdk.PermissionResultDeny(message=_rejection(name))
 

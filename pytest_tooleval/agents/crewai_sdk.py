@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import uuid
 from collections import Counter
 from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import Message, Model, Tool, ToolDesk, as_model, calls_of, usage_of, with_output
+from .messages import (
+    Message,
+    Model,
+    Tool,
+    ToolDesk,
+    as_model,
+    calls_of,
+    key_of_call,
+    usage_of,
+    with_output,
+)
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
@@ -107,7 +116,7 @@ def _answer_people() -> None:
         desk = _running.get()
         if desk is None:
             return str(own(self, prompt, *more))
-        if not desk.approves(self.tool_name):
+        if not desk.approves(self.tool_name, self.tool_input):
             # No single answer means "no" to every hook.
             raise HookAborted(f"the call of {self.tool_name} was rejected")
         return "approve"
@@ -126,7 +135,7 @@ class _Calls:
 
     def answer(self, name: str, arguments: Message) -> str:
         """The suite's answer to a call."""
-        self._reached[_key(name, arguments)] += 1
+        self._reached[key_of_call(name, arguments)] += 1
         content: str = self.desk.ask(name, arguments)
         return content
 
@@ -138,7 +147,7 @@ class _Calls:
             return None  # CrewAI does not run it
         refusal = self.desk.ask(context.tool_name, context.tool_input)
         if refusal is None:
-            self._reached[_key(context.tool_name, context.tool_input)] += 1
+            self._reached[key_of_call(context.tool_name, context.tool_input)] += 1
             return None
         self._refusals.append((context.tool_input, refusal))
         return False
@@ -153,24 +162,17 @@ class _Calls:
         refused = set()
         for message in transcript:
             for id, name, arguments in calls_of(message):
-                key = _key(name, arguments)
+                key = key_of_call(name, arguments)
                 if self._reached[key] == 0:
                     refused.add(id)
                 else:
                     self._reached[key] -= 1
-        return [
-            {**message, "status": "refused"} if message.get("tool_call_id") in refused else message
-            for message in transcript
-        ]
-
-
-def _key(name: str, arguments: object) -> str:
-    """The key of a call: its name and its arguments, which are an object or its JSON."""
-    try:
-        read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        read = arguments
-    return json.dumps([name, read], sort_keys=True)
+        return self.desk.with_approvals(
+            [
+                {**message, "status": "refused"} if message.get("tool_call_id") in refused else message
+                for message in transcript
+            ]
+        )
 
 
 def _set_in_order(agent: Any) -> None:

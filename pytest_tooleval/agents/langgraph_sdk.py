@@ -115,7 +115,7 @@ class _Asking:
 
     def __init__(self, desk: ToolDesk) -> None:
         self._desk = desk
-        self._paused: dict[str, str] = {}  # waiting tools by the ids of their interrupts
+        self._paused: dict[str, tuple[str, object]] = {}  # waiting calls by the ids of their interrupts
 
     def graph(self, graph: Any, tools_node: str | None = None) -> Any:
         from langgraph.prebuilt import ToolNode
@@ -165,7 +165,7 @@ class _Asking:
         desk, call = self._desk, request.tool_call
         id, name, arguments = call["id"], call["name"], call["args"]
         refusal = None
-        if approves and not desk.approves(name):
+        if approves and not desk.approves(name, arguments):
             refusal = f"The call of {name} was rejected."
         elif desk.tools is not None:
             answer = await desk.answer(id, name, arguments)
@@ -178,20 +178,20 @@ class _Asking:
             return await execute(request)
         except GraphInterrupt as pause:
             desk.pause(id, name, arguments)
-            self._paused |= {interrupt.id: name for interrupt in pause.args[0]}
+            self._paused |= {interrupt.id: (name, arguments) for interrupt in pause.args[0]}
             raise
 
     def resume_with(self, interrupt: Any) -> object:
         """The answer to an interrupt."""
 
         def decided(request: Message) -> Message:
-            if self._desk.approves(request["name"]):
+            if self._desk.approves(request["name"], request["args"]):
                 return {"type": "approve"}
             return {"type": "reject"}
 
         value = interrupt.value
         if interrupt.id in self._paused:
-            return self._desk.approves(self._paused[interrupt.id])
+            return self._desk.approves(*self._paused[interrupt.id])
         if isinstance(value, dict) and "action_requests" in value:
             return {"decisions": [decided(request) for request in value["action_requests"]]}
         if isinstance(value, dict) and value.get("type") == "tool_approval":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,7 @@ class ToolDesk:
         self._most_calls = most_calls
         self._approved = {name.casefold() for name, word in approvals.items() if word == "approve"}
         self._rejected = {name.casefold() for name in approvals} - self._approved
+        self._granted: Counter[str] = Counter()
         self._reached: set[object] = set()
         self._allowed: set[tuple[object, str, str]] = set()
         self._paused: set[tuple[object, str, str]] = set()
@@ -59,9 +61,15 @@ class ToolDesk:
         """Whether the case rejects calls of this tool by name. Unlisted tools may be rejected, too."""
         return name.casefold() in self._rejected
 
-    def approves(self, name: str) -> bool:
-        """Whether the case approves calls of this tool. Names ignore case."""
+    def would_approve(self, name: str) -> bool:
+        """Whether the case approves calls of this tool, for tools that may ask while they run."""
         return name.casefold() in self._approved
+
+    def approves(self, name: str, arguments: object) -> bool:
+        """Answer a request for approval, and record that it was made. Names ignore case."""
+        is_approved = self.would_approve(name)
+        self._granted[key_of_call(name, arguments)] += is_approved
+        return is_approved
 
     def most_replies(self, own: int | None) -> int:
         """The limit of replies for a run whose agent has an `own` limit, or none.
@@ -119,10 +127,27 @@ class ToolDesk:
 
     def marked(self, transcript: list[Message]) -> list[Message]:
         """The run, with calls that the library or an agent's guard stopped marked as refused."""
+        return self.with_approvals(
+            [
+                {**message, "status": "refused"}
+                if message["role"] == "tool" and message["tool_call_id"] not in self._reached
+                else message
+                for message in transcript
+            ]
+        )
+
+    def with_approvals(self, transcript: list[Message]) -> list[Message]:
+        """The run, with the answers to approved calls marked. A request is for one call."""
+        left = self._granted.copy()
+        approved = set()
+        for message in transcript:
+            for id, name, arguments in calls_of(message):
+                key = key_of_call(name, arguments)
+                if left[key]:
+                    left[key] -= 1
+                    approved.add(id)
         return [
-            {**message, "status": "refused"}
-            if message["role"] == "tool" and message["tool_call_id"] not in self._reached
-            else message
+            {**message, "approved": True} if message.get("tool_call_id") in approved else message
             for message in transcript
         ]
 
@@ -179,6 +204,15 @@ def calls_of(message: Message) -> Iterator[tuple[str, str, str]]:
     """The id, name and arguments (JSON) of each call in a message."""
     for call in message.get("tool_calls") or ():
         yield call["id"], call["function"]["name"], call["function"]["arguments"]
+
+
+def key_of_call(name: str, arguments: object) -> str:
+    """What identifies a call where libraries have no ids: its name and arguments, or their JSON."""
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        read = arguments
+    return json.dumps([name, to_jsonable_python(read, fallback=str)], sort_keys=True)
 
 
 def names_of_calls(messages: Sequence[Message]) -> dict[str, str]:

@@ -53,7 +53,8 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
             while result.interruptions:
                 state = result.to_state()
                 for item in result.interruptions:
-                    (state.approve if desk.approves(item.name) else state.reject)(item)
+                    approves = desk.approves(item.name, item.arguments)
+                    (state.approve if approves else state.reject)(item)
                 result = await Runner.run(own, state, **arguments)
         except _endings() as error:
             made: Any = getattr(error, "run_data", None)

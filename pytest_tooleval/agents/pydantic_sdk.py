@@ -127,7 +127,10 @@ def _capability(desk: ToolDesk) -> Any:
                 raise
 
         async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
-            approved = {call.tool_call_id: desk.approves(call.tool_name) for call in requests.approvals}
+            approved = {
+                call.tool_call_id: desk.approves(call.tool_name, call.args_as_json_str())
+                for call in requests.approvals
+            }
             return requests.build_results(approvals=approved)
 
     return Asks()

@@ -19,7 +19,7 @@ from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.thresholds import below, missed_thresholds
-from ..record.transcript import Judged, Reply, Transcript
+from ..record.transcript import APPROVED, CallStatus, Judged, Reply, Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
 from ..scoring.tool_selection import accepts, find_tool, is_expected
@@ -81,7 +81,8 @@ class UnknownError(Exception):
     """Raised with the reason why no right answer is known."""
 
 
-def score(case: ResolvedCase, turns: Iterable[Turn]) -> TrialResult:
+def score(case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True) -> TrialResult:
+    """Score an assistant's part. `approved`: whether calls that need an approval have one."""
     replies: list[Reply] = []
     for turn in turns:
         begins = len(replies)
@@ -96,10 +97,19 @@ def score(case: ResolvedCase, turns: Iterable[Turn]) -> TrialResult:
             replies.append(Reply(message=message, format="native", no_answer=silent))
         if begins:
             replies[begins] = structs.replace(replies[begins], prompt=_USER)
+    if any(policy.after_approval for policy in case.policies):
+        replies = [_answered(each, approved) for each in replies]
     transcript = Transcript((), tuple(replies))
     # Only a judge could decide whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
+
+
+def _answered(reply: Reply, approved: bool) -> Reply:
+    answer = {"role": "tool", "content": "", APPROVED: approved}
+    status: tuple[CallStatus, ...] = tuple("executed" for _ in reply.calls)
+    answers = tuple({**answer, "tool_call_id": call.id} for call in reply.calls)
+    return structs.replace(reply, answers=answers, status=status)
 
 
 def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:

@@ -34,7 +34,9 @@ def _notices(case: ResolvedCase, policy: Policy) -> bool:
         replies = _breaking(case, policy)
         turns = [Turn((), "Done.")] * max(1, len(case.turns))
         turns[-1] = Turn(replies, None if case.kind == "calls" else "Done.")
-        value = score(case, turns).values.get("policies")
+        # An approval is what such a policy would miss.
+        approved = policy.after_approval is None
+        value = score(case, turns, approved=approved).values.get("policies")
     except (ScoringError, UnknownError):
         return False
     return value is not None and value < case.thresholds["policies"]

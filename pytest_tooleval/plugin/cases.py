@@ -13,6 +13,7 @@ from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
 from ..run.job import Job
 from ..scoring.registry import ScorerRegistry
+from ..scoring.tool_selection import find_tool
 from ..suite.case import ResolvedCase, XFail
 from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.resolved import resolve
@@ -158,8 +159,8 @@ class Cases:
         if job is None:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
         is_plain = job is not None and not job.model.is_agent and self._session.transcripts is None
-        if case.expected_stop is not None and is_plain:
-            reason = "expected_stop: only an agent can end its own run"
+        reason = _needs_agent(case)
+        if reason and is_plain:
             item.add_marker(pytest.mark.skip(reason=reason))
         if case.skip:
             reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
@@ -167,6 +168,16 @@ class Cases:
         if case.xfail:
             item.add_marker(_xfail_mark(case.xfail, is_variant=unchanged is not None))
         return item
+
+
+def _needs_agent(case: ResolvedCase) -> str:
+    """Why only an agent can pass the case; empty if a plain model can."""
+    if case.expected_stop is not None:
+        return "expected_stop: only an agent can end its own run"
+    approved = (policy for policy in case.policies if policy.after_approval and case.has_tool_rounds)
+    if any(find_tool(case, name) for policy in approved for name in policy.tools):
+        return "after_approval: only an agent can ask for an approval"
+    return ""
 
 
 def _of(job: Job | None, case: ResolvedCase) -> Job | None:

@@ -27,6 +27,8 @@ SEARCHES = "tool_searches"
 # The status of a call. Executed: the tool, its mock or the world answered it; failed: its answer
 # reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
+# The field for approvals in a tool's answer: true if the call was approved before it ran.
+APPROVED = "approved"
 # Calls that changed nothing, but still count as made.
 NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")
 # Libraries' words: `status` in LangChain, our adapters and items of OpenAI's Responses API, `outcome` in

@@ -20,7 +20,16 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.recovery import read_calls
 from ..record.results import Check
-from ..record.transcript import CallStatus, Message, Transcript, reports_error, statuses_of, text_of
+from ..record.transcript import (
+    APPROVED,
+    NOT_RUN,
+    CallStatus,
+    Message,
+    Transcript,
+    reports_error,
+    statuses_of,
+    text_of,
+)
 from ..suite.case import ResolvedCase
 from ..suite.policies import FROM, SAME, OtherCall, Policy, operands, replaced
 from ..text import counted, json_text, printable
@@ -41,6 +50,7 @@ class Made(NamedTuple):
     reply: int
     status: CallStatus | None
     answer: str | None
+    is_approved: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -124,6 +134,9 @@ class _Calls:
             applies = self._has_answers or not any(operands(FROM, policy.expected_params))
             broken = _all(self._wrong, judged, policy.expected_params) if applies else None
             found.append(_Condition(texts["expected_params"], broken))
+        if policy.after_approval:
+            broken = None if self._is_single else _all(_unapproved, judged, None)
+            found.append(_Condition(texts["after_approval"], broken))
         attempts = self._attempts(judged)
         reason = f"called {counted(len(attempts), 'time')}"
         for field, is_broken in (
@@ -240,6 +253,13 @@ class _Calls:
         return found
 
 
+def _unapproved(made: Made, _: None) -> str:
+    """Why a call did not wait for an approval; empty if it did, or did not run."""
+    if made.is_approved or made.status in NOT_RUN:
+        return ""
+    return "it ran, and no approval is recorded"
+
+
 def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: Any) -> list[Broken]:
     """What breaks a condition, for each call that does."""
     found = []
@@ -280,7 +300,8 @@ def _with_answers(
         if answer is not None:
             waiting.remove(answer)
         text = None if answer is None else text_of(answer)
-        yield Made(call, number, status[place] if place < len(status) else None, text)
+        is_approved = answer is not None and answer.get(APPROVED) is True
+        yield Made(call, number, status[place] if place < len(status) else None, text, is_approved)
 
 
 def _parsed(answer: str) -> Any:

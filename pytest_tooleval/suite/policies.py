@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -56,6 +56,7 @@ class Policy(Part):
         "only_after": "after requires needs",
         "at_most": "max max_calls",
         "at_least": "min min_calls",
+        "after_approval": "approved approval needs_approval",
     }
 
     tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
@@ -78,6 +79,9 @@ class Policy(Part):
         None, description="An answer that each of them needs before it, in an earlier reply."
     )
     never_after: _Other | None = Field(None, description="A call after which none of them may be made.")
+    after_approval: Annotated[Literal[True], Expects("true")] | None = Field(
+        None, description="That each of them runs only after it was approved; only an agent can ask."
+    )
     at_most: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
         None,
         description="The most of them; one that is repeated after an error counts once.",
@@ -96,6 +100,8 @@ class Policy(Part):
             field: f"{name} {field.replace('_', ' ')} {' or '.join(other.tools)}"
             for field, other in self.others
         }
+        if self.after_approval:
+            found["after_approval"] = f"{name} only after approval"
         for field in ("at_most", "at_least"):
             limit: int | None = getattr(self, field)
             if limit is not None:

@@ -86,14 +86,24 @@ def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(librar
 def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) -> None:
     names = Names(library)
     plan = [("get_weather", "Paris"), ("find_station", "Rome")]
+    asked = {"tool": names.weather, "after_approval": True}
     suite = names.suite(
-        names.case("approve", plan, approvals={names.weather.upper(): "approve"}),
-        names.case("reject", plan, approvals={names.weather: "reject", names.station: "approve"}),
+        names.case("approve", plan, approvals={names.weather.upper(): "approve"}, policies=[asked]),
+        names.case(
+            "reject",
+            plan,
+            approvals={names.weather: "reject", names.station: "approve"},
+            policies=[asked],
+        ),
         names.case("unlisted", plan),
         # A guard that asks nobody.
         names.case("guard", [("find_station", "Atlantis")]),
+        names.case("unasked", plan, policies=[{"tool": names.station, "after_approval": True}]),
     )
     trials = rows_of(f"{mode}_asking", suite, allow=f"{names.station},{names.weather}")
+    unasked = trials.pop("unasked")
+    assert unasked["outcome"] == "failed"
+    assert "no approval is recorded" in str(unasked["scores"]["policies"])
     assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
     assert {id: became(trial) for id, trial in trials.items()} == {
         "approve": "ran ran",

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
-from ...record.transcript import NOT_RUN, CallStatus, Message
+from ...record.transcript import APPROVED, NOT_RUN, CallStatus, Message
 from ...secrets import redacted
 from ..toolbox import Toolbox
 from .base import MOST_BYTES, ChatAnswer
@@ -298,7 +298,10 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
     for index, each in known.items():
         if each.answer is not None:
             id = calls[index].get("id")
-            answers[str(id)] = {**each.answer, "tool_call_id": id}
+            # Only the agent knows whether somebody approved the call.
+            is_approved = answers.get(str(id), {}).get(APPROVED) is True
+            approval = {APPROVED: True} if is_approved else {}
+            answers[str(id)] = {**each.answer, **approval, "tool_call_id": id}
             calls[index] = {**calls[index], "function": each.function}
             status[index] = each.status
     message = {**reply.message, "tool_calls": calls} if calls else reply.message

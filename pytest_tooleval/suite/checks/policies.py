@@ -13,7 +13,7 @@ from ..expectations import ANY_TOOL
 from ..policies import FROM, SAME, OtherCall, Policy, operand, with_stand_ins
 from .scope import KnownTools
 
-_CONDITIONS = ("only_after", "never_after", "at_most", "at_least", "expected_params")
+_CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
 _FROM_KEYS = {"tool", "params", "at"}
 _FROM_EXAMPLE = '{"tool": "get_order", "params": {...}, "at": "/total"}'
 

@@ -364,6 +364,21 @@ def test_policies_that_no_case_would_notice_are_named() -> None:
     assert noticed(talk, **off)[-1] == "talk"
 
 
+def test_an_agent_that_does_not_wait_for_an_approval_is_noticed() -> None:
+    approved = {"tool": "delete_all", "after_approval": True}
+    turns = [{"prompt": "?", "expected_calls": [{"tool": "delete_all"}]}]
+    talk = {"id": "talk", "turns": turns, "policies": [approved]}
+
+    def unnoticed(**fields: Any) -> list[str]:
+        suite = {"name": "s", "tools": TOOLS, "test_cases": [{**talk, **fields}]}
+        found = mutate_suite(Suite.model_validate(suite))
+        assert not [case.unknown for case in found.cases if case.unknown]
+        return list(found.unnoticed)
+
+    assert unnoticed() == []
+    assert unnoticed(thresholds={"policies": 0}) == ["talk: policies[0]: delete_all only after approval"]
+
+
 def test_the_right_answer_makes_the_calls_that_a_policy_needs() -> None:
     lookup = {"tool": "get_weather", "params": {"city": {"$same": "/order"}}}
     expected = [{"tool": "refund", "params": {"order": "A1"}}]

@@ -138,6 +138,33 @@ BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({"approved": True}, 1.0),
+        ({"approved": True, "status": "failed"}, 1.0),
+        ({"status": "refused"}, 1.0),
+        ({"status": "waiting"}, 1.0),
+        ({}, 0.0),
+        ({"status": "failed"}, 0.0),
+        ({"approved": "yes"}, 0.0),
+        ({"approved": False}, 0.0),
+    ],
+)
+def test_a_call_runs_only_after_it_was_approved(fields: dict[str, Any], value: float) -> None:
+    run = messages([get()], [refund()])
+    run[-2] |= fields
+    found = score_messages(suite_of({"tool": "refund", "after_approval": True}), "one", run)
+    assert found.scores["policies"].value == value
+    (check,) = found.scores["policies"].checks
+    assert (check.reason == "it ran, and no approval is recorded") == (value == 0)
+
+
+def test_a_call_without_an_answer_counts_as_one_that_ran_unapproved() -> None:
+    found = judged({"tool": "cancel", "after_approval": True}, [("cancel", {}, None)])
+    assert found.scores["policies"].value == 0.0
+
+
 @pytest.mark.parametrize(("policy", "replies"), KEPT)
 def test_a_right_agent_keeps_them(policy: dict[str, Any], replies: list[Any]) -> None:
     found = judged(policy, *replies)
