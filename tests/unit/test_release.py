@@ -17,11 +17,12 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
 def test_one_version_in_all_places() -> None:
-    newest = re.search(r"^## (\S+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), re.MULTILINE)
-    assert newest is not None
     citation = yaml.safe_load(text("CITATION.cff"))
-    assert (citation["version"], str(citation["date-released"])) == newest.groups()
-    assert pytest_tooleval.__version__ == newest[1]
+    assert citation["version"] == pytest_tooleval.__version__
+    # Until the first release, nothing has a date.
+    released = re.findall(r"^## (\S+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), re.MULTILINE)
+    day = citation.get("date-released")
+    assert ([(citation["version"], str(day))] if day else []) == released[:1]
 
 
 def test_all_promised_pythons_are_tried() -> None:
