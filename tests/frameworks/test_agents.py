@@ -65,7 +65,30 @@ TURNS = {
 TOO_OFTEN = {**TURNS, "id": "too-often", "policies": [{"tool": "find_station", "at_most": 1}]}
 ENDLESS = {**CHAIN, "id": "endless", "prompt": "Search for ever.", "max_rounds": 4}
 UNKNOWN = {**CHAIN, "id": "unknown", "prompt": "Fly away."}
-CASES = [CHAIN, TALK, TURNS, TOO_OFTEN, ENDLESS, UNKNOWN]
+FOUND = {"tool": "find_station", "params": {"city": "Paris"}}
+ASKED = {"tool": "get_weather", "params": {"city": "S7"}}
+
+
+def choosing(id: str, expected_calls: object, **more: object) -> dict[str, Any]:
+    turn = {"prompt": CHAIN["prompt"], "expected_calls": expected_calls}
+    return {"id": id, "turns": [turn], "mock_responses": CHAIN["mock_responses"], **more}
+
+
+CHOICES = [
+    choosing("optional", [{**FOUND, "optional": True}, ASKED]),
+    choosing("optional-wrong", [{**FOUND, "params": {"city": "Rome"}, "optional": True}, ASKED]),
+    choosing("any-of", {"$any_of": [[], [FOUND, ASKED]]}),
+    choosing("any-of-wrong", {"$any_of": [[], [FOUND]]}),
+    choosing(
+        "row",
+        [{**FOUND, "params": {"city": "{{city}}"}}, {**ASKED, "params": {"city": "{{station}}"}}],
+        parametrize=[
+            {"id": "right", "city": "Paris", "station": "S7"},
+            {"id": "wrong", "city": "Paris", "station": "S8"},
+        ],
+    ),
+]
+CASES = [CHAIN, TALK, TURNS, TOO_OFTEN, ENDLESS, UNKNOWN, *CHOICES]
 
 
 def script(request: dict[str, Any]) -> dict[str, Any]:
@@ -114,6 +137,12 @@ def test_an_agent_runs_on_the_tools_of_the_suite(library: str) -> None:
         "too-often": "failed",
         "endless": "failed",
         "unknown": "failed",
+        "optional": "passed",
+        "optional-wrong": "failed",
+        "any-of": "passed",
+        "any-of-wrong": "failed",
+        "row[right]": "passed",
+        "row[wrong]": "failed",
     }
     assert not Path("really.log").exists()
     assert trials["turns"]["scores"]["policies"]["value"] == 1.0
