@@ -194,7 +194,7 @@ def test_a_command_that_is_not_in_a_block_is_not_run() -> None:
 
 _OWN_STATES = re.findall(
     r"^    ```python\n(.*?)^    ```",
-    (DOCS / "guides/conversations.md").read_text(encoding="utf-8").partition("### Your own state")[2],
+    (DOCS / "guides/worlds.md").read_text(encoding="utf-8").partition("## Your own state")[2],
     re.MULTILINE | re.DOTALL,
 )
 
