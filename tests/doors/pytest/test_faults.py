@@ -72,6 +72,22 @@ def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: t
     result.stdout.fnmatch_lines(["agent FAILED: 1 of 2 cases passed*", unsaved])
 
 
+def test_a_case_is_saved_before_its_item_reports(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    project.write(
+        "conftest.py",
+        """
+        from pathlib import Path
+
+        def pytest_runtest_logreport(report):
+            if report.when == "call":
+                (log,) = Path(".tooleval").glob("*/*.jsonl")
+                assert report.nodeid in log.read_text(encoding="utf-8")
+        """,
+    )
+    project.run().assert_outcomes(passed=1, failed=1)
+
+
 @pytest.mark.parametrize("answer", ["null message", "no choices", "no message", "empty", "cut", "list"])
 def test_an_unreadable_answer_is_asked_for_once_more(project: Project, answer: str) -> None:
     """Each is a 200, which a provider bills."""
