@@ -119,19 +119,53 @@ def matchers() -> str:
     return table(("matcher", "matches"), rows)
 
 
+_VALUES = {
+    "model": "gpt-5-mini,claude",
+    "trials": "5",
+    "threshold": "tool_selection=0.9",
+    "fail-under": "tag=smoke:1",
+    "baseline": "good",
+    "cassette": "cassettes",
+    "max-cost": "2.50",
+    "report": "report.html",
+    "transcripts": "logs",
+    "judge": "claude-sonnet-5",
+    "user": "gpt-5-mini",
+    "allow-tools": "find_order,open_ticket",
+    "shard": "1/4",
+    "temperature": "0.7",
+    "variant": "distractors:20",
+    "concurrency": "8",
+    "timeout": "60",
+    "pass": "4/5",
+    "fail-over": "cost_usd=0.01",
+    "confidence": "0.95",
+    "baseline-model": "gpt-5=gpt-5-mini",
+    "max-drop": "0.02",
+    "history": "s3://our-bucket/tooleval",
+    "events": "events.jsonl",
+}
+
+
 def options() -> str:
+    """A heading with a link for each option: a table of so many columns is no use on a phone."""
     parts = []
     for title, group in GROUPS.values():
-        rows = []
+        parts.append(f"## {title.capitalize()}\n")
         for option in group:
             value = option.metavar or "|".join(option.choices)
-            name = f"`--tooleval-{option.name}{'=' if value else ''}{value}`"
-            key = f"`tooleval_{option.key}`" if option.ini else ""
             meaning, _, default = option.help.partition(" (default: ")
             default, _, rest = default.partition(")")
-            rows.append([name, (meaning + rest).replace("|", "\\|"), default, key])
-        header = ("option", "meaning", "default", "ini key")
-        parts.append(f"## {title.capitalize()}\n\n{table(header, rows)}")
+            facts = [f"- Type: `{value}`" if value else "- Type: flag"]
+            facts += [f"- Default: {default}"] * bool(default)
+            if value:
+                example = option.choices[0] if option.choices else _VALUES[option.name]
+                option.value(example)
+                facts.append(f"- Example: `--tooleval-{option.name}={example}`")
+            facts += [f"- Ini key: `tooleval_{option.key}`"] * option.ini
+            text = f"{meaning[0].upper()}{meaning[1:]}{rest}."
+            lines = "\n".join(facts)
+            parts.append(f"### `--tooleval-{option.name}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -114,6 +114,9 @@ def run(words: list[str], pytester: pytest.Pytester) -> str:
         done = CliRunner().invoke(main, words[1:], catch_exceptions=False)
         output = done.output
         assert done.exit_code in (0, 1), f"{words}\n{output}"
+    elif words[0] == "git":
+        git(pytester.path, *words[1:])
+        output = ""
     else:
         raise AssertionError(f"{words[0]}: say <!-- not run: REASON -->, or teach this test to run it")
     return output
