@@ -3,8 +3,8 @@
 A page is a folder of its own. A block with a title, as in ```json title="weather.tooleval.json", is
 written there; a ```bash block is run; the ```text block after it is what the last command prints. A line
 `...` stands for any lines, and ` ...` at the end of one for its rest. `<!-- not run: REASON -->` before
-a bash block leaves it out; then only its options are checked. `<!-- change: FILE -->` before a diff
-changes a file.
+a block leaves it out; then only its options are checked. A ```python block without a title runs beside
+the weather suite. `<!-- change: FILE -->` before a diff changes a file.
 """
 
 from __future__ import annotations
@@ -92,6 +92,18 @@ def test_commands_do_what_the_page_says(page: Path, pytester: pytest.Pytester) -
             assert_shown(block.text, printed)
         if block.language != "bash" or block.word == "not run":
             printed = ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_without_a_file_runs_or_says_why_not(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(ROOT / "examples/weather/weather.tooleval.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        is_own = not block.title and "--8<--" not in block.text  # the examples have their own tests
+        if block.language == "python" and is_own and block.word != "not run":
+            exec(compile(block.text, str(page), "exec"), {})
 
 
 def change(file: Path, diff: str) -> None:
