@@ -267,12 +267,13 @@ _COLOURS = {
 
 
 class Drawing:
-    """An SVG of texts, boxes and lines, in the colours of a scheme."""
+    """An SVG of texts, boxes and lines, in the colours of a scheme. 380 wide, it fits a phone."""
 
     def __init__(self, width: int, height: int, title: str, scheme: str) -> None:
         self.colours = _COLOURS[scheme]
         self.parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
+            f'viewBox="0 0 {width} {height}" role="img" '
             f'font-family="system-ui, sans-serif" font-size="14"><title>{title}</title>'
         ]
 
@@ -295,13 +296,6 @@ class Drawing:
             f'<path d="M{x} {y}L{to_x} {to_y}" stroke="{self.colours[colour]}" fill="none"{fields}/>'
         )
 
-    def arrow(self, x: float, y: float, to_x: float) -> None:
-        self.line(x, y, to_x, y, stroke_width="1.5")
-        self.parts.append(
-            f'<path d="M{to_x - 7} {y - 4}L{to_x} {y}L{to_x - 7} {y + 4}" '
-            f'stroke="{self.colours["soft"]}" fill="none" stroke-width="1.5"/>'
-        )
-
     def __str__(self) -> str:
         return "\n".join([*self.parts, "</svg>\n"])
 
@@ -309,82 +303,89 @@ class Drawing:
 def scores(scheme: str) -> Drawing:
     mono = {"font_family": "ui-monospace, Menlo, Consolas, monospace", "font_size": "13"}
     bold = {"font_weight": "600"}
-    draw = Drawing(760, 250, "How one call is scored", scheme)
-    draw.text(20, 28, "expected", "soft")
-    draw.text(250, 28, "called", "soft")
-    draw.text(470, 28, "score", "soft")
+    draw = Drawing(380, 300, "How one call is scored", scheme)
+    for x, title in ((10, "expected"), (130, "called"), (250, "score")):
+        draw.text(x, 28, title, "soft")
     rows = [
         ("get_forecast", "get_forecast", "the right tool", "1", "good"),
         ('city  "Oslo"', 'city  "Oslo"', "right", "1", "good"),
         ("days  3", "days  5", "different value", "0", "bad"),
     ]
     for y, (expected, called, why, score, colour) in zip((58, 88, 118), rows, strict=True):
-        draw.text(20, y, expected, **mono)
-        draw.text(250, y, called, **mono)
-        draw.text(470, y, score, colour, **bold)
-        draw.text(495, y, why, "soft")
-    draw.line(20, 136, 740, 136, "line")
-    draw.text(20, 164, "tool_selection", **mono)
-    draw.text(250, 164, "1", **bold)
-    draw.text(20, 190, "parameter_accuracy", **mono)
-    draw.text(250, 190, "1 of 2 = 0.5", **bold)
-    draw.text(20, 226, "overall", **mono)
-    draw.text(250, 226, "0.6 × 1 + 0.4 × 0.5 = 0.80", **bold)
-    draw.box(500, 158, 240, 76, "bad")
-    draw.text(516, 182, "threshold: overall 1.00", "soft")
-    draw.text(516, 212, "0.80 is below it: FAILED", "bad", **bold)
+        draw.text(10, y, expected, **mono)
+        draw.text(130, y, called, **mono)
+        draw.text(250, y, score, colour, **bold)
+        draw.text(270, y, why, "soft")
+    draw.line(10, 136, 370, 136, "line")
+    sums = [
+        ("tool_selection", "1"),
+        ("parameter_accuracy", "1 of 2 = 0.5"),
+        ("overall", "0.6 × 1 + 0.4 × 0.5 = 0.80"),
+    ]
+    for y, (metric, value) in zip((164, 192, 220), sums, strict=True):
+        draw.text(10, y, metric, **mono)
+        draw.text(170, y, value, **bold)
+    draw.box(10, 240, 360, 50, "bad")
+    draw.text(24, 270, "needs 1.00", "soft")
+    draw.text(130, 270, "0.80 is below it: FAILED", "bad", **bold)
     return draw
 
 
 def verdicts(scheme: str) -> Drawing:
-    draw = Drawing(760, 250, "From trials to the exit status of a run", scheme)
+    draw = Drawing(380, 420, "From trials to the exit status of a run", scheme)
     bold = {"font_weight": "600"}
-    for x, title, lines in (
-        (10, "trial", ["one answer", "scores against", "thresholds"]),
-        (205, "case", ["all its trials", "--tooleval-pass:", "mean, all, any, K/N"]),
-        (400, "gate", ["all cases of a model,", "suite or tag", "--tooleval-fail-under"]),
-        (595, "run", ["every gate", "and the baseline:", "exit status 0 or 1"]),
+    for row, (title, *lines) in enumerate(
+        (
+            ("trial", "one answer scores", "against thresholds"),
+            ("case", "all its trials", "--tooleval-pass: mean, all, any, K/N"),
+            ("gate", "all cases of a model, suite or tag", "--tooleval-fail-under"),
+            ("run", "every gate and the baseline:", "exit status 0 or 1"),
+        )
     ):
-        draw.box(x, 20, 155, 116)
-        draw.text(x + 14, 46, title, **bold)
+        y = 10 + 82 * row
+        draw.box(10, y, 360, 62)
+        draw.text(24, y + 36, title, **bold)
         for number, line in enumerate(lines):
-            draw.text(x + 14, 74 + 22 * number, line, "soft", font_size="13")
-    for x in (168, 363, 558):
-        draw.arrow(x, 78, x + 34)
-    draw.box(10, 170, 740, 64, "open")
-    draw.text(24, 196, "ERROR", "open", **bold)
-    draw.text(
-        90,
-        196,
-        "No answer: network, key, rate limit. It counts in no score, no case and no gate,",
-        "soft",
-    )
-    draw.text(90, 218, "and fails the run unless --tooleval-fail-over=errors allows it.", "soft")
+            draw.text(80, y + 26 + 22 * number, line, "soft")
+        if row < 3:
+            draw.line(190, y + 62, 190, y + 81, stroke_width="1.5")
+            draw.line(186, y + 75, 190, y + 81, stroke_width="1.5")
+            draw.line(194, y + 75, 190, y + 81, stroke_width="1.5")
+    draw.box(10, 334, 360, 80, "open")
+    draw.text(24, 360, "ERROR", "open", **bold)
+    for number, line in enumerate(
+        (
+            "No answer: network, key, rate limit.",
+            "In no score, case or gate. Fails the run",
+            "unless --tooleval-fail-over allows it.",
+        )
+    ):
+        draw.text(90, 360 + 21 * number, line, "soft")
     return draw
 
 
 def statistics(scheme: str) -> Drawing:
-    draw = Drawing(760, 230, "A gate with a confidence: passed, inconclusive, failed", scheme)
-    left, right = 190, 590
+    draw = Drawing(380, 250, "A gate with a confidence: passed, inconclusive, failed", scheme)
+    left, right = 20, 256
 
     def at(value: float) -> float:
         return left + (right - left) * (value - 0.6) / 0.4
 
     for value in (0.6, 0.7, 0.8, 0.9, 1.0):
-        draw.line(at(value), 44, at(value), 190, "line")
-        draw.text(at(value), 214, f"{value:.1f}", "soft", text_anchor="middle", font_size="12")
-    draw.line(at(0.85), 34, at(0.85), 190, "text", stroke_dasharray="5 4", stroke_width="1.5")
+        draw.line(at(value), 44, at(value), 210, "line")
+        draw.text(at(value), 234, f"{value:.1f}", "soft", text_anchor="middle", font_size="12")
+    draw.line(at(0.85), 34, at(0.85), 210, "text", stroke_dasharray="5 4", stroke_width="1.5")
     draw.text(at(0.85), 24, "--tooleval-fail-under=0.85", text_anchor="middle", font_size="13")
     rows = (
         ("184 of 200 cases", 0.874, 0.92, 0.950, "passed", "good"),
         ("46 of 50 cases", 0.812, 0.92, 0.968, "inconclusive", "open"),
         ("152 of 200 cases", 0.696, 0.76, 0.814, "failed", "bad"),
     )
-    for y, (name, low, mean, high, verdict, colour) in zip((70, 118, 166), rows, strict=True):
-        draw.text(10, y + 5, name)
+    for y, (name, low, mean, high, verdict, colour) in zip((84, 138, 192), rows, strict=True):
+        draw.text(left, y - 16, name)
         draw.line(at(low), y, at(high), y, colour, stroke_width="4", stroke_linecap="round")
         draw.parts.append(f'<circle cx="{at(mean)}" cy="{y}" r="6" fill="{draw.colours[colour]}"/>')
-        draw.text(610, y + 5, verdict, colour, font_weight="600")
+        draw.text(270, y + 5, verdict, colour, font_weight="600")
     return draw
 
 
