@@ -23,6 +23,8 @@ from .messages import (
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
+# CrewAI's reasons for failures of a tool by which it ends a run that makes no progress.
+_LIMITS = ("repeated_call", "usage_limit")
 _running: ContextVar[ToolDesk | None] = ContextVar("running", default=None)
 
 
@@ -99,7 +101,8 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
     except (HookAborted, LLMCallBlockedError) as error:
         raise AgentGaveUp(f"CrewAI: {error}", kind="guardrail") from error
     except ToolExecutionFailedError as error:
-        raise AgentGaveUp(f"CrewAI: {error}") from error
+        is_limit = error.record.failure.reason.value in _LIMITS
+        raise AgentGaveUp(f"CrewAI: {error}", kind="limit" if is_limit else None) from error
     except ValueError as error:
         if "guardrail failed validation" not in str(error):
             raise

@@ -10,7 +10,7 @@ import { button, el, shown, shownNodes } from "./page/dom.js";
 /**
  * `raw` is the JSON text of the value, undefined if it is not set; `unset` is what holds then. `write` sets a new
  * one; undefined removes it. `tools` returns the tool names to choose from.
- * @typedef {{field: Pick<Field, "label" | "isRequired" | "isList" | "choices">, value: any, raw: string | undefined, unset: string,
+ * @typedef {{field: Pick<Field, "label" | "isRequired" | "isList" | "choices"> & { key?: string }, value: any, raw: string | undefined, unset: string,
  *   tools: () => string[], write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
  */
 
