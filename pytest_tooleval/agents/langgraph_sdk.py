@@ -200,10 +200,10 @@ class _Asking:
 
 
 def _kind_of(error: Exception) -> StopKind | None:
-    kinds: dict[str, StopKind | None] = {"PIIDetectionError": "guardrail", "StructuredOutputError": None}
-    # Structured outputs have several errors.
-    names = [each.__name__ for each in type(error).__mro__ if each.__name__ in kinds]
-    return kinds[names[0]] if names else "limit"
+    names = {each.__name__ for each in type(error).__mro__}
+    if "PIIDetectionError" in names:
+        return "guardrail"
+    return None if "StructuredOutputError" in names else "limit"
 
 
 def _endings() -> tuple[type[Exception], ...]:

@@ -195,8 +195,13 @@ def _looked_up(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCa
 def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCall | None:
     """Return another call of a policy, with the values of `$same` from the judged one."""
     given = judged.arguments or {}
-    params = replaced(other.params or {}, {SAME: lambda pointer: given.get(pointer[1:])})
-    name = next((name for name in other.tools if offered(case, name) is not None), None)
+    params = replaced(other.params or {}, SAME, lambda pointer: given.get(pointer[1:]))
+    return offered_call(case, other.tools, params)
+
+
+def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:
+    """Return a right call of the first of these tools that the case offers; None if it offers none."""
+    name = next((name for name in names if offered(case, name) is not None), None)
     return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)
 
 

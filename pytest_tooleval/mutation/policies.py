@@ -9,7 +9,7 @@ from ..record.calls import ToolCall
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
 from ..suite.policies import Policy
-from .answers import Params, Turn, UnknownError, expected_call, offered, other_call, score
+from .answers import Turn, UnknownError, offered_call, other_call, score
 
 
 def unnoticed(suite: Suite, cases: Sequence[ResolvedCase]) -> Iterator[str]:
@@ -44,7 +44,7 @@ def _notices(case: ResolvedCase, policy: Policy) -> bool:
 
 def _breaking(case: ResolvedCase, policy: Policy) -> tuple[tuple[ToolCall, ...], ...]:
     """The calls that break a policy, by reply; none to a tool that the case does not offer."""
-    judged = _call(case, policy.tools, policy.params)
+    judged = offered_call(case, policy.tools, policy.params)
     if policy.at_least is not None or judged is None:
         return ()
     calls = [judged] * (1 if policy.at_most is None else policy.at_most + 1)
@@ -53,8 +53,3 @@ def _breaking(case: ResolvedCase, policy: Policy) -> tuple[tuple[ToolCall, ...],
             calls.insert(0, earlier)
     # Nothing was looked up, and the arguments are none that the policy names.
     return (tuple(calls),) if case.kind == "calls" else tuple((call,) for call in calls)
-
-
-def _call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:
-    name = next((name for name in names if offered(case, name) is not None), None)
-    return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)

@@ -69,9 +69,8 @@ def forbidden_call(
 
 def is_meant(case: ResolvedCase, selects: ExpectedCall | Policy, call: ToolCall) -> bool:
     """True if a call has one of these tools and these params, or may have them if it is unreadable."""
-    readings = _readings(case, call)
     return _is_tool(case, selects.tools, call.name) and _has_params(
-        selects.params, readings, case.param_scoring
+        selects.params, _readings(case, call), case.param_scoring
     )
 
 

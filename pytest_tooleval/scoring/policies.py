@@ -85,8 +85,12 @@ class _NoValue(Exception):
 def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     """Score the policies of a case. The score is None if none applies."""
     calls = _Calls(case, transcript)
-    judged = [(policy, calls.of(policy)) for policy in case.policies if _applies(case, policy, calls)]
-    found = [(policy, made, calls.conditions(policy, made)) for policy, made in judged]
+    judged = [(policy, calls.of(policy)) for policy in case.policies]
+    found = [
+        (policy, made, calls.conditions(policy, made))
+        for policy, made in judged
+        if _applies(case, policy, made)
+    ]
     applying = [each for each in found if any(one.broken is not None for one in each[2])]
     if not applying:
         return Draft(None, "no policy applies")
@@ -94,9 +98,9 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     return Draft(kept / len(applying), partial(_explained, applying, kept, calls.note))
 
 
-def _applies(case: ResolvedCase, policy: Policy, calls: _Calls) -> bool:
+def _applies(case: ResolvedCase, policy: Policy, made: Sequence[Made]) -> bool:
     is_offered = any(find_tool(case, name) is not None for name in policy.tools)
-    return is_offered or bool(calls.of(policy)) or policy.at_least is not None
+    return is_offered or bool(made) or policy.at_least is not None
 
 
 class _Calls:
@@ -185,7 +189,7 @@ class _Calls:
         arguments = made.call.arguments
         if arguments is None:
             return made.call.why_malformed
-        values = replaced(expected, {FROM: partial(self._value, made)})
+        values = replaced(expected, FROM, partial(self._value, made))
         actual = with_keys_of(values, arguments, self._mode)
         for name, value in values.items():
             if name not in actual:
@@ -224,7 +228,7 @@ class _Calls:
                 raise _NoValue(f"the call has nothing at {pointer}")
             return _as_data(value)
 
-        found: dict[str, Any] = replaced(other.params or {}, {SAME: same})
+        found: dict[str, Any] = replaced(other.params or {}, SAME, same)
         return found
 
     def _others(self, made: Made) -> list[Made]:

@@ -8,7 +8,16 @@ from pydantic import Field, PrivateAttr
 
 from ..findings import Loc
 from .fields import Expects, OnlyFor, Part
-from .types import Commented, ExpectedText, ExpectedValue, Name, OneOrMoreTools, Params, ToolName
+from .types import (
+    Commented,
+    ExpectedText,
+    ExpectedValue,
+    Name,
+    OfTools,
+    OneOrMoreTools,
+    Params,
+    ToolName,
+)
 
 CallOrder = Literal["any", "strict"]
 Match = Literal["exact", "contains", "within", "state"]
@@ -21,7 +30,7 @@ _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
 _E = TypeVar("_E", bound="Expectations")
 
 
-class ExpectedCall(Part):
+class ExpectedCall(OfTools):
     """One of several expected calls, or a forbidden call."""
 
     EXPECTS = f"an object such as {_CALL}"
@@ -39,10 +48,6 @@ class ExpectedCall(Part):
     optional: bool = Field(
         False, description="In expected_calls: whether the call may be missing. Made, it must be right."
     )
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
 
 
 ExpectedCalls = Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ..findings import Loc
 from ..matchers.matcher import MATCHERS
 from ..text import counted, json_text, printable
-from .fields import Expects, Part
-from .types import Count, Name, OneOrMoreTools, defined
+from .fields import Expects
+from .types import Count, Name, OfTools, OneOrMoreTools, defined
 
 SAME, FROM = "$same", "$from"
 # Operands that stand for a value in checks; every matcher that takes a number, text or list takes one.
@@ -22,7 +23,7 @@ PolicyParams = Annotated[
 ]
 
 
-class OtherCall(Part):
+class OtherCall(OfTools):
     """A call that stands before another one."""
 
     EXPECTS = 'an object such as {"tool": "get_order", "params": {"id": {"$same": "/order"}}}'
@@ -37,17 +38,13 @@ class OtherCall(Part):
         "Pointer of the arguments of the judged call.",
     )
 
-    @property
-    def tools(self) -> tuple[str, ...]:
-        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
-
 
 _Other = Annotated[
     Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
 ]
 
 
-class Policy(Part):
+class Policy(OfTools):
     """What must hold for the calls of a tool, whoever makes them."""
 
     EXPECTS = 'an object such as {"tool": "refund", "only_after": "get_order"}'
@@ -89,10 +86,6 @@ class Policy(Part):
     at_least: Count | None = Field(None, description="The fewest of them; only in a case.")
 
     @property
-    def tools(self) -> tuple[str, ...]:
-        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
-
-    @property
     def texts(self) -> dict[str, str]:
         """Each condition in words, by its field, such as `refund only after get_order`."""
         name = " or ".join(self.tools)
@@ -127,42 +120,41 @@ def operand(key: str, value: Any) -> Any:
     return value[key] if isinstance(value, dict) and value.keys() == {key} else None
 
 
-def operands(key: str, value: Any) -> Iterator[Any]:
-    """Every operand of this key inside a value."""
+def operands(key: str, value: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+    """Every operand of this key inside a value, with its path."""
     found = operand(key, value)
     if found is not None:
-        yield found
+        yield (*at, key), found
     elif isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from operands(key, inner)
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from operands(key, inner, (*at, name))
 
 
-def replaced(value: Any, by: Mapping[str, Any]) -> Any:
-    """The value with what `by` makes of the operands of its keys, `$same` and `$from`."""
-    for key, make in by.items():
-        found = operand(key, value)
-        if found is not None:
-            return make(found)
+def replaced(value: Any, key: str, make: Callable[[Any], Any]) -> Any:
+    """The value with what `make` makes of each operand of this key."""
+    found = operand(key, value)
+    if found is not None:
+        return make(found)
     if isinstance(value, dict):
-        return {name: replaced(inner, by) for name, inner in value.items()}
-    return [replaced(inner, by) for inner in value] if isinstance(value, list) else value
+        return {name: replaced(inner, key, make) for name, inner in value.items()}
+    return [replaced(inner, key, make) for inner in value] if isinstance(value, list) else value
 
 
-def with_stand_ins(value: Any, keys: tuple[str, ...]) -> Any:
-    """The value as matchers check it, with something that is right in place of these keys."""
+def with_stand_ins(value: Any, key: str) -> Any:
+    """The value as matchers check it, with something that is right in place of this key."""
     if isinstance(value, dict):
-        if any(operand(key, value) is not None for key in keys):
+        if operand(key, value) is not None:
             return _STAND_INS[0]
         return {
-            name: _stand_in(MATCHERS[name].takes, inner, keys)
+            name: _stand_in(MATCHERS[name].takes, inner, key)
             if name in MATCHERS and len(value) == 1
-            else with_stand_ins(inner, keys)
+            else with_stand_ins(inner, key)
             for name, inner in value.items()
         }
-    return [with_stand_ins(inner, keys) for inner in value] if isinstance(value, list) else value
+    return [with_stand_ins(inner, key) for inner in value] if isinstance(value, list) else value
 
 
-def _stand_in(takes: Any, value: Any, keys: tuple[str, ...]) -> Any:
-    if not any(operand(key, value) is not None for key in keys):
-        return with_stand_ins(value, keys)
+def _stand_in(takes: Any, value: Any, key: str) -> Any:
+    if operand(key, value) is None:
+        return with_stand_ins(value, key)
     return next(filter(takes, _STAND_INS), _STAND_INS[0])

@@ -109,6 +109,16 @@ ContentPart = Annotated[
 ]
 
 
+class OfTools(Part):
+    """An object about calls of a tool, or of any of several."""
+
+    tool: OneOrMoreTools
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
 class Commented(Part):
     comment: Comment | None = Field(
         None, alias="$comment", exclude=True, description="For readers of the file; ignored."

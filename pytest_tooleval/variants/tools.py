@@ -150,7 +150,8 @@ def _policy(policy: Policy, names: Mapping[str, str]) -> Policy:
     }
     params = replaced(
         policy.expected_params,
-        {FROM: lambda operand: {FROM: {**operand, "tool": _names(operand["tool"], names)}}},
+        FROM,
+        lambda operand: {FROM: {**operand, "tool": _names(operand["tool"], names)}},
     )
     update = {"tool": _names(policy.tool, names), **others, "expected_params": params}
     return policy.model_copy(update=update)

@@ -10,7 +10,7 @@ from ...findings import Finding, Findings, Loc
 from ...jsonschemas.parameters import described
 from ...matchers.matcher import matcher_findings
 from ..expectations import ANY_TOOL
-from ..policies import FROM, SAME, OtherCall, Policy, operand, with_stand_ins
+from ..policies import FROM, SAME, OtherCall, Policy, operands, with_stand_ins
 from .scope import KnownTools
 
 _CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
@@ -31,8 +31,9 @@ def policy_errors(
             yield from _other(other, (*here, field), tools, is_short=is_short)
         if policy.expected_params is not None:
             place = (*here, "expected_params")
-            yield from _placed_operands(policy.expected_params, place, tools, keys=(FROM,))
-            yield from matcher_findings(with_stand_ins(policy.expected_params, (FROM,)), place)
+            for source, value in operands(FROM, policy.expected_params, place):
+                yield from _from(value, source, tools)
+            yield from matcher_findings(with_stand_ins(policy.expected_params, FROM), place)
         if all(getattr(policy, field) is None for field in _CONDITIONS):
             yield Finding(here, f"requires nothing; add one of {', '.join(_CONDITIONS)}")
         if of_suite and policy.at_least is not None:
@@ -58,28 +59,11 @@ def _other(other: OtherCall, at: Loc, tools: KnownTools, *, is_short: bool = Fal
     """What is wrong with the other call of a policy, or of `$from`."""
     yield from _tools(other.tool, at if is_short else (*at, "tool"), tools)
     params = other.params or {}
-    yield from _placed_operands(params, (*at, "params"), tools, keys=(SAME,))
-    yield from matcher_findings(with_stand_ins(params, (SAME,)), (*at, "params"))
-
-
-def _placed_operands(value: Any, at: Loc, tools: KnownTools, keys: Sequence[str]) -> Findings:
-    """What is wrong with `$same` and `$from` inside a value."""
-    for key in keys:
-        found = operand(key, value)
-        if found is not None:
-            yield from (_same if key == SAME else _from)(found, (*at, key), tools)
-            return
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _placed_operands(inner, (*at, name), tools, keys)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _placed_operands(inner, (*at, index), tools, keys)
-
-
-def _same(pointer: Any, at: Loc, _: KnownTools) -> Findings:
-    if not is_pointer(pointer):
-        yield Finding(at, f'expected a JSON Pointer such as "/order", got {describe(pointer)}')
+    for place, pointer in operands(SAME, params, (*at, "params")):
+        if not is_pointer(pointer):
+            message = f'expected a JSON Pointer such as "/order", got {describe(pointer)}'
+            yield Finding(place, message)
+    yield from matcher_findings(with_stand_ins(params, SAME), (*at, "params"))
 
 
 def _from(value: Any, at: Loc, tools: KnownTools) -> Findings:
@@ -121,18 +105,11 @@ def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: KnownTools) -> 
     """Pointers of `$same` to parameters that the judged tools do not have, which break the policy."""
     for index, policy in enumerate(policies):
         known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
-        for place, pointer in _pointers(policy.model_dump(), (*at, "policies", index)):
+        for place, pointer in operands(SAME, policy.model_dump(), (*at, "policies", index)):
+            if not is_pointer(pointer):
+                continue  # an error
             first = pointer.split("/")[1].replace("~1", "/").replace("~0", "~") if pointer else ""
             if known and pointer and first not in known:
                 near = nearest(first, known)
                 hint = f", did you mean /{near}?" if near else f"; it has {listing(sorted(known))}"
                 yield Finding(place, f"{show(policy.tools[0])} has no parameter {show(first)}{hint}")
-
-
-def _pointers(value: Any, at: Loc) -> Sequence[tuple[Loc, str]]:
-    pointer = operand(SAME, value)
-    if isinstance(pointer, str) and is_pointer(pointer):
-        return [((*at, SAME), pointer)]
-    members = enumerate(value) if isinstance(value, list) else ()
-    inside = value.items() if isinstance(value, dict) else members
-    return [found for key, inner in inside for found in _pointers(inner, (*at, key))]

@@ -75,13 +75,8 @@ def _nothing_errors(scope: Scope) -> Findings:
 
 
 def _expects(part: Expectations) -> bool:
-    fields = ("forbidden_calls", "expected_state", "expected_text", "max_calls")
-    stops = getattr(part, "expected_stop", None)
-    return (
-        stops is not None
-        or part.calls is not None
-        or any(getattr(part, name, None) is not None for name in fields)
-    )
+    fields = ("forbidden_calls", "expected_state", "expected_text", "max_calls", "expected_stop")
+    return part.calls is not None or any(getattr(part, name, None) is not None for name in fields)
 
 
 def _user_errors(scope: Scope) -> Findings:
