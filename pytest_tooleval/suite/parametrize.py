@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,7 +150,7 @@ class _Filling:
         self,
         values: Mapping[str, Any],
         now: Moment | None,
-        columns: Mapping[str, Any] | None,
+        columns: Sequence[str] | None,
         findings: list[Finding],
     ) -> None:
         self.used: set[str] = set()
@@ -206,6 +206,6 @@ class _Filling:
         if name.partition(":")[0].strip() == NOW:
             return 'no date is set for {{now}}; add "now" to the case or the suite'
         near = nearest(name, self._columns or ())
-        known = listing(list(self._columns or ()))
+        known = listing(self._columns or ())
         hint = f", did you mean {{{{{near}}}}}?" if near else f"; there is {known}"
         return f"there is no column {show(name)}{hint}; for two braces as they are, write four"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ _RESERVED = "now"  # a column of this name could not be told from the date
 
 @dataclass
 class Rows:
-    """Rows with the same columns; each column has the place at which to complain of it."""
+    """Rows with the same columns, and what is wrong in their file."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    columns: dict[str, Any] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     text: str = ""
     _complain: Callable[[str, str], None] | None = None
@@ -70,10 +70,10 @@ def _from_suite(given: list[Any], at: Loc, findings: list[Finding]) -> Rows:
         if not isinstance(each, dict) or not each:
             expected = 'an object of columns and values, such as {"city": "Paris"}'
             findings.append(Finding((*at, index), f"expected {expected}, got {describe(each)}"))
-        elif rows.columns and each.keys() != rows.columns.keys():
+        elif rows.columns and each.keys() != set(rows.columns):
             findings.append(Finding((*at, index), _other_columns(each, rows.columns)))
         else:
-            rows.columns = rows.columns or dict.fromkeys(each)
+            rows.columns = rows.columns or list(each)
             rows.rows.append(each)
     _check_columns(rows)
     return rows
@@ -91,7 +91,7 @@ def _from_csv(text: str, path: str) -> Rows:
     rows._complain = complain
     try:
         header = next(reader, [])
-        rows.columns = dict.fromkeys(header)
+        rows.columns = list(dict.fromkeys(header))
         if len(rows.columns) < len(header) or not all(header):
             complain("", "each column needs a name of its own in the first line")
             return rows
@@ -129,12 +129,12 @@ def _from_jsonl(text: str, path: str) -> Rows:
         if not isinstance(each, dict) or not each:
             message = f"expected an object of columns and values, got {describe(each)}"
             rows.problems.append(Problem(path, number, 1, "", message))
-        elif rows.columns and each.keys() != rows.columns.keys():
+        elif rows.columns and each.keys() != set(rows.columns):
             message = _other_columns(each, rows.columns)
             rows.problems.append(Problem(path, number, 1, "", message))
         else:
             if not rows.columns:
-                rows.columns, first = dict.fromkeys(each), number
+                rows.columns, first = list(each), number
             rows.rows.append(each)
     return _checked(rows, path)
 
@@ -161,8 +161,8 @@ def _check_columns(rows: Rows) -> None:
             rows.complain(column, "a column's name has no braces, and no spaces around it")
 
 
-def _other_columns(found: Iterable[str], columns: Iterable[str]) -> str:
-    return f"the columns are {listing(list(found))}, but those of the first row {listing(list(columns))}"
+def _other_columns(found: Iterable[str], columns: Sequence[str]) -> str:
+    return f"the columns are {listing(list(found))}, but those of the first row {listing(columns)}"
 
 
 def _refuse(number: str) -> Any:
