@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .project import Project
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
 AGENTS = ("right", "lying", "careless", "destructive")
 FIRST = "asks-who-you-are-then-refunds"
-
-
-@pytest.fixture
-def desk(project: Project) -> Project:
-    for name in ("desk.py", "agents.py", "refunds.tooleval.json"):
-        shutil.copy(EXAMPLE / name, project.path / name)
-    tables = (f'[models.{name}]\ncallable = "agents:{name}"\n' for name in AGENTS)
-    project.write("tooleval.toml", "".join(tables))
-    return project
 
 
 def test_each_agent_is_told_what_it_did(desk: Project) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from pytest_tooleval.cli import main
 
 from .project import Project
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "conversations"
 AGENTS = ("right", "careless")
 FIRST = "asks-who-you-are-then-refunds"
 ONCE = {"tool": "refund", "at_most": 1}
@@ -26,17 +23,8 @@ LOOKED = {
 NOT_TWICE = 'policy refund at most 1 time: refund(order="A1", amount=40): called 2 times'
 
 
-@pytest.fixture
-def desk(project: Project) -> Project:
-    for name in ("desk.py", "agents.py", "refunds.tooleval.json"):
-        shutil.copy(EXAMPLE / name, project.path / name)
-    tables = (f'[models.{name}]\ncallable = "agents:{name}"\n' for name in AGENTS)
-    project.write("tooleval.toml", "".join(tables))
-    return project
-
-
 def with_policies(desk: Project, *policies: dict[str, Any]) -> None:
-    suite = json.loads((EXAMPLE / "refunds.tooleval.json").read_text(encoding="utf-8"))
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text(encoding="utf-8"))
     suite["policies"] = policies
     desk.write("refunds.tooleval.json", json.dumps(suite))
 
