@@ -11,7 +11,7 @@ import click
 from ..errors import ToolevalError
 from ..figures import usd_text
 from ..project.child import Child
-from ..record.events import Estimated, RowDone, RunEnded, RunStarted
+from ..record.events import RowDone, RunEnded, RunStarted
 from ..reports.estimate import estimate_lines
 from ..text import counted, printable
 
@@ -126,10 +126,9 @@ def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence
 def _estimated(arguments: Sequence[str]) -> str:
     """pytest's estimate for a run."""
     with Child([*arguments, "--tooleval-estimate", "-q"]) as child:
-        estimates = [each.event for each in child.events() if isinstance(each.event, Estimated)]
-        if not estimates:
+        if (estimated := child.estimated()) is None:
             raise _cannot_run(child)
-    return "\n".join(estimate_lines(estimates[0]))
+    return "\n".join(estimate_lines(estimated))
 
 
 def _run(arguments: Sequence[str]) -> _Run:

@@ -13,6 +13,7 @@ from ..text import counted, printable
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
+    from ..project.root import Project
     from ..suite.model import Suite
 
 _PATTERN = f"*{SUITE_ENDING}"
@@ -51,11 +52,13 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
+    from ..project.root import Project
     from ..scoring.rehearsal import hidden_changes, rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
-    files, for_vertex = suite_files(paths), _has_vertex()
+    project = Project.around()
+    files, for_vertex = suite_files(paths), _has_vertex(project)
     suites = cases = problems = warnings = 0
     for file in files:
         try:
@@ -79,7 +82,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
-        if asked := _features(suite):
+        if asked := _features(suite, project):
             click.echo(printable(f"{file}: {asked}"))
     counts = [f"{counted(suites, 'suite')}, {counted(cases, 'case')}"] if suites else []
     if suites < len(files):
@@ -89,25 +92,23 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         raise SystemExit(1)
 
 
-def _has_vertex() -> bool:
+def _has_vertex(project: Project) -> bool:
     """True if a configured model is one on Vertex AI, which hides parts of schemas."""
     from ..engine.models.tables import spec_from_table
     from ..engine.tool_schemas import rules_of
-    from ..project.root import Project
 
     try:
-        tables = Project.around().tables()
+        tables = project.tables()
         return any("Vertex AI" in rules_of(spec_from_table(name, tables)) for name in tables.tables)
     except ConfigError:  # of no concern to suites that ask nothing special of a model
         return False
 
 
-def _features(suite: Suite) -> str:
+def _features(suite: Suite, project: Project) -> str:
     """What the suite's tools ask of a model beyond functions, and which configured models have it."""
     from ..engine.clients.base import ChatRequest
     from ..engine.models.tables import resolve_models
     from ..engine.tool_features import FEATURES, features_of, wanted_by
-    from ..project.root import Project
     from ..suite.tools import AllowedTools
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
@@ -118,7 +119,7 @@ def _features(suite: Suite) -> str:
     if not needed:
         return ""
     parts = [f"the tools use {', '.join(name for name in FEATURES if name in needed)}"]
-    tables = Project.around().tables()
+    tables = project.tables()
     for spec in resolve_models(tables.tables, tables):
         lacking = [name for name in FEATURES if name in needed - features_of(spec)]
         has = f"lacks {', '.join(lacking)}" if lacking else "has all of it"

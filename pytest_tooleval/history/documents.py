@@ -11,6 +11,7 @@ import hashlib
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 import msgspec
@@ -79,7 +80,7 @@ def put_run(
     document = rows_document(run, rows, gates, baseline, intervals=True)
     members, shorts = _packed(document, kept)
     data = b"".join(members)
-    starts = [sum(map(len, members[:number])) for number in range(len(members))]
+    *starts, _ = accumulate(map(len, members), initial=0)
     parts = parts_of(rows)
     head = Head(
         trust=trust,

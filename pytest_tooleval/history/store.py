@@ -286,8 +286,8 @@ class History:
         those not `older_than` this.
         """
         query = f"SELECT id, started, status FROM runs {NEWEST}"
-        rows = self._ask(lambda connection: connection.execute(query).fetchall())[keep:]
-        tagged = set(self._ask(tags_of).values())
+        rows, tags = self._ask(lambda index: (index.execute(query).fetchall()[keep:], tags_of(index)))
+        tagged = set(tags.values())
         if older_than is not None:
             before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
             rows = [row for row in rows if row[1] < before]
@@ -298,9 +298,11 @@ class History:
 
         Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
-        tags = {id: tag for tag, id in reversed(self._ask(tags_of).items())}
         columns, place = "head, status, cases, bytes", self.place.name
-        rows = self._ask(lambda connection: [row_of(connection, place, id, columns) for id in ids])
+        known, rows = self._ask(
+            lambda index: (tags_of(index), [row_of(index, place, id, columns) for id in ids])
+        )
+        tags = {id: tag for tag, id in reversed(known.items())}
         for id, (_, status, *_) in zip(ids, rows, strict=True):
             if id in tags:
                 raise ToolevalError(

@@ -146,8 +146,10 @@ class CaseQueue:
     def _tick(self, seconds: float) -> None:
         if self._known:
             self._ask_queued()
-        answered = sum(run.is_done for run in self._pending.values())
-        self._waited(Wait(seconds, len(self._pending), answered))
+        self._waited(Wait(seconds, len(self._pending), self._answered))
+
+    def _answered(self) -> int:
+        return sum(run.is_done for run in self._pending.values())
 
     @property
     def waiting(self) -> int:

@@ -115,9 +115,10 @@ class EventStream(Observer):
 
     def waited(self, wait: Wait) -> None:
         done = len(self._state.book.cases)
-        if done + wait.answered > self._told:
-            self._told = done + wait.answered
-            self._tell(Progress(done=done, answered=self._told))
+        answered = done + wait.answered()
+        if answered > self._told:
+            self._told = answered
+            self._tell(Progress(done=done, answered=answered))
 
     def judged(self) -> None:
         verdict = self._state.book.verdict

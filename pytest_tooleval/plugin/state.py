@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -37,11 +37,14 @@ class RunState:
 
 
 class Wait(NamedTuple):
-    """A wait for one answer: `seconds` so far, cases without it (`waiting`), those `answered` ahead."""
+    """A wait for one answer: `seconds` so far, and the cases without it (`waiting`).
+
+    `answered` counts those that are answered ahead.
+    """
 
     seconds: float
     waiting: int
-    answered: int
+    answered: Callable[[], int]
 
 
 class Observer:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..errors import ToolevalError
-from ..record.events import RowEvent
+from ..record.events import Estimated, RowEvent
 from ..secrets import scrub, secret_values
 from ..text import printable
 from .processes import interrupt, kill, start
@@ -103,6 +103,11 @@ class Child:
                     if line.endswith(b"\n"):
                         yield Line(_event.decode(line), line, place)
                         place, line = place + len(line), b""
+
+    def estimated(self, timeout_s: float | None = None) -> Estimated | None:
+        """What a run with --tooleval-estimate would send, once it has ended; None if it failed."""
+        found = [line.event for line in self.events(timeout_s) if isinstance(line.event, Estimated)]
+        return found[0] if found else None
 
     def read(self, place: int, length: int) -> bytes | None:
         """A part of the events file; None if it has been deleted."""

@@ -69,8 +69,7 @@ class RunBook:
 
     def about(self) -> Run:
         """The run itself, for its document and the history."""
-        # A copy: the history's thread also calls this.
-        return self._about([kept.row for kept in list(self.cases.values())])
+        return self._about([kept.row for kept in self.cases.values()])
 
     def document(self) -> RowsDocument:
         """The results so far without transcripts and explanations."""

@@ -132,8 +132,8 @@ def read_baseline(given: Given, load: Load) -> Baseline | None:
     if "baseline" not in given.sets:
         try:
             run = load(name, frozenset())
-            # The newest good run may lack a model that an older one has, so look again.
-            run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
+            if models:  # the newest good run may lack a model that an older one has
+                run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
         except NoBaseline as error:
             return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
         except ToolevalError as error:

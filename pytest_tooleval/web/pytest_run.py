@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..project.child import Child, Line
 from ..record.encoding import to_json
-from ..record.events import Collected, CollectionProblem, Estimated, RowDone, RunEnded, RunStarted
+from ..record.events import Collected, CollectionProblem, RowDone, RunEnded, RunStarted
 from ..record.run import Run
 from ..reports.estimate import estimate_lines
 from ..settings.options import FORM
@@ -74,11 +74,9 @@ def estimate(root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> str:
     """The estimate of a run. ApiError 422 with pytest's output if there is none."""
     arguments = [*pytest_arguments(asked, allowed_tools), "--tooleval-estimate", "-q"]
     with Child(arguments, root) as child:
-        events = (line.event for line in child.events(ESTIMATE_S))
-        estimates = [event for event in events if isinstance(event, Estimated)]
-        if not estimates:
+        if (estimated := child.estimated(ESTIMATE_S)) is None:
             raise ApiError(422, "pytest could not estimate the run", output=child.output())
-    return "\n".join(estimate_lines(estimates[0]))
+    return "\n".join(estimate_lines(estimated))
 
 
 class PytestRun:
