@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
 _FILES = "files"
+_OUT: dict[str, Any] = {
+    "type": SuitePath(allow_dash=True),
+    "required": True,
+    "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
+}
 _OLD_WITH_OPTIONS = "bfcl"
 _OLD = ("openai", "otel", "skills")  # commands of formats, before files said theirs
 
@@ -38,17 +43,17 @@ class _Imports(Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..imports.commands import all_commands
+        from ..imports.commands import names
 
         shown = (name for name in super().list_commands(ctx) if name != _FILES)
-        return sorted([*shown, *all_commands()])
+        return sorted([*shown, *names()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (own := super().get_command(ctx, cmd_name)) is not None:
             return own
-        from ..imports.commands import all_commands
+        from ..imports.commands import names
 
-        if cmd_name in all_commands():
+        if cmd_name in names():
             return _command(cmd_name)
         return _old(cmd_name) if cmd_name in _OLD else None
 
@@ -77,12 +82,7 @@ import_.add_command(mcp)
 @click.argument(
     "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option(
-    "--out",
-    type=SuitePath(allow_dash=True),
-    required=True,
-    help=f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
-)
+@click.option("--out", **_OUT)
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
 def files(paths: tuple[Path, ...], out: Path, named: str | None) -> None:
     """Create a suite from files."""
@@ -95,10 +95,7 @@ import_.add_command(files)
 def _import_files(paths: Sequence[Path], out: Path, named: str | None = None) -> None:
     from ..imports.door import found_in
 
-    def found(has_tools: bool) -> tuple[Found, Sequence[str]]:
-        return found_in(paths, named, has_tools=has_tools)
-
-    _import(out, found)
+    _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools))
 
 
 def _old(name: str) -> click.Command:
@@ -118,19 +115,18 @@ def _say_now(paths: Sequence[object], out: Path, named: str | None = None) -> No
 
 
 def _params(source: str, type: type) -> list[click.Parameter]:
-    about = f"The suite to write or update, *{SUITE_ENDING}; - prints it."
     return [
         click.Argument(["source"], metavar=source, type=_TYPES[type]),
-        click.Option(["--out"], type=SuitePath(allow_dash=True), required=True, help=about),
+        click.Option(["--out"], **_OUT),
     ]
 
 
 def _command(name: str) -> click.Command:
+    from ..imports import commands
     from ..imports.command import Surroundings
-    from ..imports.commands import all_commands
     from ..project.root import Project
 
-    command = all_commands()[name]
+    command = commands.command(name)
 
     def run(source: str, out: Path, **options: Any) -> None:
         around = Surroundings(Project.around().folder, side_of)

@@ -199,10 +199,17 @@ def _params(
     arguments: Mapping[str, Any] | None,
     tools: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any] | None:
-    """What a case expects of a call's arguments; None if any will do."""
-    if answer.is_expectation and not arguments:
+    """What a case expects of a call's arguments; None if any will do.
+
+    If none were recorded, that all parameters are absent: `{}` allows any.
+    """
+    if arguments:
+        return {key: expected_value(value) for key, value in arguments.items()}
+    if answer.is_expectation:
         return None
-    return _expected_params(name, arguments or {}, tools)
+    schema = _schema_of(name, tools)
+    required = as_list(schema.get("required"))  # without them, the answer was wrong
+    return {each: {"$absent": True} for each in described(schema) if each not in required}
 
 
 def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str | None:
@@ -225,14 +232,3 @@ def _schema_of(name: str, tools: Sequence[Mapping[str, Any]]) -> Mapping[str, An
     named = {name_in_suite(tool): tool for tool in tools}
     function = as_mapping(named.get(meant(name, named) or "", {}).get("function"))
     return as_mapping(function.get("parameters"))
-
-
-def _expected_params(
-    name: str, arguments: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The recorded arguments; if there are none, that all parameters are absent: `{}` allows any."""
-    if arguments:
-        return {key: expected_value(value) for key, value in arguments.items()}
-    schema = _schema_of(name, tools)
-    required = as_list(schema.get("required"))  # without them, the answer was wrong
-    return {each: {"$absent": True} for each in described(schema) if each not in required}

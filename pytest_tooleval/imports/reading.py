@@ -70,13 +70,12 @@ def read_files(
         else:
             problems.append(_unclear(source, found))
     formats = all_formats()
-    batches = [Batch(formats[name], each, ()) for name, each in sources.items()]
-    read = [each._replace(items=list(each.format.read(each.sources))) for each in batches]
+    read = [Batch(formats[name], each, list(formats[name].read(each))) for name, each in sources.items()]
     if problems and not read:
         raise SuiteError(problems)
     if problems:
         read[0] = read[0]._replace(items=[*problems, *read[0].items])
-    return read if format is None else [each._replace(format=format) for each in read]
+    return read
 
 
 def _named(name: str) -> Format:

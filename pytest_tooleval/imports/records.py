@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ..suite.source import MAX_DEPTH, decode_bytes
 
 # A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10
+_SPACE = re.compile(r"\s*")
 
 
 class UnusableError(Exception):
@@ -106,7 +108,7 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     """The members of the list in a file, with their lines, or else its single value."""
     value = data.strip()
     members = [value]
-    if value.startswith(b"{"):
+    if value.startswith(b"{") and not _is_one(value):
         members = _one_after_another(value) or members
     if value.startswith(b"["):
         members = [bytes(raw) for raw in msgspec.json.decode(value, type=list[msgspec.Raw])]
@@ -121,6 +123,14 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
+def _is_one(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
 def _one_after_another(data: bytes) -> list[bytes]:
     """The values in a text that has several without a comma between them; empty if it is not so."""
     decoder, text, found, place = json.JSONDecoder(), data.decode(), list[bytes](), 0
@@ -128,7 +138,8 @@ def _one_after_another(data: bytes) -> list[bytes]:
         while place < len(text):
             end = decoder.raw_decode(text, place)[1]
             found.append(text[place:end].encode())
-            place = end + len(text[end:]) - len(text[end:].lstrip())
+            space = _SPACE.match(text, end)
+            place = space.end() if space else end
     except (ValueError, RecursionError):
         return []
     return found if len(found) > 1 else []

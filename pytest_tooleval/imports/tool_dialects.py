@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..explain import describe
-from ..jsonschemas.subschemas import changed
+from ..jsonschemas.subschemas import changed, referred
 from ..record.untrusted import as_list, as_mapping, as_text
 from .records import UnusableError, decoded
 
@@ -202,9 +202,7 @@ def _resolved(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
         target = as_text(as_mapping(value).get("$ref"))
         if not target.startswith("#/"):
             break
-        value = document
-        for name in target[2:].split("/"):
-            value = as_mapping(value).get(name.replace("~1", "/").replace("~0", "~"))
+        value = referred(document, target)
     return as_mapping(value)
 
 

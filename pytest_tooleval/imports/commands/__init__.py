@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from ..command import Command
 
 
-@cache
-def all_commands() -> Mapping[str, Command]:
-    """The commands by name."""
-    found: dict[str, Command] = {}
-    for each in iter_modules(__path__):
-        command: Command = import_module(f"{__name__}.{each.name}").COMMAND
-        found[each.name] = command
+def names() -> list[str]:
+    return [each.name for each in iter_modules(__path__)]
+
+
+def command(name: str) -> Command:
+    found: Command = import_module(f"{__name__}.{name}").COMMAND
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...record.untrusted import as_mapping, as_text, objects_in
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import ANSWER_KEYS, OTHER_SYSTEM, conversation_reader, request_parts
 from ..format import Format
 from ..records import decoded
@@ -19,7 +19,7 @@ def _holds(value: Any) -> bool:
         return False
     if value.get("schemaType") == "ModelInvocationLog":
         return True
-    parts = [as_mapping(each) for each in request_parts(value)]
+    parts = list(request_parts(value))
     if not any("messages" in part for part in parts):
         return False
     blocks = [block for part in parts for block in _blocks(part.get("messages"))]
@@ -42,7 +42,10 @@ def _convert(value: Any) -> Any:
     config = as_mapping(request.get("toolConfig"))
     choices = as_mapping(config.get("toolChoice"))
     choice = next(iter(choices), "")
-    made = {**request, "messages": [_message(each) for each in _listed(request.get("messages"))]}
+    made = {
+        **request,
+        "messages": [_message(each) for each in as_list(decoded(request.get("messages")))],
+    }
     if "tools" in config:
         made["tools"] = config["tools"]
     if choice == "tool":
@@ -52,11 +55,6 @@ def _convert(value: Any) -> Any:
     replies = (_answer(value[key]) for key in ANSWER_KEYS if value.get(key) is not None)
     reply = next((each for each in replies if each is not None), None)
     return made if reply is None else {**made, "response": reply}
-
-
-def _listed(messages: Any) -> list[Any]:
-    found = decoded(messages)
-    return found if isinstance(found, list) else []
 
 
 def _answer(value: Any, depth: int = 0) -> Any:
@@ -85,7 +83,8 @@ def _block(block: Any) -> Any:
     if isinstance(block.get("text"), str):
         return {"type": "text", "text": block["text"]}
     if use := as_mapping(block.get("toolUse")):
-        return {"type": "tool_use", "id": use.get("toolUseId"), **_kept(use, "name", "input")}
+        made = {"type": "tool_use", "id": use.get("toolUseId")}
+        return {**made, "name": use.get("name"), "input": use.get("input")}
     if result := as_mapping(block.get("toolResult")):
         texts = [_text(each) for each in objects_in(result.get("content"))]
         made = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": texts}
@@ -93,10 +92,6 @@ def _block(block: Any) -> Any:
     if "reasoningContent" in block or "cachePoint" in block:
         return {"type": "thinking"}
     return block
-
-
-def _kept(value: Any, *names: str) -> dict[str, Any]:
-    return {name: value.get(name) for name in names}
 
 
 def _text(part: dict[str, Any]) -> dict[str, Any]:

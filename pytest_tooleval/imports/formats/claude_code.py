@@ -33,9 +33,8 @@ class _Thread:
     first: Record
     entries: list[tuple[dict[str, Any], dict[str, Any] | None]] = field(default_factory=list)
 
-    def add(self, entry: dict[str, Any]) -> None:
-        """Add a record; a part of an earlier reply joins it."""
-        message = _message(entry)
+    def add(self, entry: dict[str, Any], message: dict[str, Any] | None) -> None:
+        """Add a record and its message; a part of an earlier reply joins it."""
         if message is not None and message["role"] == "assistant":
             earlier = next((each for _, each in self.entries if each and _is_same(each, message)), None)
             if earlier is not None:
@@ -68,17 +67,18 @@ def _read(path: Path, records: list[Record]) -> Iterator[Item]:
             continue  # titles, snapshots, ...
         key = as_text(entry.get("sessionId")), as_text(entry.get("agentId") or entry.get("isSidechain"))
         thread = threads.get(key)
-        if thread is not None and _begins_anew(entry):
+        message = _message(entry)
+        if thread is not None and _begins_anew(entry, message):
             done.append(threads.pop(key))
             thread = None
         if thread is None:
             thread = threads[key] = _Thread(record)
-        place = thread.place(entry.get("parentUuid")) if _is_prompt(entry) else None
+        place = thread.place(entry.get("parentUuid")) if _is_prompt(message) else None
         if place is not None and thread.answers_after(place):
             # The user went back to an earlier point.
-            done.append(_Thread(thread.first, thread.entries))
+            done.append(thread)
             thread = threads[key] = _Thread(thread.first, thread.entries[: place + 1])
-        thread.add(entry)
+        thread.add(entry, message)
     every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
     for thread in every:
         try:
@@ -87,14 +87,14 @@ def _read(path: Path, records: list[Record]) -> Iterator[Item]:
             yield thread.first.problem(path, str(error))
 
 
-def _begins_anew(entry: dict[str, Any]) -> bool:
+def _begins_anew(entry: dict[str, Any], message: dict[str, Any] | None) -> bool:
     return entry.get("subtype") == "compact_boundary" or (
-        entry.get("parentUuid") is None and (entry.get("isCompactSummary") is True or _is_prompt(entry))
+        entry.get("parentUuid") is None
+        and (entry.get("isCompactSummary") is True or _is_prompt(message))
     )
 
 
-def _is_prompt(entry: dict[str, Any]) -> bool:
-    message = _message(entry)
+def _is_prompt(message: dict[str, Any] | None) -> bool:
     if message is None or message["role"] != "user":
         return False
     return not any(block.get("type") == "tool_result" for block in objects_in(message["content"]))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_mapping
 from ..chats import conversations
 from ..conversation import Item
-from ..format import Format, Source
+from ..format import Format, Source, each_record
 from ..records import Record, UnusableError
 
 
@@ -26,14 +27,11 @@ def _holds(value: Any) -> bool:
 
 
 def _read(sources: Sequence[Source]) -> Iterator[Item]:
-    records = [(source.path, record) for source in sources for record in source.records]
-    requests = {str(r.value["custom_id"]): r for _, r in records if _is_request(r.value)}
-    answered = {str(r.value["custom_id"]) for _, r in records if _is_answer(r.value)}
-    for path, record in records:
-        try:
-            yield from _read_record(path, record, requests, answered)
-        except UnusableError as error:
-            yield record.problem(path, str(error))
+    records = [record for source in sources for record in source.records]
+    requests = {str(r.value["custom_id"]): r for r in records if _is_request(r.value)}
+    answered = {str(r.value["custom_id"]) for r in records if _is_answer(r.value)}
+    read = partial(_read_record, requests=requests, answered=answered)
+    yield from each_record(read)(sources)
 
 
 def _read_record(
