@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import Problem, SuiteError
+from ..keys import texts_in
+from ..secrets import redacted
 from ..text import counted
 from .answers import AnsweredCases, new_suite
 from .chats import RecordedAnswer
@@ -20,6 +22,11 @@ _T = TypeVar("_T")
 _MOST_PAIRS = 20
 _MOST_IDS = 5
 _NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
+
+
+def count_changed(before: Any, after: Any) -> int:
+    """How many texts two JSON values of the same form do not share."""
+    return sum(a != b for a, b in zip(texts_in(before), texts_in(after), strict=False))
 
 
 class Recorded(NamedTuple):
@@ -81,7 +88,10 @@ def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) ->
     if found.tools is not None:
         made = _with_tools(found, found.tools, name, existing)
     elif found.suite is not None:
-        made = _with_cases(found.suite, existing)
+        # It may come from files that nobody has cleaned.
+        suite = redacted(found.suite)
+        found = found._replace(secrets=count_changed(found.suite, suite))
+        made = _with_cases(suite, existing)
     else:
         made = _with_answers(found, name, existing)
     counts = [*made.counts, *([f"{len(made.left_out)} left out"] if made.left_out else [])]

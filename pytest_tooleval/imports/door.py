@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError
-from ..keys import texts_in
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import counted
-from .apply import Found, Recorded, recorded
+from .apply import Found, Recorded, count_changed, recorded
 from .chats import RecordedAnswer, answers_in, expected_in
 from .conversation import Conversation, Expected, MadeSuite, ToolList
 from .openai_tools import canonical, tool_definitions
@@ -35,7 +34,7 @@ def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tu
     def clean(values: list[Any]) -> list[Any]:
         nonlocal secrets
         found: list[Any] = redacted(values)
-        secrets += sum(a != b for a, b in zip(texts_in(values), texts_in(found), strict=False))
+        secrets += count_changed(values, found)
         return found
 
     batches = read_files(paths, named, clean=clean)
@@ -50,9 +49,10 @@ def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tu
             raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
         found = Found(name, suite=suites[0].suite)
     elif lists and len(lists) + len(problems) == len(items):
-        found = _with_tools(name, lists, problems)
+        found = _with_tools(name, _definitions(first, lists), lists, problems)
     else:
-        answers, remarks = _answers(batches, lists, has_tools=has_tools)
+        given = _definitions(first, lists) if lists else None
+        answers, remarks = _answers(batches, given, has_tools=has_tools)
         left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
         found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
     return found._replace(secrets=secrets), [batch.line for batch in batches]
@@ -76,8 +76,17 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     return [*found.values()]
 
 
-def _with_tools(name: str, lists: Sequence[ToolList], problems: Sequence[Problem]) -> Found:
-    tools = tool_definitions([tool for each in lists for tool in each.tools])
+def _definitions(path: Path, lists: Sequence[ToolList]) -> list[dict[str, Any]]:
+    """The tools of all lists. SuiteError if they do not go together."""
+    try:
+        return tool_definitions([tool for each in lists for tool in each.tools])
+    except UnusableError as error:
+        raise SuiteError([Problem(str(path), 1, 1, "", str(error))]) from None
+
+
+def _with_tools(
+    name: str, tools: list[dict[str, Any]], lists: Sequence[ToolList], problems: Sequence[Problem]
+) -> Found:
     left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
     first = lists[0]
     found = Found(name, tools, left_out=left_out, noun=first.noun, settings=first.settings)
@@ -85,10 +94,9 @@ def _with_tools(name: str, lists: Sequence[ToolList], problems: Sequence[Problem
 
 
 def _answers(
-    batches: Sequence[Batch], lists: Sequence[ToolList], *, has_tools: bool
+    batches: Sequence[Batch], given: Sequence[dict[str, Any]] | None, *, has_tools: bool
 ) -> tuple[list[Recorded | Problem], list[str]]:
-    """The answers and expectations, with tools where none are recorded."""
-    given = tool_definitions([tool for each in lists for tool in each.tools]) if lists else None
+    """The answers and expectations, with the `given` tools where none are recorded."""
     answers: list[Recorded | Problem] = []
     remarks = []
     for batch in batches:

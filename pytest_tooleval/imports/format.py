@@ -11,13 +11,16 @@ from ..errors import Problem
 from .conversation import Item
 from .records import Record, UnusableError
 
+Clean = Callable[[list[Any]], list[Any]]
+
 
 @dataclass(frozen=True)
 class Source:
-    """A file and its records."""
+    """A file and its records. `clean` removes secrets from values of other files that belong to it."""
 
     path: Path
     records: Sequence[Record]
+    clean: Clean = lambda values: values
 
 
 @dataclass(frozen=True)

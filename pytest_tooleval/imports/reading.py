@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from ..record.untrusted import as_mapping
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near, shown
 from .conversation import Item
-from .format import Format, Source
+from .format import Clean, Format, Source
 from .formats import all_formats
 from .formats.inspect_logs import read_archive
 from .formats.langchain import fields_of
@@ -28,7 +28,6 @@ _LOOKED_AT = 500  # records
 _SHOWN = 8  # keys
 _LISTS = ("data", "batch", "observations", "runs", "interactions")
 _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
-_Clean = Callable[[list[Any]], list[Any]]
 
 
 class Batch(NamedTuple):
@@ -48,7 +47,7 @@ class Batch(NamedTuple):
 
 
 def read_files(
-    paths: Sequence[Path], named: str | None = None, *, clean: _Clean = lambda values: values
+    paths: Sequence[Path], named: str | None = None, *, clean: Clean = lambda values: values
 ) -> list[Batch]:
     """What is in these files and folders, by format, in the order of the files.
 
@@ -104,7 +103,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
         yield from found
 
 
-def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
+def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
     if path.name == SKILL_FILE:
         return Source(path, [Record(1, {SKILL_FILE: str(path)})]), []
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
@@ -122,7 +121,7 @@ def _source(path: Path, clean: _Clean) -> tuple[Source, list[Problem]]:
         records = [Record(records[0].line, {"messages": [record.value for record in records]})]
     values = clean([record.value for record in records])
     clean_ones = [replace(record, value=value) for record, value in zip(records, values, strict=True)]
-    return Source(path, clean_ones), problems
+    return Source(path, clean_ones, clean), problems
 
 
 def _unwrapped(record: Record) -> list[Record]:

@@ -13,11 +13,10 @@ from msgspec import Meta, Struct
 from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message, Usage
-from ...secrets import without_key_values
 from ...text import shown
 from ..commands.tau2 import suite_name
 from ..conversation import NO_NAME, Conversation
-from ..format import Format, each_file
+from ..format import Format, Source
 from ..openai_tools import typed
 from ..records import Record, UnusableError, read_records
 
@@ -100,14 +99,14 @@ def _is_part(path: Path) -> bool:
     return path.parent.name == _FOLDER and (path.parent.parent / "results.json").is_file()
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(sources: Sequence[Source]) -> Iterator[Conversation | Problem]:
     """The simulations, those of a task in the order of their trials."""
-    for record in records:
+    for source, record in ((each, record) for each in sources for record in each.records):
         try:
             results = typed(record.value, _Results, "the results of tau2")
-            found = list(_simulations(path, record, results))
+            found = list(_simulations(source, record, results))
         except UnusableError as error:
-            yield record.problem(path, str(error))
+            yield record.problem(source.path, str(error))
             continue
         for simulation, place in sorted(found, key=lambda each: each.simulation.trial or 0):
             if simulation.messages is None:
@@ -116,8 +115,9 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
                 yield _run(place, results.info, simulation, simulation.messages)
 
 
-def _simulations(path: Path, record: Record, results: _Results) -> Iterator[_Found]:
+def _simulations(source: Source, record: Record, results: _Results) -> Iterator[_Found]:
     """Raises UnusableError if one of them is missing."""
+    path = source.path
     if results.simulations is not None:
         for number, simulation in enumerate(results.simulations):
             yield _Found(simulation, Problem(str(path), record.line, 1, f"simulations[{number}]", ""))
@@ -129,7 +129,7 @@ def _simulations(path: Path, record: Record, results: _Results) -> Iterator[_Fou
         read, problems = read_records(files[name])
         if problems or len(read) != 1:
             raise UnusableError(f"{_FOLDER}/{shown(name)}.json: expected one simulation as JSON")
-        value = without_key_values(read[0].value)
+        (value,) = source.clean([read[0].value])
         place = Problem(str(files[name]), read[0].line, 1, "", "")
         yield _Found(typed(value, _Simulation, f"{_FOLDER}/{shown(name)}.json"), place)
 
@@ -191,6 +191,6 @@ FORMAT = Format(
     calls="of each message",
     example="results.json",
     holds=_holds,
-    read=each_file(_read),
+    read=_read,
     is_part=_is_part,
 )

@@ -147,6 +147,16 @@ def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
     assert [case.id for case in suite.test_cases] == ["simple_0", "simple_1"]
 
 
+@pytest.mark.parametrize("command", [[], ["bfcl"]])
+def test_a_key_in_a_benchmark_stays_out_of_the_suite(tmp_path: Path, command: list[str]) -> None:
+    questions = bfcl_files(tmp_path, 1)
+    key = f"sk-proj-{'aB3' * 14}"
+    questions.write_text(questions.read_text().replace("Take 0", f"Take 0 with {key}"))
+    done = run(*command, questions, "--out", tmp_path / "s.tooleval.json")
+    assert "1 text contained a key, now a stand-in" in done.output
+    assert key not in (tmp_path / "s.tooleval.json").read_text()
+
+
 def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
     questions = bfcl_files(tmp_path, 3)
@@ -390,6 +400,14 @@ def test_files_that_are_not_what_they_seem(
     assert done.exit_code == 1
     assert done.output.count(message) == 1
     assert len(done.output.splitlines()) == 1
+
+
+def test_two_lists_with_different_tools_of_one_name_do_not_go_together(tmp_path: Path) -> None:
+    of_mcp = {"tools": [{"name": "weather", "description": "Other.", "inputSchema": SCHEMA}]}
+    files = [write(tmp_path / "a.json", TOOL), write(tmp_path / "b.json", of_mcp)]
+    done = run(*files, "--out", tmp_path / "s.tooleval.json")
+    assert done.exit_code == 1
+    assert 'two different tools named "weather"' in done.output
 
 
 def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:

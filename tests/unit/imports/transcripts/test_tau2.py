@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.reading import read_files
 from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.secrets import redacted
 
 CALL = {"id": "c1", "name": "cancel", "arguments": {"id": "X"}, "requestor": "assistant"}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -72,6 +74,20 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
     (tmp_path / "simulations" / "s1.json").unlink()
     with pytest.raises(SuiteError, match=r"there is no file simulations/s1\.json beside it"):
         read_transcripts([tmp_path])
+
+
+def test_files_of_simulations_are_cleaned_as_their_results_are(tmp_path: Path) -> None:
+    key = f"sk-proj-{'aB3' * 14}"
+    said = [{"role": "user", "content": key}, {"role": "assistant", "content": "Done."}]
+    file = results(tmp_path / "results.json")
+    whole = json.loads(file.read_text())
+    del whole["simulations"]
+    file.write_text(json.dumps(whole))
+    (tmp_path / "simulations").mkdir()
+    (tmp_path / "simulations" / "s.json").write_text(json.dumps(simulation(messages=said)))
+    (batch,) = read_files([file], clean=redacted)
+    assert key not in str(batch.items)
+    assert "sk-" in str(batch.items)
 
 
 def test_how_it_ended(tmp_path: Path) -> None:
