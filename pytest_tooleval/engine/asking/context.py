@@ -13,7 +13,6 @@ from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..models.spec import SAMPLING, ModelSpec
 from ..reply import Read
-from .turn import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,8 @@ class Context:
     the user has set to where they are set. `refusal` says why only recorded answers may be used; it
     is empty if the model may be queried. `role` is None for the model under test; the answers of
     other models must pass `read` before they are recorded. `public` has the texts of the case's
-    suite, which contain no secrets. `turn` is asked just before the request is sent; without one,
-    nobody else can be sending the same request.
+    suite, which contain no secrets. `claim` is the question's key in the cassette, which the request
+    claims just before it is sent; without one, nobody else can be sending the same request.
     """
 
     priority: int = 0
@@ -36,7 +35,7 @@ class Context:
     role: Role | None = None
     read: Read | None = None
     public: PublicTexts | None = None
-    turn: Turn | None = None
+    claim: str = ""
 
 
 def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:

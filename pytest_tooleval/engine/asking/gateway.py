@@ -1,12 +1,10 @@
-"""Queries one model: from the cassette, or else from its client, with retries and limits.
-
-Each part calls the next one: Recording, Retrying, Limited, FallingBack, Received.
-"""
+"""Queries one model: from the cassette, or else from its client, with retries and limits."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -30,7 +28,6 @@ from ..tool_schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context, set_by
 from .received import Received
-from .turn import Turn
 
 _OTHERS_TICK_S = 0.05
 
@@ -48,15 +45,25 @@ class Shared:
 
 
 class ModelGateway:
-    """One model, with recording, retries, limits and fallbacks."""
+    """One model, with recording, retries, limits and fallbacks.
+
+    Each of these methods calls the next one: ask, _retried, _limited, _counted, _in_turn, _falling_back.
+    """
 
     def __init__(self, spec: ModelSpec, shared: Shared) -> None:
-        timeout_s, breaker = spec.timeout or shared.timeout_s, Breaker(spec.label)
-        self._received = Received(spec, shared.spending, timeout_s)
-        falling_back = FallingBack(self._received, spec)
-        limited = Limited(falling_back, spec, shared, breaker)
-        retrying = Retrying(limited, shared, breaker)
-        self.ask = Recording(retrying, spec, timeout_s).ask
+        most = shared.concurrency
+        self._spec = spec
+        self._shared = shared
+        # The limit of one request, and of waiting for another process's answer.
+        self._timeout_s = spec.timeout or shared.timeout_s
+        self._asking: dict[str, asyncio.Lock] = {}
+        self._patience: dict[str, float] = {}
+        self._breaker = Breaker(spec.label)
+        self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
+        self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
+        self._fallbacks = Fallbacks(spec)
+        self._schemas = ToolSchemas(spec)
+        self._received = Received(spec, shared.spending, self._timeout_s)
 
     @property
     def problem(self) -> str:
@@ -67,42 +74,16 @@ class ModelGateway:
         if self._received.client is not None:
             await self._received.client.close()
 
-
-class AskedModels:
-    """Queries all models of a trial, each through its gateway."""
-
-    def __init__(self, gateway: Callable[[ModelSpec], ModelGateway], context: Context) -> None:
-        self._gateway = gateway
-        self._context = context
-
-    async def ask(
-        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
-    ) -> Replies:
-        context = self._context
-        if role is not None:
-            context = replace(context, set_by=set_by(spec), refusal="", role=role, read=read)
-        return await self._gateway(spec).ask(request, context)
-
-
-class Recording:
-    """Reads one model's answers from a cassette, and records the missing ones.
-
-    `timeout_s` is the limit of one request, and of waiting for another process's answer.
-    """
-
-    def __init__(self, inner: Retrying, spec: ModelSpec, timeout_s: float) -> None:
-        self._inner = inner
-        self._spec = spec
-        self._timeout_s = timeout_s
-        self._asking: dict[str, asyncio.Lock] = {}
-
     async def ask(self, request: ChatRequest, context: Context) -> Replies:
-        """The model's reply; for an agent, possibly all its replies. Raises ModelError."""
+        """The model's reply; for an agent, possibly all its replies. Raises ModelError.
+
+        Reads recorded answers from the cassette, and records the missing ones.
+        """
         cassette = context.cassette
         # The built-in model is not recorded: it costs nothing, and `none` is about network and money.
         if cassette is None or self._spec.model == LEXICAL:
             unrecorded = replace(context, cassette=None)
-            return read_run(await self._complete(request, unrecorded), request, cached=False)
+            return read_run(await self._retried(request, unrecorded), request, cached=False)
         asked = question(self._spec, request)
         key = key_of(asked)
         # Two cases may send the same question at the same time; only the first one pays.
@@ -113,9 +94,9 @@ class Recording:
                 return read_run(found, request, cached=True)
             if not cassette.may_ask:
                 raise cassette.not_recorded(asked, "ask", self._spec.label)
-            turn = None if context.fresh else Turn(cassette, key, self._timeout_s)
             try:
-                answer = await self._complete(request, replace(context, turn=turn))
+                claimed = replace(context, claim="" if context.fresh else key)
+                answer = await self._retried(request, claimed)
                 run = read_run(answer, request, cached=cassette.known(key) is answer)
                 # What a server could not parse, it may parse tomorrow.
                 is_read = Transcript(replies=run.all).unread is None
@@ -127,60 +108,46 @@ class Recording:
                 return run
             finally:
                 cassette.release(key)
+                self._patience.pop(key, None)
 
-    async def _complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+    async def _retried(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        """Send a request until it is answered, or the model is given up."""
         if context.refusal:
             raise ModelError(context.refusal, kind="tool_server")
-        return await self._inner.complete(request, context)
-
-
-class Retrying:
-    """Sends a request until it is answered, or the model is given up."""
-
-    def __init__(self, inner: Limited, shared: Shared, breaker: Breaker) -> None:
-        self._inner = inner
-        self._shared = shared
-        self._breaker = breaker
-
-    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
-        breaker, policy, rng = self._breaker, self._shared.policy, self._shared.rng
+        breaker, shared = self._breaker, self._shared
 
         async def once() -> ChatAnswer:
-            return await self._inner.complete(request, context)
+            return await self._limited(request, context)
 
         try:
-            answer = await with_retries(once, policy, rng, breaker.ends_retries, breaker.pause)
+            answer = await with_retries(
+                once, shared.policy, shared.rng, breaker.ends_retries, breaker.pause
+            )
         except ModelError as error:
             breaker.gave_up(error)
             raise
         breaker.answered()
         return answer
 
-
-class Limited:
-    """Makes requests wait for their turn."""
-
-    def __init__(self, inner: FallingBack, spec: ModelSpec, shared: Shared, breaker: Breaker) -> None:
-        most = shared.concurrency
-        self._inner = inner
-        self._spec = spec
-        self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
-        self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
-        self._shared = shared
-        self._breaker = breaker
-
-    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
-        turn = context.turn
+    async def _limited(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        """Wait for a slot, and for another process that sends the same request."""
+        cassette, key = context.cassette, context.claim
         while True:
             # The model's own limits come first, so that a throttled model takes no slot from the others.
             async with self._own.hold(context.priority):
-                # Only now, because others may have spent money while this one waited.
-                if turn is None or turn.comes():
-                    found = None if turn is None else turn.answer()
-                    return found or await self._counted(request, context)
+                if cassette is None or not key:
+                    return await self._counted(request, context)
+                if cassette.claim(key) or self._takes_too_long(key):
+                    # Only now, because the other process may have recorded it meanwhile.
+                    return cassette.find(key) or await self._counted(request, context)
             # Without the slot, which the other process may be waiting for in the end: it may need an
             # answer from this one first.
             await self._breaker.pause(_OTHERS_TICK_S)
+
+    def _takes_too_long(self, key: str) -> bool:
+        """Whether another process has had its time for this question. It may have been stopped."""
+        now = time.monotonic()
+        return now >= self._patience.setdefault(key, now + self._timeout_s)
 
     async def _counted(self, request: ChatRequest, context: Context) -> ChatAnswer:
         try:
@@ -203,23 +170,14 @@ class Limited:
             spending.check()
             if context.cassette is not None:
                 context.cassette.require_writing()
-            reserved.answer = await self._inner.complete(request, context)
+            reserved.answer = await self._falling_back(request, context)
             return reserved.answer
 
+    async def _falling_back(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        """Send a request, and if a parameter is refused, immediately send it again without that one.
 
-class FallingBack:
-    """Sends a request, and if a parameter is refused, immediately sends it again without that parameter.
-
-    The slots are kept, because another request in them would be refused, too.
-    """
-
-    def __init__(self, inner: Received, spec: ModelSpec) -> None:
-        self._inner = inner
-        self._spec = spec
-        self._fallbacks = Fallbacks(spec)
-        self._schemas = ToolSchemas(spec)
-
-    async def complete(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        The slots are kept, because another request in them would be refused, too.
+        """
         plain, hidden = fitted(request, self._spec)
         plain = structs.replace(plain, tools=with_secrets(plain.tools))
         hidden = {**hidden, **self._schemas.changes(plain.tools)}
@@ -228,9 +186,25 @@ class FallingBack:
             # Only now, because other requests may have been refused while this one waited.
             sent, instead = self._fallbacks.apply(plain, context.set_by, tried)
             try:
-                answer = await self._inner.complete(sent, context)
+                answer = await self._received.complete(sent, context)
             except ParameterRefused as refused:
                 self._fallbacks.learn(refused, context.set_by, tried)
             else:
                 self._fallbacks.confirm(tried)
                 return structs.replace(answer, fallbacks={**instead, **answer.fallbacks, **hidden})
+
+
+class AskedModels:
+    """Queries all models of a trial, each through its gateway."""
+
+    def __init__(self, gateway: Callable[[ModelSpec], ModelGateway], context: Context) -> None:
+        self._gateway = gateway
+        self._context = context
+
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Replies:
+        context = self._context
+        if role is not None:
+            context = replace(context, set_by=set_by(spec), refusal="", role=role, read=read)
+        return await self._gateway(spec).ask(request, context)
