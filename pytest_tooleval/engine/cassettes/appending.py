@@ -7,43 +7,30 @@ import errno
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 
-if sys.platform == "win32":
-    import msvcrt
+from .byte_locks import unlock, wait_for_lock
 
-    # Far past the end of the file, because locked bytes cannot be read.
-    _BEHIND = 1 << 40
+# Far past the end of the file, because locked bytes cannot be read.
+_BEHIND = 1 << 40
 
-    @contextlib.contextmanager
-    def _alone(file: FileIO) -> Iterator[None]:
-        """Lock the file, because Windows looks up its end and writes in two steps."""
-        _lock(file, msvcrt.LK_NBLCK)
-        try:
-            yield
-        finally:
-            _lock(file, msvcrt.LK_UNLCK)
 
-    def _lock(file: FileIO, mode: int) -> None:
-        before = file.tell()
-        file.seek(_BEHIND)
-        while True:
-            try:
-                msvcrt.locking(file.fileno(), mode, 1)
-            except OSError as error:
-                if error.errno not in (errno.EACCES, errno.EDEADLK):
-                    raise
-                time.sleep(0.001)
-            else:
-                break
-        file.seek(before)
+@contextlib.contextmanager
+def _locked(file: FileIO) -> Iterator[None]:
+    """Lock the file, because Windows looks up its end and writes in two steps."""
+    wait_for_lock(file, _BEHIND)
+    try:
+        yield
+    finally:
+        end = file.tell()
+        unlock(file, _BEHIND)
+        file.seek(end)
 
-else:
-    # Elsewhere, the system appends in one step.
-    _alone = contextlib.nullcontext
+
+# Elsewhere, the system appends in one step.
+_alone = _locked if sys.platform == "win32" else contextlib.nullcontext
 
 
 class Appender:

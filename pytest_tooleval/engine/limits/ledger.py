@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from ...record.run import Spent
 from ..cassettes.appending import Appender
-from ..cassettes.byte_locks import TAKEN, lock, unlock
-
-_PAUSE_S = 0.001
+from ..cassettes.byte_locks import lock, unlock, wait_for_lock
 
 
 class Ledger:
@@ -56,11 +52,15 @@ class Ledger:
     def alone(self) -> Iterator[None]:
         """Keep all other processes out; on a file system without locks, none."""
         file = self._lock_file()
-        has_lock = file is not None and _wait_for_lock(file)
+        try:
+            if file is not None:
+                wait_for_lock(file, 0)
+        except OSError:
+            file = None
         try:
             yield
         finally:
-            if file is not None and has_lock:
+            if file is not None:
                 unlock(file, 0)
 
     def _lock_file(self) -> FileIO | None:
@@ -79,36 +79,3 @@ class Ledger:
             return True
         unlock(self._locks, 1 + process)
         return False
-
-
-def _wait_for_lock(file: FileIO) -> bool:
-    while True:
-        try:
-            lock(file, 0)
-        except OSError as error:
-            if error.errno not in TAKEN:
-                return False
-            time.sleep(_PAUSE_S)
-        else:
-            return True
-
-
-class SharedSpending:
-    """What the processes that share a ledger spent, by model label; nothing without a ledger."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._ledger = None if path is None else Ledger(path)
-        self._spent: dict[str, Spent] = {}
-
-    @property
-    def by_model(self) -> dict[str, Spent]:
-        for event in self._ledger.new_events() if self._ledger is not None else ():
-            if isinstance(event, list):
-                count(event, self._spent)
-        return dict(self._spent)
-
-
-def count(event: list[Any], spent: dict[str, Spent]) -> None:
-    """Add the cost of an answer, which is a list in the ledger, to what was spent on its model."""
-    model, *cost = event
-    spent[model] = spent.get(model, Spent()) + Spent.of(*cost)

@@ -7,7 +7,7 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ...figures import usd_text
 from ...record.run import Spent, add_up
 from ..clients.base import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
-from .ledger import Ledger, count
+from .ledger import Ledger
 from .reserves import Seen, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
@@ -58,7 +58,7 @@ class Spending:
         self._reading = threading.Lock()  # other threads report what was spent
 
     @property
-    def by_model(self) -> Mapping[str, Spent]:
+    def by_model(self) -> dict[str, Spent]:
         """Spending by model label, over all processes that share the ledger."""
         self._catch_up()
         return add_up(self._shared, self.apart)
@@ -151,8 +151,9 @@ class Spending:
                 self._take_in(event, self.apart)
 
     def _take_in(self, event: Any, spent: dict[str, Spent]) -> None:
-        if isinstance(event, list):
-            count(event, spent)
+        if isinstance(event, list):  # an answer: its model, and its cost
+            model, *cost = event
+            spent[model] = spent.get(model, Spent()) + Spent.of(*cost)
         elif "reserve" in event:
             self._open[event["reserve"]] = _Reserve(*event["by"])
         elif (ended := self._open.pop(event["end"], None)) is not None:

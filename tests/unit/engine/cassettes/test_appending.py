@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tooleval.engine.cassettes import appending
+from pytest_tooleval.engine.cassettes import appending, byte_locks
 
 
 class TwoSteps(FileIO):
@@ -46,17 +46,20 @@ def test_on_windows_no_line_is_written_over_another(
     msvcrt = SimpleNamespace(LK_NBLCK=2, LK_UNLCK=0, locking=locking)
     monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
     monkeypatch.setattr(sys, "platform", "win32")
-    spec = importlib.util.spec_from_file_location("appending_on_windows", appending.__file__)
+    spec = importlib.util.spec_from_file_location("locks_on_windows", byte_locks.__file__)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    locks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(locks)
     monkeypatch.undo()
-    monkeypatch.setattr(module, "FileIO", TwoSteps)
+    monkeypatch.setattr(appending, "wait_for_lock", locks.wait_for_lock)
+    monkeypatch.setattr(appending, "unlock", locks.unlock)
+    monkeypatch.setattr(appending, "_alone", appending._locked)
+    monkeypatch.setattr(appending, "FileIO", TwoSteps)
     path = tmp_path / "answers.jsonl"
 
     def add(name: str) -> None:
-        appender = module.Appender()
+        appender = appending.Appender()
         for number in range(50):
             appender.append(path, f"{name} {number}\n".encode())
         appender.close()
