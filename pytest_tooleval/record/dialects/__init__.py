@@ -9,14 +9,12 @@ from .deepseek import DEEPSEEK, DSML
 from .gemma import FUNCTION_GEMMA, GEMMA
 from .glm import GLM
 from .harmony import HARMONY
-from .hermes import HERMES
+from .json_calls import COHERE, GRANITE, GRANITE_20B, HERMES, INTERNLM, MINIMAX_M1, NEMOTRON, PHI
 from .kimi import KIMI
 from .lfm2 import LFM2, OLMO
 from .llama import LLAMA, LLAMA_FUNCTION
-from .minimax import MINIMAX_M1, MINIMAX_M2
+from .minimax import MINIMAX_M2
 from .mistral import MISTRAL
-from .others import COHERE, INTERNLM, NEMOTRON
-from .phi import GRANITE, GRANITE_20B, PHI
 from .qwen3_coder import QWEN3_CODER
 
 # Several open with `<tool_call>` or `<function=`; what must follow tells them apart.

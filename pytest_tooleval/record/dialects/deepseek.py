@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS, NAME, Broken, Cursor, Dialect, Written
-from .xml_calls import Tags, read_calls
+from .dialect import NAME, Broken, Cursor, Dialect, Written
+from .xml_calls import Tags
 
 
 def _token(words: str) -> str:
@@ -41,18 +41,6 @@ DEEPSEEK = Dialect(
         rf"(?:function{_SEP}(?P<fenced>{NAME})\s*```(?:json)?\s*|(?P<plain>{NAME}){_SEP}\s*)"
     ),
     read=_read,
-    right=(
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n"
-        f"```json\n{ARGUMENTS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>"
-        f"{ARGUMENTS}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
-        f"I see.<|tool_call_begin|>get_weather<|tool_sep|>{ARGUMENTS}<|tool_call_end|>",
-    ),
-    broken=(
-        '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Par',
-        "<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>Paris<｜tool▁call▁end｜>",
-    ),
-    mentions=("Its token is <｜tool▁calls▁begin｜>.",),
     vllm="deepseek_v31",
     sglang="deepseekv31",
     ollama="deepseek3",
@@ -66,36 +54,13 @@ _TAGS = Tags(
     ),
     parameter_end=re.compile(rf"</{_DSML}parameter>"),
     call_end=re.compile(rf"</{_DSML}invoke>"),
+    end=re.compile(rf"</{_DSML}(?:function_calls|tool_calls)>"),
 )
-_BLOCK_END = re.compile(rf"</{_DSML}(?:function_calls|tool_calls)>")
-
-
-def _read_dsml(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
-    yield from read_calls(cursor, _TAGS)
-    cursor.match(_BLOCK_END)
-
-
-_INVOKED = (
-    '<｜DSML｜invoke name="get_weather">\n'
-    '<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n'
-    '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n'
-)
-
 DSML = Dialect(
     name="DSML",
     models="DeepSeek V3.2 and V4",
     opener=rf"(?:<{_DSML}(?:function_calls|tool_calls)>\s*)?(?=<{_DSML}invoke\s+name=\")",
-    read=_read_dsml,
-    right=(
-        f"<｜DSML｜function_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜function_calls>",
-        f"I look.\n\n<｜DSML｜tool_calls>\n{_INVOKED}</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
-        f'<｜DSML｜invoke name="get_weather">{ARGUMENTS}</｜DSML｜invoke>',
-    ),
-    broken=(
-        '<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Par',
-        f"<｜DSML｜tool_calls>\n{_INVOKED} and so on",
-    ),
-    mentions=("DeepSeek opens with <｜DSML｜tool_calls>.",),
+    read=_TAGS.read,
     vllm="deepseek_v32",
     sglang="deepseekv32",
 )

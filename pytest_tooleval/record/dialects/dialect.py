@@ -21,10 +21,6 @@ ARGUMENTS_NEXT = rf"(?:{JSON_NEXT}|(?=\{{\s*\}}))"
 LIST_NEXT = rf"(?=(?:\[\s*)?{_OBJECT})"
 NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
 
-# The call of the dialects' examples, as JSON.
-ARGUMENTS = '{"city": "Paris", "days": 3}'
-CALL = f'{{"name": "get_weather", "arguments": {ARGUMENTS}}}'
-
 
 class Written(NamedTuple):
     """A call in a text. `arguments` are an object, or text that should be one; None: there are none."""
@@ -135,18 +131,12 @@ class Dialect:
     `opener` matches where a call begins, with what its grammar requires next. `read` yields the calls
     from there, and leaves the cursor behind them; it raises Broken or NotACall. `vllm`, `sglang` and
     `ollama` are the names of the servers' parsers; `models` says whose dialect it is.
-
-    `right` are texts with the call `get_weather(city="Paris", days=3)`, `broken` ones with a call that
-    cannot be read, `mentions` ones without a call.
     """
 
     name: str
     models: str
     opener: str
     read: Callable[[Cursor, re.Match[str]], Iterator[Written]]
-    right: tuple[str, ...]
-    broken: tuple[str, ...]
-    mentions: tuple[str, ...] = ()
     vllm: str = ""
     sglang: str = ""
     ollama: str = ""

@@ -10,10 +10,6 @@ from .dialect import NAME, Broken, Cursor, Dialect, NotACall, Written
 from .xml_calls import typed
 
 _END = "</tool_call>"
-_PAIRS = (
-    "<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n"
-    "<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n"
-)
 
 
 def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
@@ -40,20 +36,6 @@ GLM = Dialect(
     models="GLM 4.5 to 5",
     opener=rf"<tool_call>\s*(?P<glm>{NAME})\s*(?=<arg_key>|{_END}|[({{\[]|\Z)",
     read=_read,
-    right=(
-        f"<tool_call>get_weather\n{_PAIRS}</tool_call>",
-        f"Let me see.\n<tool_call>get_weather{_PAIRS}</tool_call><|observation|>",
-    ),
-    broken=(
-        "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Par",
-        "<tool_call>get_weather\n<arg_key>city</arg_key>\n</tool_call>",
-        '<tool_call>get_weather(city="Paris")</tool_call>',
-        '<tool_call>get_weather\n{"city": "Paris"}\n</tool_call>',
-    ),
-    mentions=(
-        "Put it into <tool_call>name</tool_call>.",
-        "Write <tool_call>name(arguments)</tool_call>.",
-    ),
     vllm="glm47",
     sglang="glm47",
     ollama="glm-4.7",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS, ARGUMENTS_NEXT, Broken, Cursor, Dialect, Written
+from .dialect import ARGUMENTS_NEXT, Broken, Cursor, Dialect, Written
 from .xml_calls import as_json
 
 _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
@@ -39,27 +39,6 @@ HARMONY = Dialect(
         rf"(?:<\|constrain\|>\s*)?(?:(?:json|code)\s*)?(?:<\|message\|>\s*)?{ARGUMENTS_NEXT}"
     ),
     read=_read,
-    right=(
-        "<|channel|>commentary to=functions.get_weather <|constrain|>json"
-        f"<|message|>{ARGUMENTS}<|call|>",
-        f"<|channel|>analysis to=functions.get_weather code<|message|>{ARGUMENTS}",
-        f"<|channel|>commentary to=get_weather<|message|>{ARGUMENTS}<|call|>",
-        "<|channel|>analysis<|message|>The weather.<|end|><|start|>assistant to=functions.get_weather"
-        f"<|channel|>commentary <|constrain|>json<|message|>{ARGUMENTS}<|call|>",
-        f"assistantcommentary to=functions.get_weather json{ARGUMENTS}",
-        f"commentary to=functions.get_weather <|constrain|>json<|message|>{ARGUMENTS}",
-        f"<|channel|>commentary to=functions.get_weather<|constrain|>json{ARGUMENTS}",
-        f"<|start|>assistant to=functions.get_weather<|message|>{ARGUMENTS}<|call|>",
-        f"<|channel|>final to=functions.get_weather <|constrain|>JSON<|message|>{ARGUMENTS}",
-    ),
-    broken=(
-        '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Par',
-        "<|channel|>commentary to=functions.get_weather<|message|>Paris, please<|call|>",
-    ),
-    mentions=(
-        "<|channel|>commentary<|message|>I will look it up.<|end|>",
-        "It writes to=functions.get_weather in the channel commentary.",
-    ),
     vllm="openai",
     sglang="gpt-oss",
     ollama="harmony",

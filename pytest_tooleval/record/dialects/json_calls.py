@@ -1,4 +1,7 @@
-"""Calls as JSON: an object with a name and arguments, a list of them, or several in a row."""
+"""Calls as JSON: an object with a name and arguments, a list of them, or several in a row.
+
+Below the readers are the dialects that are such JSON between tokens or tags.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..repeated_keys import Ambiguous
-from .dialect import Broken, Cursor, Written
+from .dialect import JSON_NEXT, LIST_NEXT, Broken, Cursor, Dialect, Written
 
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")
@@ -59,3 +62,72 @@ def _call(data: Any) -> Written:
     if isinstance(data, Ambiguous):
         return Written(name, f"(a key of the call appears twice) {json.dumps(data)}")
     return Written(name, data[keys[0]] if keys else None)
+
+
+HERMES = Dialect(
+    name="Hermes",
+    models="Hermes, Qwen 2.5, Qwen 3, Granite 4, EXAONE",
+    opener=rf"<tool_call>\s*(?:```(?:json)?\s*)?{LIST_NEXT}",
+    read=in_tags("</tool_call>"),
+    vllm="hermes",
+    sglang="qwen",
+    ollama="qwen3",
+)
+
+MINIMAX_M1 = Dialect(
+    name="MiniMax M1",
+    models="MiniMax M1, Hunyuan A13B, Jamba",
+    opener=rf"<tool_calls>\s*{LIST_NEXT}",
+    read=in_tags("</tool_calls>"),
+    vllm="minimax",
+    sglang="hunyuan",
+)
+
+PHI = Dialect(
+    name="Phi",
+    models="Phi-4 mini",
+    opener=rf"functools\s*(?=\[\s*){LIST_NEXT}",
+    read=in_tags(),
+    vllm="phi4_mini_json",
+)
+
+GRANITE = Dialect(
+    name="Granite",
+    models="Granite 3, Phi-4 mini",
+    opener=rf"<\|tool_call\|>\s*{LIST_NEXT}",
+    read=in_tags("<|/tool_call|>"),
+    vllm="granite",
+)
+
+GRANITE_20B = Dialect(
+    name="Granite 20B",
+    models="Granite 20B for function calling",
+    opener=rf"<function_call>\s*{JSON_NEXT}",
+    read=in_tags("</function_call>"),
+    vllm="granite-20b-fc",
+)
+
+COHERE = Dialect(
+    name="Command",
+    models="Command R7B, A",
+    opener=rf"<\|START_ACTION\|>\s*{LIST_NEXT}",
+    read=in_tags("<|END_ACTION|>"),
+    vllm="cohere_command3",
+    sglang="cohere_command4",
+)
+
+NEMOTRON = Dialect(
+    name="Nemotron",
+    models="Llama Nemotron, Nemotron Nano 2",
+    opener=rf"<TOOLCALL>\s*{LIST_NEXT}",
+    read=in_tags("</TOOLCALL>"),
+)
+
+INTERNLM = Dialect(
+    name="InternLM",
+    models="InternLM, Intern-S1",
+    opener=rf"<\|action_start\|>\s*<\|plugin\|>\s*{LIST_NEXT}",
+    read=in_tags("<|action_end|>"),
+    vllm="internlm",
+    sglang="interns1",
+)

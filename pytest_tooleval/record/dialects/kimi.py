@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS, Cursor, Dialect, Written
+from .dialect import Cursor, Dialect, Written
 
 _ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
 
@@ -27,14 +27,6 @@ KIMI = Dialect(
         r"(?:<\|tool_call_argument_begin\|>\s*|(?=\{))"
     ),
     read=_read,
-    right=(
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
-        f"<|tool_call_argument_begin|>{ARGUMENTS}<|tool_call_end|><|tool_calls_section_end|>",
-        f"I look.<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{ARGUMENTS}",
-        f"<|tool_call_begin|>functions.get_weather:0{ARGUMENTS}<|tool_call_end|>",
-    ),
-    broken=('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Par',),
-    mentions=("It begins with <|tool_calls_section_begin|>.",),
     vllm="kimi_k2",
     sglang="kimi_k2",
 )

@@ -11,7 +11,6 @@ from .pythonic import read_list
 
 _PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
 _JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
-_CALL = 'get_weather(city="Paris", days=3)'
 
 
 def _up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
@@ -32,15 +31,6 @@ LFM2 = Dialect(
     models="LFM2",
     opener=rf"<\|tool_call_start\|>\s*(?:{LIST_NEXT}|{_PYTHON_NEXT})",
     read=_up_to("<|tool_call_end|>"),
-    right=(
-        f"<|tool_call_start|>[{_CALL}]<|tool_call_end|>I look it up.",
-        '<|tool_call_start|>[{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}]',
-    ),
-    broken=(
-        '<|tool_call_start|>[get_weather(city="Par',
-        '<|tool_call_start|>[get_weather("Paris")]<|tool_call_end|>',
-    ),
-    mentions=("It opens with <|tool_call_start|>.",),
     sglang="lfm2",
     ollama="lfm2",
 )
@@ -50,9 +40,6 @@ OLMO = Dialect(
     models="Olmo 3",
     opener=rf"<function_calls>\s*{_PYTHON_NEXT}",
     read=_up_to("</function_calls>"),
-    right=(f"<function_calls>\n{_CALL}\n</function_calls>",),
-    broken=('<function_calls>\nget_weather(city="Par',),
-    mentions=("Calls go into <function_calls>.",),
     vllm="olmo3",
     ollama="olmo3",
 )

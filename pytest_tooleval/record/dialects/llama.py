@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS, ARGUMENTS_NEXT, LIST_NEXT, NAME, Cursor, Dialect, Written
+from .dialect import ARGUMENTS_NEXT, LIST_NEXT, NAME, Cursor, Dialect, Written
 from .json_calls import read_values
 from .pythonic import read_call, read_list
 
-_CALL = '{"name": "get_weather", "parameters": {"city": "Paris", "days": 3}}'
 _JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 
 
@@ -35,14 +34,6 @@ LLAMA = Dialect(
     models="Llama 3.1 to 4",
     opener=rf"<\|python_tag\|>\s*(?:{LIST_NEXT}|(?=(?:\[\s*)?[A-Za-z_][\w.]*\())",
     read=_read,
-    right=(
-        f"<|python_tag|>{_CALL}<|eom_id|>",
-        f"<|python_tag|>[{_CALL}]<|eom_id|>",
-        'I look. <|python_tag|>[get_weather(city="Paris", days=3)]',
-        'I look. <|python_tag|>get_weather.call(city="Paris", days=3)',
-    ),
-    broken=('<|python_tag|>{"name": "get_weather", "para', '<|python_tag|>get_weather.call(city="Par'),
-    mentions=("It writes <|python_tag|> first.",),
     vllm="llama3_json",
     sglang="llama3",
 )
@@ -52,9 +43,6 @@ LLAMA_FUNCTION = Dialect(
     models="Llama 3.1 and 3.2",
     opener=rf"<function=\s*(?P<llama>{NAME})\s*>\s*{ARGUMENTS_NEXT}",
     read=_read_function,
-    right=(f"<function=get_weather>{ARGUMENTS}</function>", f"Fine: <function=get_weather>{ARGUMENTS}"),
-    broken=('<function=get_weather>{"city": "Par',),
-    mentions=("<function=name>",),
     vllm="llama3_json",
     sglang="llama3",
 )

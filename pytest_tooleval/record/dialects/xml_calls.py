@@ -17,27 +17,29 @@ _MOST_LEVELS = 20
 class Tags:
     """The tags of a family: `call` has the group `name`, `parameter` the group `key`.
 
-    A group `string` of `parameter` that is `true` or `false` says whether the value is text or JSON.
+    `end` may follow the calls. A group `string` of `parameter` that is `true` or `false` says if the
+    value is text or JSON.
     """
 
     call: re.Pattern[str]
     parameter: re.Pattern[str]
     parameter_end: re.Pattern[str]
     call_end: re.Pattern[str]
+    end: re.Pattern[str]
 
-
-def read_calls(cursor: Cursor, tags: Tags) -> Iterator[Written]:
-    """Read calls as long as they follow each other. Raises Broken."""
-    while opened := cursor.match(tags.call):
-        name = opened["name"].strip()
-        schema = cursor.schema_of(name) or {}
-        if cursor.rest.startswith("{"):
-            arguments: object = cursor.json()
-        else:
-            arguments = _parameters(cursor, tags, name, schema)
-        if not cursor.match(tags.call_end) and cursor.rest:
-            raise Broken("its closing tag is missing", name)
-        yield Written(name, arguments)
+    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+        """Read calls as long as they follow each other. Raises Broken."""
+        while opened := cursor.match(self.call):
+            name = opened["name"].strip()
+            schema = cursor.schema_of(name) or {}
+            if cursor.rest.startswith("{"):
+                arguments: object = cursor.json()
+            else:
+                arguments = _parameters(cursor, self, name, schema)
+            if not cursor.match(self.call_end) and cursor.rest:
+                raise Broken("its closing tag is missing", name)
+            yield Written(name, arguments)
+        cursor.match(self.end)
 
 
 def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

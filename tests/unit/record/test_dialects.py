@@ -1,4 +1,8 @@
-"""Every dialect by its own examples: `right`, `broken` and `mentions`."""
+"""Every dialect by its examples in tests/data/dialects.json.
+
+`right` are texts with the call `get_weather(city="Paris", days=3)`, `broken` ones with a call that
+cannot be read, `mentions` ones without a call.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +24,20 @@ WEATHER = {
     "required": ["city"],
 }
 TOOLS = KnownTools.of([("get_weather", None, WEATHER)])
-TEXTS = Path(__file__).parents[2] / "data" / "ordinary_texts.json"
+DATA = Path(__file__).parents[2] / "data"
+EXAMPLES = json.loads((DATA / "dialects.json").read_text(encoding="utf-8"))
 
 
 def examples(kind: str) -> list[Any]:
     return [
-        pytest.param(dialect.name, text, id=f"{dialect.name}-{number}")
-        for dialect in DIALECTS
-        for number, text in enumerate(getattr(dialect, kind))
+        pytest.param(name, text, id=f"{name}-{number}")
+        for name, own in EXAMPLES.items()
+        for number, text in enumerate(own[kind])
     ]
+
+
+def test_every_dialect_has_examples() -> None:
+    assert [dialect.name for dialect in DIALECTS] == [*EXAMPLES]
 
 
 @pytest.mark.parametrize(("name", "text"), examples("right"))
@@ -105,7 +114,7 @@ def test_an_unknown_tool_is_called_where_a_dialect_says_so() -> None:
 
 def test_ordinary_texts_about_tools_are_no_calls() -> None:
     """Texts that a real model wrote about tools, tags and JSON, and thoughts with drafted calls."""
-    found = json.loads(TEXTS.read_text(encoding="utf-8"))
+    found = json.loads((DATA / "ordinary_texts.json").read_text(encoding="utf-8"))
     texts, thoughts = found["texts"], found["thoughts"]
 
     assert (len(texts), len(thoughts)) == (300, 30)
@@ -113,9 +122,9 @@ def test_ordinary_texts_about_tools_are_no_calls() -> None:
     assert wrong == []
 
 
-@given(st.sampled_from(DIALECTS), st.data())
-def test_a_call_that_is_cut_off_is_never_read_as_another(dialect: Any, data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(dialect.right))
+@given(st.sampled_from([*EXAMPLES]), st.data())
+def test_a_call_that_is_cut_off_is_never_read_as_another(name: str, data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(EXAMPLES[name]["right"]))
     end = data.draw(st.integers(0, len(text)))
 
     for call in read_calls({}, text[:end], TOOLS).calls:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.dialects import DIALECTS
 from pytest_tooleval.record.names import KnownTools
 from pytest_tooleval.record.recovery import Reading, prose_of, read_calls, repair_call
 
@@ -323,6 +323,7 @@ def test_missing_arguments_are_empty_only_where_nothing_is_required_or_cut_off(s
     assert read_calls(message, "").calls[0].arguments is None
 
 
+EXAMPLES = json.loads((Path(__file__).parents[2] / "data" / "dialects.json").read_text(encoding="utf-8"))
 PIECES = st.sampled_from(
     [
         PARIS,
@@ -330,7 +331,7 @@ PIECES = st.sampled_from(
         "```",
         "```json\n",
         "\n",
-        *(text for dialect in DIALECTS for text in (*dialect.right, *dialect.broken)),
+        *(text for own in EXAMPLES.values() for text in (*own["right"], *own["broken"])),
         "<think>",
         "</think>",
         "<tool_call>",
