@@ -195,6 +195,71 @@ def fields(struct: str) -> Callable[[], str]:
     return made
 
 
+# JSON, an option, a placeholder or a field's name in a description.
+_ITEM = r"[^\[\]{}]"
+for _ in range(4):
+    _ITEM = rf"(?:[^\[\]{{}}]|[\[{{]{_ITEM}*[\]}}])"
+_CODE = re.compile(rf'[\[{{]{_ITEM}*[\]}}]|"[^"]*"|--[\w-]+|\w+_\w+')
+
+_SUITE_FIELDS = (
+    "name description tools namespaces provider_tools tools_from test_cases system_prompt tool_choice "
+    "tool_prefix temperature max_tokens trials pass thresholds param_scoring forbidden_calls policies "
+    "live_tools world world_args exact_state now metadata $schema $comment"
+)
+_CASE_FIELDS = {
+    "question": "prompt turns user parametrize now tools tool_choice temperature max_tokens trials "
+    "approvals",
+    "expectation": "expected_tool expected_params expected_calls call_order forbidden_calls policies "
+    "expected_stop param_scoring thresholds pass",
+    "listing": "id tags skip xfail cluster weight metadata $comment",
+    "chain": "multi_turn max_rounds optimal_hops valid_prerequisites mock_responses live_tools",
+    "conversation": "match results expected_state expected_text world world_args may_change_nothing "
+    "exact_state answers play_failed_calls",
+}
+# Where a field is explained.
+_EXPLAINED = {
+    "turns": "../guides/conversations.md",
+    "user": "../guides/users.md",
+    "parametrize": "../guides/cases.md#one-case-many-rows",
+    "now": "../guides/cases.md#one-case-many-rows",
+    "tools": "#tools",
+    "provider_tools": "#a-providers-own-tools",
+    "tools_from": "../guides/mcp.md#tools-read-at-run-time",
+    "live_tools": "../guides/mcp.md#live-chains",
+    "world": "../guides/worlds.md",
+    "temperature": "models.md#a-models-table",
+    "approvals": "agents.md#approvals",
+    "expected_calls": "../guides/cases.md#several-right-ways",
+    "forbidden_calls": "../guides/cases.md#forbid-what-must-never-happen",
+    "policies": "../guides/policies.md",
+    "expected_stop": "agents.md#an-agent-that-gives-up",
+    "param_scoring": "#plain-values",
+    "thresholds": "../concepts/scores.md#what-passes",
+    "pass": "../concepts/verdicts.md#cases",
+    "cluster": "methods.md#intervals",
+    "match": "../guides/conversations.md#expectations",
+    "answers": "../guides/transcripts.md#where-the-world-disagrees",
+    "play_failed_calls": "../guides/transcripts.md#calls-that-did-not-run",
+}
+
+
+def suite_fields(struct: str, names: str = "", *, links: bool = False) -> Callable[[], str]:
+    """The fields of an object of the suite format, all or by name."""
+
+    def made() -> str:
+        schema = json.loads(suite_schema_text())
+        definition = schema["$defs"].get(struct, schema)
+        rows = []
+        for name in names.split() or definition["properties"]:
+            text = _CODE.sub(r"`\g<0>`", definition["properties"][name]["description"])
+            required = "Required. " * (name in definition.get("required", ()))
+            link = f"[`{name}`]({_EXPLAINED[name]})" if links and name in _EXPLAINED else f"`{name}`"
+            rows.append((link, f"{required}{text}"))
+        return table(("field", "meaning"), rows)
+
+    return made
+
+
 def gaps() -> str:
     return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
 
@@ -265,6 +330,23 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/guides/importing.md", "formats"): formats,
     ("docs/reference/metrics.md", "limits"): limits,
     ("docs/reference/metrics.md", "dialects"): dialects,
+    ("docs/reference/suite-format.md", "fields of a suite"): suite_fields(
+        "Suite", _SUITE_FIELDS, links=True
+    ),
+    **{
+        ("docs/reference/suite-format.md", f"{kind} of a case"): suite_fields(
+            "TestCase", names, links=True
+        )
+        for kind, names in _CASE_FIELDS.items()
+    },
+    ("docs/reference/suite-format.md", "fields of a function"): suite_fields(
+        "Function", "strict defer_loading allowed_callers input_examples output_schema"
+    ),
+    ("docs/guides/users.md", "fields of a user"): suite_fields("User"),
+    ("docs/guides/policies.md", "fields of a policy"): suite_fields(
+        "Policy", "tool params only_after never_after after_approval at_most at_least expected_params"
+    ),
+    ("docs/guides/mcp.md", "fields of tools_from"): suite_fields("ToolsFrom"),
     ("docs/reference/suite-format.md", "modes"): modes,
     ("docs/reference/suite-format.md", "matchers"): matchers,
     ("docs/reference/options.md", "options"): options,

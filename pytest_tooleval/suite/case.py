@@ -94,11 +94,14 @@ class User(Part):
         None, description="The model that plays the user; default: --tooleval-user."
     )
     stop: Annotated[Name, Expects("a text such as ###STOP###")] = Field(
-        DEFAULT_STOP, description="What the user says when the goal is reached."
+        DEFAULT_STOP,
+        description=f"What the user says when the goal is reached, unseen by the model; default: "
+        f"{DEFAULT_STOP}.",
     )
     max_turns: Count = Field(
         DEFAULT_MAX_TURNS,
-        description="The most messages from the user; a conversation that needs more is an error.",
+        description=f"The most messages from the user; a conversation that needs more is an error. "
+        f"Default: {DEFAULT_MAX_TURNS}.",
     )
 
 
@@ -149,9 +152,15 @@ class TestCase(Expectations):
             ),
         ]
         | None
-    ) = Field(None, description="A stable name for the node id; default: a slug of the prompt.")
+    ) = Field(
+        None,
+        description="A stable name for the node id, without brackets and ::; default: a slug of the "
+        "prompt.",
+    )
     prompt: Prompt | SkipJsonSchema[None] = Field(
-        None, description="The user's message, or a list of chat messages."
+        None,
+        description="The user's message, or a list of chat messages. Required, unless there are turns "
+        "or a user.",
     )
     parametrize: Annotated[
         list[dict[str, Any]] | Name | None,
@@ -174,7 +183,10 @@ class TestCase(Expectations):
         None, description="Replaces the suite's tools for this case; [] is none."
     )
     tool_choice: ToolChoice | None = Field(
-        None, description="Whether the model must call a tool, and which ones it may call."
+        None,
+        description="Whether the model must call a tool: required (the default), auto (the default "
+        'where making no call is right), none, {"tool": NAME}, or {"allowed_tools": [NAMES]} with the '
+        "mode auto (the default) or required.",
     )
     temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
     max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
@@ -183,12 +195,12 @@ class TestCase(Expectations):
         description=("Minimum scores by metric, and limits such as max_calls; null removes one."),
         examples=[EXAMPLE_THRESHOLDS],
     )
-    trials: Trials | None = Field(None, description="How many times the model is asked.")
+    trials: Trials | None = Field(None, description="The number of trials.")
     pass_rule: PassRule | None = Field(
         None,
         alias="pass",
         description="How several trials make one verdict: mean (of the scores, against the thresholds), "
-        'all, any, or K/N such as "4/5": at least K of N trials pass.',
+        'all, any, or K/N such as "4/5": at least K of N trials pass, and N sets the trials.',
     )
     tags: Annotated[list[Tag], Expects("a list of strings")] = Field(
         default_factory=list,
@@ -201,9 +213,13 @@ class TestCase(Expectations):
     xfail: Annotated[
         bool | str | XFail,
         Expects('true, false, the reason as a string, or {"reason": "...", "strict": true}'),
-    ] = Field(False, description="true, the reason, or an object.")
+    ] = Field(
+        False,
+        description='true, the reason, or {"reason": ..., "strict": true}. Excuses neither errors nor '
+        "forbidden calls.",
+    )
     weight: Annotated[float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000")] = (
-        Field(1.0, description="Weight in means.")
+        Field(1.0, description="The weight in means; default 1.")
     )
     cluster: Name | None = Field(
         None,
@@ -212,7 +228,7 @@ class TestCase(Expectations):
             "significance tests count them as one."
         ),
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
 
     turns: (
         Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
@@ -246,13 +262,16 @@ class TestCase(Expectations):
         "expected call. For several messages, write turns.",
     )
     max_rounds: Annotated[Count | None, OnlyFor("chain")] = Field(
-        None, description="The most replies in a chain, or in a turn."
+        None,
+        description="The most replies in a chain, or in a turn; default 10. One that the provider "
+        "pauses for its own tools does not count.",
     )
     optimal_hops: Annotated[Count | None, OnlyFor("chain")] = Field(
-        None, description="The number of calls in the shortest chain."
+        None, description="The number of calls in the shortest chain, for the metric efficiency."
     )
     valid_prerequisites: Annotated[ToolNames, OnlyFor("chain")] = Field(
-        default_factory=list, description="Tools that may be called along the way."
+        default_factory=list,
+        description="Tools that may be called along the way; every other one is a detour.",
     )
     mock_responses: Annotated[
         dict[str, Annotated[Any, defined("MockResponse")]],

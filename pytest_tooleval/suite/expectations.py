@@ -90,19 +90,25 @@ class Expectations(Commented):
     ] = Field(
         None,
         description="The tool to call; a list of acceptable tools, with null if no call is also right; "
-        '"*" for any tool; null when nothing should be called.',
+        '"*" for any tool; null when nothing should be called. Required, unless there are '
+        "expected_calls.",
     )
     expected_params: Params | None = Field(
-        None, description="Expected arguments; null: not scored. Values may be matchers."
+        None,
+        description="Expected arguments; null: not scored. Values may be matchers. With {}, any "
+        "declared arguments are right.",
     )
     expected_calls: (
         Annotated[ExpectedCalls | AnyOfCalls, Expects(f"a list of calls such as [{_CALL}]")] | None
     ) = Field(
         None,
-        description="Several expected calls; [] when nothing should be called; "
-        '{"$any_of": [[...], [...]]} when any of several lists is right. Excludes expected_tool.',
+        description='Several expected calls: [{"tool": ..., "params": {...}}], each also with '
+        '"optional": true; [] when nothing should be called; {"$any_of": [[...], [...]]} when any of '
+        "several lists is right. Excludes expected_tool.",
     )
-    call_order: CallOrder = Field("any", description="Whether the order of expected_calls counts.")
+    call_order: CallOrder = Field(
+        "any", description="Whether the order of expected_calls counts: any (the default) or strict."
+    )
     match: Annotated[Match | None, OnlyFor("conversation")] = Field(
         None,
         description=(
@@ -118,9 +124,10 @@ class Expectations(Commented):
     )
     forbidden_calls: Forbidden | None = Field(
         None,
-        description="Calls that fail the case, even if all else is right: tool names, "
-        '{"tool": ..., "params": {...}} with matchers, in which "*" is any tool or any argument; or "*" '
-        "for every tool that is not expected.",
+        description='Calls that fail the case, even if all else is right: tool names, {"tool": ..., '
+        '"params": {...}} with matchers, in which "*" is any tool or any argument; or "*" for every '
+        "tool that is neither expected nor a valid prerequisite. Unreadable arguments also fail the "
+        "case.",
     )
     expected_state: Annotated[
         dict[str, ExpectedValue] | None,

@@ -63,20 +63,20 @@ class Suite(Commented):
         "name": "title",
     }
 
-    schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")
+    schema_: str | None = Field(None, alias="$schema", description="For editors; never sent.")
     name: Name = Field(description="The name of the suite, shown in reports.")
     description: str = Field("", description="What the suite is about.")
     tools: Tools = Field(
         default_factory=list,
-        description="The tools offered to the model, in OpenAI's function calling format.",
+        description="The tools of every case without its own, in OpenAI's format.",
     )
     namespaces: Annotated[
         dict[NamespaceName, str], Expects('names and descriptions, such as {"crm": "Customers."}')
     ] = Field(default_factory=dict, description="The namespaces of tools, each with its description.")
     provider_tools: ProviderTools = Field(
         default_factory=ProviderTools,
-        description="A provider's own tools, sent to that provider only. What acts on the world runs "
-        "only with --tooleval-allow-tools; secrets are named by their environment variables.",
+        description="A provider's own tools, sent to that provider only. Those that act on the world "
+        "run only with --tooleval-allow-tools.",
     )
     tools_from: ToolsFrom | None = Field(
         None, description="Instead of tools: a server to read them from when the suite runs."
@@ -97,8 +97,7 @@ class Suite(Commented):
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = Field(
         None,
-        description="Whether the model must call a tool; default: required, or auto for a case where "
-        "nothing should be called.",
+        description="Whether the model must call a tool, as in a case.",
     )
     tool_prefix: ToolPrefix | None = Field(
         None,
@@ -120,9 +119,9 @@ class Suite(Commented):
     )
     thresholds: Thresholds | None = Field(
         None,
-        description="The lowest passing score by metric, and limits such as max_calls; "
-        "null removes one. Default: overall, arguments_valid, no_extra_calls and policies at 1.0; with "
-        "bfcl only overall and policies.",
+        description="Minimum scores by metric, and limits such as max_calls; null removes one. Default: "
+        "overall, arguments_valid, no_extra_calls and policies at 1.0; with bfcl only overall and "
+        "policies.",
         examples=[EXAMPLE_THRESHOLDS],
     )
     forbidden_calls: Forbidden | None = Field(
@@ -130,19 +129,17 @@ class Suite(Commented):
     )
     now: Now | None = Field(
         None,
-        description="The instant that {{now}} stands for, and from which relative dates count, such as "
-        "2026-03-02 or 2026-03-02T10:00:00Z.",
+        description="The date or instant that {{now}} stands for, and from which relative dates count, "
+        "such as 2026-03-02 or 2026-03-02T10:00:00Z.",
     )
     policies: Policies = Field(
         default_factory=list, description="What must hold over all calls of every case."
     )
-    trials: Trials | None = Field(
-        None, description="How many times the model is asked each case; default 1."
-    )
+    trials: Trials | None = Field(None, description="The number of trials of each case; default 1.")
     pass_rule: PassRule | None = Field(
-        None, alias="pass", description="How several trials of a case make one verdict; default: mean."
+        None, alias="pass", description="How several trials of a case make one verdict, as in a case."
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
     # The index in the file of each case; empty if they are the same.

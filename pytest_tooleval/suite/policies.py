@@ -57,7 +57,7 @@ class Policy(OfTools):
     }
 
     tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
-        description="The tool, or the tools, whose calls are judged."
+        description="The tool whose calls are judged, or a list of tools."
     )
     params: (
         Annotated[
@@ -73,15 +73,19 @@ class Policy(OfTools):
         "value at this JSON Pointer of the newest earlier answer.",
     )
     only_after: _Other | None = Field(
-        None, description="An answer that each of them needs before it, in an earlier reply."
+        None,
+        description="A call that each of them needs before it: answered without an error, in an "
+        "earlier reply.",
     )
-    never_after: _Other | None = Field(None, description="A call after which none of them may be made.")
+    never_after: _Other | None = Field(
+        None, description="A call after which none of them may be made, not even in the same reply."
+    )
     after_approval: Annotated[Literal[True], Expects("true")] | None = Field(
-        None, description="That each of them runs only after it was approved; only an agent can ask."
+        None, description="true: each of them runs only after it was approved. Only an agent can ask."
     )
     at_most: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
         None,
-        description="The most of them; one that is repeated after an error counts once.",
+        description="The most of them; one that repeats the same call after an error counts once.",
     )
     at_least: Count | None = Field(None, description="The fewest of them; only in a case.")
 

@@ -53,7 +53,13 @@ class ToolsFrom(Part):
     pin: (
         Annotated[str, Field(pattern=r"^[0-9a-f]{16}$"), Expects("a fingerprint of 16 hex digits")]
         | None
-    ) = Field(None, description="The fingerprint of the tools that the cases were written for.")
+    ) = Field(
+        None,
+        description="A fingerprint of the tools' names, descriptions, schemas and annotations. Without "
+        "one, any tools are accepted.",
+    )
     on_drift: Literal["error", "warn"] = Field(
-        "error", description="What to do if the server's tools are not the pinned ones."
+        "error",
+        description="error or warn: what to do if the tools do not match pin. The message has the new "
+        "fingerprint.",
     )

@@ -61,12 +61,16 @@ class Function(Part):
     )
     strict: bool | None = Field(None, description="OpenAI's strict mode, sent unchanged.")
     defer_loading: bool | None = Field(
-        None, description="Whether the model sees the tool only after a search has found it."
+        None,
+        description="Whether the model sees the tool only after a tool search has found it. The "
+        "provider's default search is added, unless provider_tools lists one; a model that cannot "
+        "search gets the whole list.",
     )
     allowed_callers: Callers | None = Field(
         None,
-        description="Who may call it: the model itself (direct), or a program that the model writes "
-        "(programmatic).",
+        description='Who may call it: the model itself, ["direct"] (the default), programs that the '
+        'model writes, ["programmatic"], or both. Calls from programs are scored alike, and need mocks '
+        "or a world.",
     )
     input_examples: Annotated[list[dict[str, Any]], Expects("a list of objects of arguments")] | None = (
         Field(None, description="Examples of its arguments, for the model.")

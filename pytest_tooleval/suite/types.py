@@ -121,5 +121,5 @@ class OfTools(Part):
 
 class Commented(Part):
     comment: Comment | None = Field(
-        None, alias="$comment", exclude=True, description="For readers of the file; ignored."
+        None, alias="$comment", exclude=True, description="For readers of the file; never sent."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from typing import get_args
@@ -12,6 +13,7 @@ import pytest
 from pytest_tooleval.mutation.results import Kind
 from pytest_tooleval.record.metrics import BUILT_IN
 from pytest_tooleval.record.results import FailureCategory
+from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 
 STALE = "run `python tools/generated.py`"
 
@@ -46,3 +48,16 @@ def test_a_table_explains_each_name(file: str, names: Collection[str], parts: li
         row for name in parts for row in re.findall(r"^\| `(\w+)`", generated.part(text, name)[0], re.M)
     ]
     assert list(dict.fromkeys(rows)) == list(names)
+
+
+def test_the_suite_format_lists_each_field() -> None:
+    schema = json.loads(suite_schema_text())
+    text = (generated.ROOT / "docs/reference/suite-format.md").read_text(encoding="utf-8")
+    for part, fields in (("suite", schema), ("case", schema["$defs"]["TestCase"])):
+        parts = re.findall(rf"<!-- (\w+ of a {part}) -->", text)
+        rows = [
+            row
+            for name in parts
+            for row in re.findall(r"^\| \[?`([$\w]+)`", generated.part(text, name)[0], re.M)
+        ]
+        assert sorted(rows) == sorted(fields["properties"])
