@@ -95,7 +95,7 @@ class User(Part):
     )
     stop: Annotated[Name, Expects("a text such as ###STOP###")] = Field(
         DEFAULT_STOP,
-        description=f"What the user says when the goal is reached, unseen by the model; default: "
+        description=f"The user's word when the goal is reached, unseen by the model; default: "
         f"{DEFAULT_STOP}.",
     )
     max_turns: Count = Field(
@@ -253,7 +253,7 @@ class TestCase(Expectations):
     play_failed_calls: Annotated[bool, OnlyFor("conversation")] = Field(
         False,
         description="With a world: whether calls that a transcript or an agent answers with an "
-        "error did run; by default only those on which the world fails, too.",
+        "error did run; by default only those on which the world also fails.",
     )
 
     multi_turn: bool = Field(

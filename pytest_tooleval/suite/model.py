@@ -65,7 +65,7 @@ class Suite(Commented):
 
     schema_: str | None = Field(None, alias="$schema", description="For editors; never sent.")
     name: Name = Field(description="The name of the suite, shown in reports.")
-    description: str = Field("", description="What the suite is about.")
+    description: str = Field("", description="A note on the suite, for people.")
     tools: Tools = Field(
         default_factory=list,
         description="The tools of every case without its own, in OpenAI's format.",
