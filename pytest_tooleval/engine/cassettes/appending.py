@@ -1,4 +1,4 @@
-"""Appends to files, with one handle for all of them."""
+"""Appends lines to files, with one handle for all of them, and reads single lines again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
+from typing import NamedTuple
 
 from .byte_locks import unlock, wait_for_lock
 
@@ -31,6 +32,18 @@ def _locked(file: FileIO) -> Iterator[None]:
 
 # Elsewhere, the system appends in one step.
 _alone = _locked if sys.platform == "win32" else contextlib.nullcontext
+
+
+class Place(NamedTuple):
+    """The bytes of a line in a file, which may be larger than memory."""
+
+    start: int
+    length: int
+
+
+def line_at(file: BufferedReader, place: Place) -> bytes:
+    file.seek(place.start)
+    return file.read(place.length)
 
 
 class Appender:

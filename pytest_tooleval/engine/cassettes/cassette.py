@@ -30,15 +30,12 @@ from ..clients.transport import CONTAINER
 from ..models.modules import changed, name_of
 from ..models.spec import ModelSpec
 from ..protocols.builder import PROGRAMS
-from .appending import Appender, try_appending
+from .appending import Appender, Place, line_at, try_appending
 from .claims import Claims
-from .places import Place, line_at
 from .why_missing import RecordedQuestions, canonical_question, definitions, summary
 
 RecordMode = Literal["none", "new", "all"]
 VERSION = 3
-# The answers in so many first bytes of a file stay in memory, which is faster.
-IN_MEMORY = 8 * 1024 * 1024
 _EXPLAINED = 10
 _SHOWN = 40
 
@@ -180,7 +177,7 @@ class Cassette:
         self._lock = threading.Lock()
         # Where the answer to each key is in the file, which may be larger than memory.
         self._places: dict[str, Place] = {}
-        # Those of the first bytes, and those that could not be written.
+        # Those that could not be written.
         self._kept: dict[str, ChatAnswer] = {}
         # Those in use, so that a key always gives the same object.
         self._in_use: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
@@ -338,7 +335,8 @@ class Cassette:
             self.written += 1
             self._defined.update(tools)
             self._note(key, name, modules)
-            self._put(key, Place(end - len(data), len(data)), answer)
+            self._places[key] = Place(end - len(data), len(data))
+            self._kept.pop(key, None)
             # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
@@ -430,26 +428,18 @@ class Cassette:
             return
         try:
             # The later of two answers to one question counts, because `all` appends.
-            for key, answer in self._read_line(line).items():
-                self._put(key, place, answer)
+            for key in self._read_line(line):
+                self._places[key] = place
         except _DAMAGE:
             self.damaged.append(self._read_lines)
 
     def _take_unfinished(self, line: bytes) -> None:
         place = Place(self._read_bytes, len(line))
         try:
-            for key, answer in self._read_line(line).items():
-                if key not in self._places:
-                    self._put(key, place, answer)
+            for key in self._read_line(line):
+                self._places.setdefault(key, place)
         except _DAMAGE:
             self.damaged.append(self._read_lines + 1)
-
-    def _put(self, key: str, place: Place, answer: ChatAnswer) -> None:
-        self._places[key] = place
-        if place.start < IN_MEMORY:
-            self._kept[key] = answer
-        else:
-            self._kept.pop(key, None)
 
     def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
         """The answer of a line by its key; empty if it may not be replayed.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
 from ..tool_features import name_of
-from .places import Place, line_at
+from .appending import Place, line_at
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.

@@ -13,7 +13,6 @@ import pytest
 from builders import call
 from msgspec import structs
 
-from pytest_tooleval.engine.cassettes import cassette as cassettes
 from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode, key_of, question
 from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -55,13 +54,6 @@ def test_what_was_recorded_comes_back_equal(path: Path) -> None:
     assert Cassette(path, "none").find("other") is None
 
 
-@pytest.fixture
-def large_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any cassette is as a large one."""
-    monkeypatch.setattr(cassettes, "IN_MEMORY", 0)
-
-
-@pytest.mark.usefixtures("large_files")
 def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
     """Replaying an answer, or explaining a missing one, takes no memory for the others."""
     large = structs.replace(ANSWER, message=says(content="x" * 20_000))
@@ -77,7 +69,6 @@ def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
     assert peak < path.stat().st_size / 4
 
 
-@pytest.mark.usefixtures("large_files")
 @pytest.mark.parametrize("mode", ["none", "new"])
 def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, mode: RecordMode) -> None:
     recorded(path, KEY, "other")
@@ -91,7 +82,6 @@ def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, mode: R
     assert not cassette.is_empty
 
 
-@pytest.mark.usefixtures("large_files")
 def test_a_file_that_is_replaced_meanwhile_gives_no_other_answer(path: Path) -> None:
     recorded(path, "a", "b")
     cassette = Cassette(path, "new")
