@@ -19,6 +19,7 @@ from .messages import (
     split_prompt,
     text_of,
     tool_answer,
+    unstoppable,
     usage_of,
     without_system,
 )
@@ -100,16 +101,9 @@ def _check(agent: Any) -> None:
     if getattr(agent, "code_executor", None) is not None:
         what = "runs code that its model writes"
     if what:
-        raise _unstoppable(f"the agent {agent.name!r} {what}")
+        raise unstoppable(f"the agent {agent.name!r} {what}")
     for each in agent.sub_agents:
         _check(each)
-
-
-def _unstoppable(what: str) -> ValueError:
-    return ValueError(
-        f"run_tools: {what}, which cannot be stopped before it runs; "
-        "remove it, or leave run_tools out, so that the suite answers"
-    )
 
 
 def _plugin(desk: ToolDesk) -> Any:
@@ -126,7 +120,7 @@ def _plugin(desk: ToolDesk) -> Any:
                 for tool in llm_request.config.tools or ():
                     kinds = tool.model_dump(exclude_none=True, exclude={"function_declarations"})
                     if kinds:
-                        raise _unstoppable(f"the provider runs the tool {next(iter(kinds))}")
+                        raise unstoppable(f"the provider runs the tool {next(iter(kinds))}")
                 for name, tool in llm_request.tools_dict.items():
                     llm_request.tools_dict[name] = _guarded(tool, desk)
 
@@ -150,7 +144,7 @@ def _guarded(tool: Any, desk: ToolDesk) -> Any:
     if isinstance(tool, AgentTool):
         _check(tool.agent)
         if not tool.include_plugins:
-            raise _unstoppable(f"the agent {tool.name!r} is a tool with include_plugins=False")
+            raise unstoppable(f"the agent {tool.name!r} is a tool with include_plugins=False")
     guarded = copy.copy(tool)
 
     async def run(*, args: Message, tool_context: Any) -> object:

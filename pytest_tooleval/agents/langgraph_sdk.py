@@ -8,13 +8,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from ..errors import AgentGaveUp, StopKind
+from ..errors import AgentGaveUp
 from .messages import (
+    Endings,
     Message,
     Model,
     ToolDesk,
     as_model,
     assistant,
+    kind_of,
     names_of_calls,
     tool_answer,
     usage_of,
@@ -46,6 +48,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
         seen = _Seen(message["id"] for message in asked)
         given: Any = {"messages": asked}
+        endings = _endings()
         try:
             while given is not None:
                 stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
@@ -56,8 +59,8 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
-        except _endings() as error:
-            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages), _kind_of(error))
+        except tuple(endings) as error:
+            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages), kind_of(error, endings))
         transcript = desk.marked(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
@@ -199,15 +202,7 @@ class _Asking:
         raise RuntimeError(f"the graph waits for an answer to {value!r}, which is no call of a tool")
 
 
-def _kind_of(error: Exception) -> StopKind | None:
-    names = {each.__name__ for each in type(error).__mro__}
-    if "PIIDetectionError" in names:
-        return "guardrail"
-    return None if "StructuredOutputError" in names else "limit"
-
-
-def _endings() -> tuple[type[Exception], ...]:
-    """The exceptions with which a graph ends because of something the agent did."""
+def _endings() -> Endings:
     from langgraph.errors import GraphRecursionError
 
     try:
@@ -216,9 +211,14 @@ def _endings() -> tuple[type[Exception], ...]:
         from langchain.agents.middleware.tool_call_limit import ToolCallLimitExceededError
         from langchain.agents.structured_output import StructuredOutputError
     except ImportError:
-        return (GraphRecursionError,)
-    limits = (ModelCallLimitExceededError, ToolCallLimitExceededError)
-    return (GraphRecursionError, PIIDetectionError, StructuredOutputError, *limits)
+        return {GraphRecursionError: "limit"}
+    return {
+        GraphRecursionError: "limit",
+        ModelCallLimitExceededError: "limit",
+        ToolCallLimitExceededError: "limit",
+        PIIDetectionError: "guardrail",
+        StructuredOutputError: None,
+    }
 
 
 async def tools_of(graph: Any) -> list[Message]:

@@ -26,6 +26,8 @@ class Tool:
     strict: bool
 
 
+# The exceptions with which a library ends a run because of something the agent did.
+Endings = Mapping[type[Exception], StopKind | None]
 # `call_tool` or `before_tool`: takes a name and arguments, and returns an awaitable text or None.
 Ask = Callable[[str, object], Any]
 Model = Callable[..., Awaitable[list[Message]]]
@@ -150,6 +152,18 @@ class ToolDesk:
             {**message, "approved": True} if message.get("tool_call_id") in approved else message
             for message in transcript
         ]
+
+
+def kind_of(error: Exception, endings: Endings) -> StopKind | None:
+    return next(kind for each, kind in endings.items() if isinstance(error, each))
+
+
+def unstoppable(what: str) -> ValueError:
+    """The error for an agent of which something runs without asking the suite first."""
+    return ValueError(
+        f"run_tools: {what}, which cannot be stopped before it runs; remove it, or leave run_tools out, "
+        "so that the suite answers"
+    )
 
 
 Run = Callable[[list[Message], ToolDesk], Awaitable[list[Message]]]

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from ..errors import StopKind
 from .messages import (
+    Endings,
     Message,
     Model,
     Tool,
@@ -17,8 +17,10 @@ from .messages import (
     as_model,
     assistant,
     calls_of,
+    kind_of,
     text_of,
     tool_answer,
+    unstoppable,
     usage_of,
     with_output,
 )
@@ -48,6 +50,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         most = desk.most_replies(run_arguments.get("max_turns", usual))
         config = _config(run_arguments.get("run_config"))
         arguments = {**run_arguments, "max_turns": most, "run_config": config}
+        endings = _endings()
         try:
             result = await Runner.run(own, given, **arguments)
             while result.interruptions:
@@ -56,10 +59,10 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
                     approves = desk.approves(item.name, item.arguments)
                     (state.approve if approves else state.reject)(item)
                 result = await Runner.run(own, state, **arguments)
-        except _endings() as error:
+        except tuple(endings) as error:
             made: Any = getattr(error, "run_data", None)
             transcript = _transcript(made) if made else []
-            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, _kind_of(error))
+            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, kind_of(error, endings))
         return with_output(desk.marked(_transcript(result)), result.final_output)
 
     return as_model(run, run_tools)
@@ -80,28 +83,18 @@ def _config(own: Any) -> Any:
     )
 
 
-def _endings() -> tuple[type[Exception], ...]:
-    """The exceptions with which the SDK ends a run because of something the agent did."""
+def _endings() -> Endings:
     import agents
 
-    return (
-        agents.MaxTurnsExceeded,
-        agents.ModelBehaviorError,
-        agents.ModelRefusalError,
-        agents.InputGuardrailTripwireTriggered,
-        agents.OutputGuardrailTripwireTriggered,
-        agents.ToolInputGuardrailTripwireTriggered,
-        agents.ToolOutputGuardrailTripwireTriggered,
-    )
-
-
-def _kind_of(error: Exception) -> StopKind | None:
-    import agents
-
-    if isinstance(error, agents.MaxTurnsExceeded):
-        return "limit"
-    own = isinstance(error, (agents.ModelBehaviorError, agents.ModelRefusalError))
-    return None if own else "guardrail"
+    return {
+        agents.MaxTurnsExceeded: "limit",
+        agents.ModelBehaviorError: None,
+        agents.ModelRefusalError: None,
+        agents.InputGuardrailTripwireTriggered: "guardrail",
+        agents.OutputGuardrailTripwireTriggered: "guardrail",
+        agents.ToolInputGuardrailTripwireTriggered: "guardrail",
+        agents.ToolOutputGuardrailTripwireTriggered: "guardrail",
+    }
 
 
 def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
@@ -115,7 +108,7 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
     if id(agent) in known:
         return known[id(agent)]
     if any(kind.__name__ == "SandboxAgent" for kind in type(agent).__mro__):
-        raise _unstoppable(agent, "a sandbox")
+        raise unstoppable(f"the agent {agent.name!r} has a sandbox")
     own = agent.clone(tools=[_guarded_tool(agent, tool, desk) for tool in agent.tools])
     known[id(agent)] = own
 
@@ -145,10 +138,11 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
     from agents import ToolGuardrailFunctionOutput as Output
 
     if not isinstance(tool, FunctionTool) or tool._is_codex_tool:
-        raise _unstoppable(agent, f"the tool {tool.name}")
+        raise unstoppable(f"the agent {agent.name!r} has the tool {tool.name}")
     inner = tool._agent_instance
     if inner is not None and (inner.tools or inner.mcp_servers or inner.handoffs):
-        raise _unstoppable(agent, f"the agent {inner.name!r} as a tool, with tools of its own")
+        what = f"the agent {inner.name!r} as a tool, with tools of its own"
+        raise unstoppable(f"the agent {agent.name!r} has {what}")
 
     async def ask(data: Any) -> Any:
         assert desk is not None
@@ -162,13 +156,6 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
         ToolInputGuardrail(ask, "suite"),
     ]
     return guarded
-
-
-def _unstoppable(agent: Any, what: str) -> ValueError:
-    return ValueError(
-        f"run_tools: the agent {agent.name!r} has {what}, which cannot be stopped before it runs; "
-        "remove it (agent.clone(tools=[...])), or leave run_tools out, so that the suite answers"
-    )
 
 
 async def tools_of(agent: Any) -> list[Message]:

@@ -19,6 +19,7 @@ from .messages import (
     split_prompt,
     text_of,
     tool_answer,
+    unstoppable,
     usage_of,
     with_output,
     without_calls,
@@ -103,10 +104,7 @@ def _capability(desk: ToolDesk) -> Any:
         async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
             built_in = request_context.model_request_parameters.native_tools
             if built_in and desk.tools is None:
-                raise ValueError(
-                    f"run_tools: the agent has the built-in tool {built_in[0].kind}, which the provider "
-                    "runs, so that it cannot be stopped; remove it, or leave run_tools out"
-                )
+                raise unstoppable(f"the provider runs the built-in tool {built_in[0].kind}")
             return request_context
 
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:

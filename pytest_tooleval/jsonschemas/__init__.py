@@ -4,9 +4,8 @@ Schemas: `well_formed` checks that one is valid, `subschemas` finds its parts an
 `parameters` the parameters that it declares, and `providers` the parts that providers reject or hide.
 `older` replaces keywords of older drafts by today's.
 
-Values: `validation` says whether a value is valid, and why not. It tries `plain` first, as jsonschema
-loads slowly, and compares numbers by `exact`. `parsed` reads texts as lenient tools do. `values` makes
-values that fit.
+Values: `validation` says whether a value is valid, and why not. It compares numbers by `exact`. `parsed`
+reads texts as lenient tools do. `values` makes values that fit.
 
 Patterns: `patterns` compiles them and searches texts, `ecma` rewrites them for the package regex, and
 `pattern_examples` makes texts that match.

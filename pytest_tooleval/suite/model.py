@@ -17,8 +17,7 @@ from ..errors import ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
 from ..matchers.modes import ParamScoring
-from ..worlds.memory import Memory
-from ..worlds.world import WorldSpec
+from ..worlds.world import Memory, WorldSpec
 from .case import TestCase
 from .expectations import Forbidden
 from .fields import Expects

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,6 @@ from ..record.names import meant
 from ..secrets import scrub_json, secret_values, without_key_values
 from ..text import near, printable, shorten, shown
 from .code import code_hash
-from .memory import Memory
 from .output import captured_in
 from .parameters import Parsers, misfit, name_of, parsed, parsers_of
 from .plain import (
@@ -61,6 +60,7 @@ _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
 _MAX_PRINTED_LAST = 300
 
+_MOST_PLAYS = 64
 _PROPERTIES = (property, functools.cached_property)
 
 _T = TypeVar("_T")
@@ -71,6 +71,41 @@ _KEEP = (
     "keep data only in the object, not in a default argument, a class attribute or a global, and "
     "let nothing depend on time or chance"
 )
+
+
+class Memory:
+    """What the worlds of a run have shown so far: reveals worlds that are not deterministic.
+
+    `begun` has the state in which the first world of each kind began, and `answered` the hash of the
+    first answer to a call, by the digest of all calls up to it.
+    """
+
+    def __init__(self) -> None:
+        self.begun: dict[Hashable, dict[str, Any]] = {}
+        self.answered: dict[bytes, int] = {}
+        self._made: dict[Hashable, Any] = {}
+        self._plays: dict[Hashable, Any] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Memory)  # it is no part of what a suite says
+
+    __hash__ = object.__hash__
+
+    def played(self, key: Hashable, play: Callable[[], _T]) -> _T:
+        """Return the play with this key, one of the last few that were made, else make it."""
+        if key not in self._plays:
+            self._plays[key] = play()
+            while len(self._plays) > _MOST_PLAYS:
+                del self._plays[next(iter(self._plays))]
+        found: _T = self._plays[key]
+        return found
+
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what was made for this key, or make it."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
+        return found
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from ..cassettes.cassette import key_of, question
 from ..clients.base import ChatAnswer, ChatRequest
 from ..fallbacks import Fallbacks, ParameterRefused
 from ..hosted_tools import with_secrets
-from ..limits.adaptive import AdaptiveSlots
 from ..limits.retry import RetryPolicy, with_retries
-from ..limits.slots import Pace, Slots
+from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending
 from ..models.spec import LEXICAL, ModelSpec
 from ..reply import Read, Replies, read_run

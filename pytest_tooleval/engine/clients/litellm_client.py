@@ -30,10 +30,18 @@ from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
 from .base import ChatAnswer, ChatRequest, headers_of, sent_parameters
-from .chat_document import read_chat
 from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials, one_line, provider_error, refused_answer, retry_after_s
-from .transport import chain, connection_error, for_chat, key_from, no_message, timed_out, tool_arguments
+from .transport import (
+    chain,
+    connection_error,
+    for_chat,
+    key_from,
+    no_message,
+    read_chat,
+    timed_out,
+    tool_arguments,
+)
 
 _load_lock = threading.Lock()
 _loaded: Any = None

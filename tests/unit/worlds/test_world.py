@@ -19,11 +19,10 @@ from pytest_tooleval.errors import WorldError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play as play_module
 from pytest_tooleval.worlds import world as world_module
-from pytest_tooleval.worlds.memory import Memory
 from pytest_tooleval.worlds.plain import as_json, differences, look_up, path_text, plain, read_path
 from pytest_tooleval.worlds.play import Calls, play
 from pytest_tooleval.worlds.tools import tools_of
-from pytest_tooleval.worlds.world import World, WorldSpec
+from pytest_tooleval.worlds.world import Memory, World, WorldSpec
 
 
 def spec(folder: Path, code: str, target: str = "things:Things", **args: Any) -> WorldSpec:

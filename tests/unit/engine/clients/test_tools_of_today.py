@@ -22,9 +22,8 @@ from pydantic import TypeAdapter
 from pytest_tooleval.engine.cassettes.cassette import key_of, question
 from pytest_tooleval.engine.clients import anthropic_messages, gemini, openai_responses
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.clients.chat_document import read_chat
 from pytest_tooleval.engine.clients.lexical import lexical_message
-from pytest_tooleval.engine.clients.transport import tool_arguments
+from pytest_tooleval.engine.clients.transport import read_chat, tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tool_features import choice_text, fitted
 from pytest_tooleval.errors import ModelError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tooleval.engine.limits.adaptive import AdaptiveSlots
+from pytest_tooleval.engine.limits.slots import AdaptiveSlots
 from pytest_tooleval.errors import ErrorKind, ModelError
 
 LIMITED = ModelError("slow down", kind="rate_limit", retry_after=10)

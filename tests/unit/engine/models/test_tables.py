@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.models.known import known_providers
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
-from pytest_tooleval.engine.models.tables import ModelTables, read_tables, resolve_models
+from pytest_tooleval.engine.models.tables import (
+    ModelTables,
+    known_providers,
+    read_tables,
+    resolve_models,
+)
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.secrets import secret_values
 
