@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pytest_tooleval.imports.door import found_in
+
+
+def bfcl_suite(questions: Path, *answers: Path) -> dict[str, Any]:
+    """The suite that an import makes of a file of questions, without answers of those beside it."""
+    found, _ = found_in([questions, *answers], "bfcl", has_tools=False)
+    assert found.suite is not None
+    return found.suite
 
 
 def bfcl_file(name: str) -> Path:

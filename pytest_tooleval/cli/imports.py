@@ -30,8 +30,7 @@ _OUT: dict[str, Any] = {
     "required": True,
     "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
 }
-_OLD_WITH_OPTIONS = "bfcl"
-_OLD = ("openai", "otel", "skills")  # commands of formats, before files said theirs
+_OLD = ("bfcl", "openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
 class _Imports(Group):
@@ -84,34 +83,40 @@ import_.add_command(mcp)
 )
 @click.option("--out", **_OUT)
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
-def files(paths: tuple[Path, ...], out: Path, named: str | None) -> None:
+@click.option("--limit", metavar="N", type=_TYPES[int], help="Only the first N cases.")
+def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None) -> None:
     """Create a suite from files."""
-    _import_files(paths, out, named)
+    _import_files(paths, out, named, limit)
 
 
 import_.add_command(files)
 
 
-def _import_files(paths: Sequence[Path], out: Path, named: str | None = None) -> None:
+def _import_files(
+    paths: Sequence[Path], out: Path, named: str | None = None, limit: int | None = None
+) -> None:
     from ..imports.door import found_in
 
-    _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools))
+    _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
 
 
 def _old(name: str) -> click.Command:
     """A command of a format, which says what to write today."""
 
-    def run(source: Path, out: Path) -> None:
-        named = name if name == "skills" else None  # a folder may also have other files
-        _import_files([source], out, named)
-        _say_now([source], out, named)
+    def run(source: Path, out: Path, answers: Path | None = None, limit: int | None = None) -> None:
+        paths = [source] if answers is None else [source, answers]
+        named = name if name in ("bfcl", "skills") else None
+        _import_files(paths, out, named, limit)
+        words = ["tooleval import", *paths, "--out", out]
+        words += ["--format", name] if name == "skills" else []  # a folder may also have other files
+        words += ["--limit", limit] if limit else []
+        click.echo(printable(f"now: {' '.join(map(str, words))}"), err=True)
 
-    return click.Command(name, callback=run, params=_params("FILE", Path), help="Now for any FILE.")
-
-
-def _say_now(paths: Sequence[object], out: Path, named: str | None = None) -> None:
-    words = " ".join(map(str, paths)) + f" --out {out}" + (f" --format {named}" if named else "")
-    click.echo(printable(f"now: tooleval import {words}"), err=True)
+    params = _params("FILE", Path)
+    if name == "bfcl":
+        kinds = {"answers": Path, "limit": int}
+        params += [click.Option([f"--{each}"], type=_TYPES[kind]) for each, kind in kinds.items()]
+    return click.Command(name, callback=run, params=params, help="Now for any FILE.")
 
 
 def _params(source: str, type: type) -> list[click.Parameter]:
@@ -131,8 +136,6 @@ def _command(name: str) -> click.Command:
     def run(source: str, out: Path, **options: Any) -> None:
         around = Surroundings(Project.around().folder, side_of)
         _import(out, lambda _: (command.found(source, around, **options), ()))
-        if name == _OLD_WITH_OPTIONS and options["limit"] is None:
-            _say_now([source, *filter(None, [options["answers"]])], out)
 
     params = _params(command.source, str)
     for option, (kind, help) in command.options.items():

@@ -90,7 +90,7 @@ def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) ->
     elif found.suite is not None:
         # It may come from files that nobody has cleaned.
         suite = redacted(found.suite)
-        found = found._replace(secrets=count_changed(found.suite, suite))
+        found = found._replace(secrets=found.secrets + count_changed(found.suite, suite))
         made = _with_cases(suite, existing)
     else:
         made = _with_answers(found, name, existing)

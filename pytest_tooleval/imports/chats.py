@@ -25,9 +25,10 @@ from ..record.call_like import kind_of
 from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
-from ..record.transcript import Transcript, Usage, status_of, text_of
+from ..record.transcript import APPROVED, Transcript, Usage, status_of, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
+from .bodies import ANSWER_KEYS, MAX_DEPTH, WRAPPERS, body_of, is_chunk, request_parts
 from .conversation import NO_NAME, Conversation, Expected, Item
 from .format import Source, each_record
 from .openai_tools import Offered, definition_of, offered_tools, typed
@@ -37,23 +38,12 @@ from .tool_dialects import tool_values
 Message = dict[str, Any]
 Call = tuple[str, "Mapping[str, Any] | None"]  # the name of the tool, and the arguments
 
-# The places of requests and answers in records of litellm, langfuse, VCR, OpenAI's batches and evals.
-REQUEST_KEYS = (
-    "request", "request_body", "requestBody", "proxy_server_request", "body", "parsed_body", "json",
-    "input", "inputs", "kwargs", "params", "model_parameters", "modelParameters", "optional_params",
-    "invocation_params",
-)  # fmt: skip
 _TOOLS = ("tools", "functions")
 _SYSTEM = ("instructions",)
 # Where other APIs have it. In logs of OpenAI's, `system` may mean anything.
 OTHER_SYSTEM = ("system", "systemInstruction", "system_instruction")
-ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
-# `string` is the body of an answer in a cassette of VCR.
-_WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
-_MAX_DEPTH = 4
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
-_CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
-_STREAMED = "the answer is a stream of chunks; record the whole answer"
+_CHUNK = "a chunk of a stream, without its request"
 _NO_ANSWER = "no answer is recorded"
 
 
@@ -93,6 +83,7 @@ class _Item(Struct):
     stop_reason: Any = None
     status: Any = None
     outcome: Any = None
+    approved: Any = None
     is_error: Any = None
     is_error_of_mcp: Any = msgspec.field(default=None, name="isError")
     tool_searches: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -128,7 +119,6 @@ class _Choice(Struct):
     """One of the answers of a chat completion."""
 
     message: dict[str, Any] | None = None
-    delta: Any = None
     finish_reason: str | None = None
 
 
@@ -188,8 +178,8 @@ def conversations(
     value = record.value if value is None else value
     if not isinstance(value, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(value)}")
-    if _is_chunk(value):
-        raise UnusableError(_STREAMED)
+    if is_chunk(value):
+        raise UnusableError(_CHUNK)
     parts = list(request_parts(value))
     messages = [_whole(item) for item in _messages(parts, system)]
     given = _field(parts, *_TOOLS)
@@ -395,10 +385,12 @@ def _extensions(item: _Item) -> Message:
 
 
 def _status(item: _Item) -> Message:
-    """What became of a call, if a field of its answer says it."""
+    """What became of a call and whether it was approved, if its answer says it."""
+    if item.role not in ("tool", "function"):
+        return {}
     fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
     status = status_of({**fields, "isError": item.is_error_of_mcp})
-    return {"status": status} if status and item.role in ("tool", "function") else {}
+    return ({"status": status} if status else {}) | ({APPROVED: True} if item.approved is True else {})
 
 
 def _ending(item: _Item) -> Message:
@@ -415,16 +407,6 @@ def _ending(item: _Item) -> Message:
         stopped = item.status
     ending = {"refusal": refusal, "finish_reason": item.finish_reason, "stop_reason": stopped}
     return {key: value for key, value in ending.items() if value and isinstance(value, str)}
-
-
-def request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The record and the objects in it that may have fields of the request, the outermost first."""
-    yield record
-    if depth < _MAX_DEPTH:
-        for key in REQUEST_KEYS:
-            inner = decoded(record.get(key))
-            if isinstance(inner, dict):
-                yield from request_parts(inner, depth + 1)
 
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
@@ -585,14 +567,13 @@ def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
     if not values:
         inner = decoded(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None
-    return next(filter(None, (_replies_in(decoded(value)) for value in values)), [])
+    return next(filter(None, map(_replies_in, values)), [])
 
 
 def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
     """Each answer in the value of an answer field; empty if there is none."""
+    value = body_of(value)
     if isinstance(value, str):
-        if value.startswith(("data:", "event:")):
-            raise UnusableError(_STREAMED)
         return [[_Item("assistant", value)]] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
@@ -609,15 +590,15 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
         if status not in ("completed", "complete"):
             raise UnusableError(f"the answer is not complete: its status is {show(status)}")
         return _output(value["output"])
-    if depth == _MAX_DEPTH:
+    if depth == MAX_DEPTH:
         return []
-    inner = (_replies_in(decoded(value.get(key)), depth + 1) for key in _WRAPPERS)
+    inner = (_replies_in(value.get(key), depth + 1) for key in WRAPPERS)
     return next(filter(None, inner), [])
 
 
 def _chosen(choice: _Choice) -> _Said:
     if choice.message is None:
-        raise UnusableError(_STREAMED if choice.delta is not None else _NO_ANSWER)
+        raise UnusableError(_NO_ANSWER)
     found = _output([{**choice.message, "finish_reason": choice.finish_reason}])
     if not found:
         raise UnusableError(_NO_ANSWER)
@@ -626,20 +607,8 @@ def _chosen(choice: _Choice) -> _Said:
     return found[0]
 
 
-def _is_chunk(value: Mapping[str, Any]) -> bool:
-    """Whether it is a chunk of a streamed answer, of either API."""
-    choices = value.get("choices")
-    return (
-        value.get("object") in _CHUNKS
-        or str(value.get("type")).startswith("response.")
-        or (isinstance(choices, list) and any(isinstance(c, dict) and "delta" in c for c in choices))
-    )
-
-
 def _output(items: list[Any]) -> list[_Said]:
     """The last answer in the items of a Responses output, or in a list of messages."""
-    if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
-        raise UnusableError(_STREAMED)
     last = max((index for index, item in enumerate(items) if not _is_said(item)), default=-1)
     answer = _chat(items[last + 1 :], "output")
     return [answer] if any(message.role == "assistant" for message in answer) else []

@@ -23,8 +23,10 @@ _UNRECORDED = (
 )
 
 
-def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tuple[Found, list[str]]:
-    """What is in files and folders, and a line for each format.
+def found_in(
+    paths: Sequence[Path], named: str | None, *, has_tools: bool, limit: int | None = None
+) -> tuple[Found, list[str]]:
+    """What is in files and folders, at most the first `limit` cases, and a line for each format.
 
     `has_tools` if there is a suite with tools, which then serve where none are recorded. Raises
     SuiteError for what cannot be read, ConfigError for files that do not go together.
@@ -44,16 +46,23 @@ def found_in(paths: Sequence[Path], named: str | None, *, has_tools: bool) -> tu
     problems = [each for each in items if isinstance(each, Problem)]
     first = paths[0].resolve()
     name = first.name if first.is_dir() else first.stem
+    if problems and (suites or len(problems) == len(items)):
+        # With gaps, a benchmark would be a different one.
+        raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
     if suites:
         if len(items) > 1:
             raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
-        found = Found(name, suite=suites[0].suite)
+        suite = suites[0].suite
+        found = Found(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
     elif lists and len(lists) + len(problems) == len(items):
         found = _with_tools(name, _definitions(first, lists), lists, problems)
     else:
         given = _definitions(first, lists) if lists else None
         answers, remarks = _answers(batches, given, has_tools=has_tools)
         left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
+        places = [n for n, each in enumerate(answers) if isinstance(each, Recorded)]
+        if limit is not None and len(places) > limit:
+            answers = answers[: places[limit]]
         found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
     return found._replace(secrets=secrets), [batch.line for batch in batches]
 
@@ -102,7 +111,7 @@ def _answers(
     for batch in batches:
         held = [each for each in batch.items if isinstance(each, (Conversation, Expected))]
         tools: Sequence[Any] | None = given
-        if given is None and batch.format.lacks_tools and not has_tools:
+        if given is None and not has_tools:
             without = [each for each in held if each.tools is None]
             tools = tools_of_calls(call for each in without for call in _calls_in(each))
             remarks += [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ class Source:
     records: Sequence[Record]
     clean: Clean = lambda values: values
 
+    def beside(self, path: Path, records: Sequence[Record]) -> Source:
+        """Another file that belongs to this one, without secrets."""
+        values = self.clean([record.value for record in records])
+        pairs = zip(records, values, strict=True)
+        return Source(path, [replace(each, value=value) for each, value in pairs], self.clean)
+
 
 @dataclass(frozen=True)
 class Format:
@@ -30,7 +36,7 @@ class Format:
     `title` names it in messages. `holds` recognises a record of a file, and `read` reads all files of
     the format together. It is a special case of those in `over`: a file that both recognise is in it.
     `is_part` tells the files in a folder that others read, `is_of_skills` that SKILL.md is read there.
-    `lacks_tools` if tools are never recorded. The texts are for the docs.
+    The texts are for the docs.
     """
 
     title: str
@@ -42,7 +48,6 @@ class Format:
     expectations: str = ""
     example: str = "log.jsonl"
     over: tuple[str, ...] = ()
-    lacks_tools: bool = False
     is_part: Callable[[Path], bool] = lambda path: False
     is_of_skills: bool = False
 

@@ -80,6 +80,8 @@ def tool_definition(value: Any) -> dict[str, Any]:
         return _custom(value.get("custom", value))
     if kind != "function" and not looks_like_a_tool(value):
         raise UnusableError(f"a tool of the type {show(kind)}, which only its provider can run")
+    if len(value) == 1 and isinstance(next(iter(value.values())), dict) and function is value:
+        raise UnusableError(f"the tool {show(next(iter(value)))}, which only its provider can run")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise UnusableError(f'expected a function with a "name", got {describe(function)}')
     made = {key: function[key] for key in _FIELDS if function.get(key) is not None}

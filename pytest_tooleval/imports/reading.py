@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ _YAML = (".yaml", ".yml")  # not searched for in folders, where most are somethi
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SHOWN = 8  # keys
+_SUITE = "it is a suite already, which pytest runs; there is nothing to import"
 _LISTS = ("data", "batch", "observations", "runs", "interactions")
 _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
 
@@ -58,6 +58,9 @@ def read_files(
     sources: dict[str, list[Source]] = {}
     problems: list[Problem] = []
     for path in {each.resolve(): each for each in _files(paths, format)}.values():
+        if path.name.endswith(SUITE_ENDING):
+            problems.append(Problem(str(path), 1, 1, "", _SUITE))
+            continue
         source, broken = _source(path, clean)
         problems += broken
         if not source.records:
@@ -119,9 +122,7 @@ def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
         records = _unwrapped(records[0])
     elif records and all(_is_message(record.value) for record in records):  # one conversation
         records = [Record(records[0].line, {"messages": [record.value for record in records]})]
-    values = clean([record.value for record in records])
-    clean_ones = [replace(record, value=value) for record, value in zip(records, values, strict=True)]
-    return Source(path, clean_ones, clean), problems
+    return Source(path, (), clean).beside(path, records), problems
 
 
 def _unwrapped(record: Record) -> list[Record]:

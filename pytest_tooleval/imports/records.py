@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from ..suite.source import MAX_DEPTH, decode_bytes
 
 # A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10
+_GZIP = b"\x1f\x8b"
+_MOST_BYTES = 64 << 20  # of a body
 _SPACE = re.compile(r"\s*")
 
 
@@ -75,10 +78,19 @@ def read_yaml(path: Path) -> Any:
 
     try:
         value = yaml.safe_load(path.read_bytes())
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+        return json.loads(json.dumps(value, allow_nan=False, default=_text_of_bytes))
+    except (zlib.error, OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         message = f"no YAML that is JSON: {' '.join(str(error).split())}"
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
+
+
+def _text_of_bytes(value: Any) -> str:
+    """The text of a body that a cassette has as bytes, perhaps compressed."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} is no type of JSON")
+    if value.startswith(_GZIP):
+        value = zlib.decompressobj(wbits=31).decompress(value, _MOST_BYTES)
+    return str(value, "utf-8", "replace")
 
 
 def decoded(value: Any) -> Any:

@@ -96,23 +96,30 @@ def _unwrapped(value: Any) -> Iterator[Any]:
 def schema_in(tool: Mapping[str, Any]) -> Any:
     """The schema of a tool's arguments, as JSON Schema; None if it has none."""
     schema = next((tool[key] for key in ("parameters", *SCHEMAS) if tool.get(key) is not None), None)
-    if isinstance(schema, Mapping) and isinstance(schema.get("json"), Mapping):  # Bedrock's
+    if isinstance(schema, Mapping) and schema.keys() == {"json"}:  # Bedrock's
         schema = schema["json"]
-    return as_json_schema(decoded(schema))
+    return as_json_schema(decoded(schema), tool.get("required"))
 
 
-def as_json_schema(schema: Any) -> Any:
-    """A schema with other names for types, or with properties that say that they are required."""
-    # Parameters without an object around them.
+def as_json_schema(schema: Any, required: Any = None) -> Any:
+    """A schema with other names for types, or with properties that say that they are required.
+
+    `required` are the names that the tool itself lists, for parameters without an object around them.
+    """
     if isinstance(schema, dict) and schema and all(map(_is_flat, schema.values())):
-        optional = [name for name, each in schema.items() if _is_optional(each)]
-        needed = [name for name in schema if name not in optional]
+        needed = required if isinstance(required, list) else _required(schema)
         schema = {"type": "object", "properties": schema, **({"required": needed} if needed else {})}
     return changed(schema, _plain)
 
 
 def _is_flat(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("type"), str) and "description" in value
+
+
+def _required(parameters: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Those that say so; if none does, those that do not say that they are optional."""
+    said = [name for name, each in parameters.items() if each.get("required") is True]
+    return said or [name for name, each in parameters.items() if not _is_optional(each)]
 
 
 def _is_optional(value: Mapping[str, Any]) -> bool:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bfcl_data import bfcl_suite
 
-from pytest_tooleval.imports.formats.bfcl import answers_beside, bfcl_suite
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
@@ -42,9 +42,8 @@ class Category:
         spec = importlib.import_module("bfcl_eval")
         data = Path(str(spec.__file__)).parent / "data"
         questions = data / f"BFCL_v4_multi_turn_{category}.json"
-        answers = answers_beside(questions)
-        assert answers is not None
-        self.suite: Suite = parse_suite(json.dumps(bfcl_suite(questions, answers)))
+        answers = data / "possible_answer" / questions.name
+        self.suite: Suite = parse_suite(json.dumps(bfcl_suite(questions)))
         self.entries = {line["id"]: line for line in map(json.loads, questions.read_text().splitlines())}
         truths = map(json.loads, answers.read_text().splitlines())
         self.truths: dict[str, list[list[str]]] = {each["id"]: each["ground_truth"] for each in truths}

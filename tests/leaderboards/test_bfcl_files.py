@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from bfcl_data import bfcl_suite_file
+from bfcl_data import bfcl_suite, bfcl_suite_file
 
-from pytest_tooleval.imports.formats.bfcl import answers_beside, bfcl_suite
 from pytest_tooleval.suite.load import parse_suite
 
 SPEC = importlib.util.find_spec("bfcl_eval")
@@ -25,7 +24,7 @@ PUBLIC = Path(SPEC.origin).parent / "data"
 def test_they_become_the_suites_that_were_converted_by_hand(category: str) -> None:
     file = bfcl_suite_file(category)
     questions = PUBLIC / f"BFCL_v4_{category}.json"
-    made = bfcl_suite(questions, answers_beside(questions))
+    made = bfcl_suite(questions)
     wanted = json.loads(file.read_text("utf-8"))
     assert made["name"] == wanted["name"]
     assert [json.dumps(case) for case in made["test_cases"]] == [
@@ -38,7 +37,7 @@ def test_they_become_the_suites_that_were_converted_by_hand(category: str) -> No
 )
 def test_the_others_become_valid_suites(category: str) -> None:
     questions = PUBLIC / f"BFCL_v4_{category}.json"
-    made = bfcl_suite(questions, answers_beside(questions))
+    made = bfcl_suite(questions)
     assert len(parse_suite(json.dumps(made)).test_cases) == len(
         questions.read_text("utf-8").splitlines()
     )

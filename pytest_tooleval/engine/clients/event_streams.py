@@ -11,7 +11,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 
 Document = Mapping[str, Any]
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_ENDS = ("response.completed", "response.incomplete", "response.failed")
+ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def is_stream(text: str) -> bool:
@@ -84,7 +84,7 @@ def _index(part: Document, place: int = 0) -> int:
 
 def joined_responses(chunks: Sequence[Document]) -> Document:
     """The Responses API's document, which its last event contains as a whole."""
-    ends = (as_mapping(each.get("response")) for each in chunks if each.get("type") in _ENDS)
+    ends = (as_mapping(each.get("response")) for each in chunks if each.get("type") in ENDS)
     return next(ends, chunks[-1] if chunks else {})
 
 

@@ -93,11 +93,10 @@ def _cases(path: Path, place: Record, turns: list[_Turn], id: str) -> Iterator[I
 FORMAT = Format(
     title="evaluation sets of ADK",
     recognised="`eval_cases`, or the former `query` and `expected_tool_use`",
-    tools="from another file, else made of the calls",
+    tools="never recorded",
     expectations="calls with arguments, in order",
     example="home.evalset.json",
     holds=_holds,
     read=each_file(_read),
     over=("openai",),
-    lacks_tools=True,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, objects_in
-from ..chats import ANSWER_KEYS, OTHER_SYSTEM, conversation_reader, request_parts
+from ..bodies import answer_parts, request_parts
+from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
 from ..records import decoded
 
@@ -22,15 +23,8 @@ def _holds(value: Any) -> bool:
     return bool(messages) and (
         any("input_schema" in as_mapping(tool) for tool in tools)
         or any(block.get("type") in _BLOCKS for block in blocks)
-        or any(_is_answer(value.get(key)) for key in ANSWER_KEYS)
+        or any(part.get("type") == "message" and "stop_reason" in part for part in answer_parts(value))
     )
-
-
-def _is_answer(value: Any, depth: int = 0) -> bool:
-    found = as_mapping(decoded(value))
-    if found.get("type") == "message" and "stop_reason" in found:
-        return True
-    return depth < 2 and any(_is_answer(found.get(key), depth + 1) for key in ("body", "string"))
 
 
 FORMAT = Format(

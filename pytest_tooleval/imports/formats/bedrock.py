@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..chats import ANSWER_KEYS, OTHER_SYSTEM, conversation_reader, request_parts
+from ..bodies import answer_parts, request_parts
+from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
 from ..records import decoded
 
@@ -52,22 +53,19 @@ def _convert(value: Any) -> Any:
         made["tool_choice"] = {"name": as_mapping(choices[choice]).get("name")}
     elif choice in ("auto", "any"):
         made["tool_choice"] = choice
-    replies = (_answer(value[key]) for key in ANSWER_KEYS if value.get(key) is not None)
-    reply = next((each for each in replies if each is not None), None)
+    reply = _answer(value)
     return made if reply is None else {**made, "response": reply}
 
 
-def _answer(value: Any, depth: int = 0) -> Any:
+def _answer(value: Any) -> Any:
     """The answer as a chat completion, if it is one of Converse; else as it is."""
-    found = as_mapping(decoded(value))
-    message = as_mapping(found.get("output")).get("message") or found.get("message")
-    if isinstance(message, dict):
-        ended = _ENDINGS.get(as_text(found.get("stopReason")))
-        return {"choices": [{"message": _message(message), "finish_reason": ended}]}
-    for key in ("body", "parsed_body", "string"):
-        if depth < 2 and key in found:
-            return _answer(found[key], depth + 1)
-    return found or None
+    parts = list(answer_parts(value))
+    for part in parts:
+        message = as_mapping(part.get("output")).get("message") or part.get("message")
+        if isinstance(message, dict):
+            ended = _ENDINGS.get(as_text(part.get("stopReason")))
+            return {"choices": [{"message": _message(message), "finish_reason": ended}]}
+    return next(filter(None, parts), None)
 
 
 def _message(message: Any) -> Any:

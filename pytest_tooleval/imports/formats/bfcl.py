@@ -49,29 +49,22 @@ _WITHOUT_ANSWERS = ("irrelevance", "relevance")
 _CONVERSATIONS = "multi_turn_"
 
 
-def bfcl_suite(
-    questions: Path, answers: Path | None = None, *, limit: int | None = None
-) -> dict[str, Any]:
-    """The suite of the first `limit` questions of a category, as the JSON of a suite file.
+def _suite(source: Source, answers: Source | None) -> dict[str, Any]:
+    """The suite of a category, as the JSON of a suite file.
 
     All categories but irrelevance and relevance need `answers`. Raises SuiteError with every unusable
     line: with gaps, it would be a different benchmark.
     """
-    asked, problems = read_records(questions)
-    for record in asked:
+    questions = source.path
+    for record in source.records:
         _check_category(questions, record)
-    asked = asked[:limit]
-    truths: dict[str, Record] = {}
-    if answers is not None:
-        found, broken = read_records(answers)
-        problems += broken
-        truths = {record.value["id"]: record for record in found if _id(record.value) is not None}
-    unanswered = [record for record in asked if _lacks_answer(record.value, truths)]
-    if unanswered:
-        problems.append(_unanswered(questions, unanswered, answers))
+    found = () if answers is None else answers.records
+    truths = {record.value["id"]: record for record in found if _id(record.value) is not None}
+    unanswered = [record for record in source.records if _lacks_answer(record.value, truths)]
+    problems = [_unanswered(questions, unanswered, answers)] if unanswered else []
     cases = []
     seen: dict[str, int] = {}
-    for record in asked:
+    for record in source.records:
         if _lacks_answer(record.value, truths):
             continue
         try:
@@ -86,7 +79,7 @@ def bfcl_suite(
         except UnusableError as error:
             problems.append(record.problem(questions, str(error)))
     if problems:
-        raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
+        raise SuiteError(problems)
     return {
         "name": _suite_name(questions),
         "description": f"Converted from {questions.name} of the Berkeley Function Calling Leaderboard "
@@ -97,19 +90,13 @@ def bfcl_suite(
     }
 
 
-def answers_beside(questions: Path) -> Path | None:
-    """The answers to a question file, where the public data has them; None if there are none."""
-    path = questions.parent / "possible_answer" / questions.name
-    return path if path.is_file() else None
-
-
 def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
     name = _id(entry)
     return name is not None and _category(name) not in _WITHOUT_ANSWERS and name not in truths
 
 
-def _unanswered(questions: Path, lacking: Sequence[Record], answers: Path | None) -> Problem:
-    where = f" in {answers}" if answers else "; name the file with --answers"
+def _unanswered(questions: Path, lacking: Sequence[Record], answers: Source | None) -> Problem:
+    where = f" in {answers.path}" if answers else "; also name the file of answers"
     names = listing([record.value["id"] for record in lacking], 3)
     return lacking[0].problem(questions, f"no answer for {names}{where}")
 
@@ -354,10 +341,25 @@ def _holds(value: Any) -> bool:
 
 def _read(sources: Sequence[Source]) -> Iterator[Item]:
     """The suite of each file of questions. Files of answers may be among the sources."""
-    answers = [each.path for each in sources if "ground_truth" in as_mapping(each.records[0].value)]
-    for path in (each.path for each in sources if each.path not in answers):
-        beside = next((each for each in answers if each.name == path.name), None)
-        yield MadeSuite(str(path), bfcl_suite(path, beside or answers_beside(path)))
+    answers = [each for each in sources if "ground_truth" in as_mapping(each.records[0].value)]
+    for source in (each for each in sources if each not in answers):
+        named = [each for each in answers if each.path.name == source.path.name]
+        try:
+            beside = next(iter(named or answers), None) or _beside(source)
+            yield MadeSuite(str(source.path), _suite(source, beside))
+        except SuiteError as error:
+            yield from error.problems
+
+
+def _beside(questions: Source) -> Source | None:
+    """The answers to a question file, where the public data has them; None if there are none."""
+    path = questions.path.parent / "possible_answer" / questions.path.name
+    if not path.is_file():
+        return None
+    records, problems = read_records(path)
+    if problems:
+        raise SuiteError(problems)
+    return questions.beside(path, records)
 
 
 FORMAT = Format(

@@ -157,10 +157,9 @@ def _joined(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 FORMAT = Format(
     title="Claude Code sessions",
     recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`",
-    tools="from another file, else made of the calls",
+    tools="never recorded",
     calls="of each reply; sub-agents, compacted and rewound parts apart",
     example="session.jsonl",
     holds=_holds,
     read=each_file(_read),
-    lacks_tools=True,
 )

@@ -65,10 +65,9 @@ def _is_of_conversation(item: Any) -> bool:
 FORMAT = Format(
     title="Codex rollouts",
     recognised="lines with a `payload`, as below `~/.codex/sessions`",
-    tools="from another file, else made of the calls",
+    tools="never recorded",
     calls="of each reply; compacted parts apart",
     example="rollout.jsonl",
     holds=_holds,
     read=each_file(_read),
-    lacks_tools=True,
 )

@@ -38,11 +38,10 @@ def _read(path: Path, record: Record) -> Iterator[Item]:
 FORMAT = Format(
     title="goldens of DeepEval",
     recognised="`input` and `expected_tools`",
-    tools="from another file, else made of the calls",
+    tools="never recorded",
     expectations="calls, with arguments if given",
     example="goldens.json",
     holds=_holds,
     read=each_record(_read),
     over=("openai",),
-    lacks_tools=True,
 )

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..chats import ANSWER_KEYS, OTHER_SYSTEM, REQUEST_KEYS, conversation_reader
+from ..bodies import answer_parts, request_parts
+from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
-from ..records import decoded
 
 _CHOICES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
 _CUT_OFF = {"MAX_TOKENS": "length"}
 _TOLD = ("STOP", "FINISH_REASON_UNSPECIFIED", "", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 
 
-def _request(value: Any) -> dict[str, Any] | None:
-    """The request in a record."""
-    found = as_mapping(decoded(value))
-    if isinstance(found.get("contents"), list):
-        return dict(found)
-    inner = (_request(found[key]) for key in REQUEST_KEYS if key in found)
-    return next((each for each in inner if each is not None), None)
+def _request(value: Any) -> Mapping[str, Any] | None:
+    parts = request_parts(value)
+    return next((each for each in parts if isinstance(each.get("contents"), list)), None)
 
 
-def _answer(value: Any) -> Any:
-    found = as_mapping(decoded(value))
-    if isinstance(found.get("candidates"), list):
-        return found
-    inner = (_answer(found[key]) for key in (*ANSWER_KEYS, "body", "parsed_body") if key in found)
-    return next((each for each in inner if each is not None), None)
+def _answer(value: Any) -> Mapping[str, Any] | None:
+    parts = (as_mapping(value), *answer_parts(value))
+    return next((each for each in parts if isinstance(each.get("candidates"), list)), None)
 
 
 def _holds(value: Any) -> bool:

@@ -86,11 +86,9 @@ def _convert(value: Any) -> Any:
 FORMAT = Format(
     title="LangChain messages",
     recognised="`messages` of `dumpd`, `messages_to_dict` or `model_dump`, also in a graph's state",
-    tools="recorded, from another file, else made of the calls",
     calls="of each answer",
     example="thread.json",
     holds=_holds,
     read=conversation_reader(_convert),
     over=("openai", "anthropic"),
-    lacks_tools=True,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..chats import ANSWER_KEYS, REQUEST_KEYS, conversation_reader
+from ..bodies import ANSWER_KEYS, REQUEST_KEYS
+from ..chats import conversation_reader
 from ..format import Format
 
 

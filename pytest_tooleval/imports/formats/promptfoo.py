@@ -116,5 +116,4 @@ FORMAT = Format(
     example="promptfooconfig.yaml",
     holds=_holds,
     read=each_record(_read),
-    lacks_tools=True,
 )

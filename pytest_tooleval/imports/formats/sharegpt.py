@@ -29,8 +29,9 @@ _RESPONSE = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 
 def _said(value: Any) -> list[dict[str, Any]]:
     found = as_mapping(value)
-    turns = found.get("conversations") or found.get("conversation")
-    return [each for each in objects_in(decoded(turns)) if "from" in each and "value" in each]
+    turns = objects_in(decoded(found.get("conversations") or found.get("conversation")))
+    turns += objects_in([found.get("chosen")])  # the better one of two answers
+    return [each for each in turns if "from" in each and "value" in each]
 
 
 def _holds(value: Any) -> bool:

@@ -129,9 +129,9 @@ def _simulations(source: Source, record: Record, results: _Results) -> Iterator[
         read, problems = read_records(files[name])
         if problems or len(read) != 1:
             raise UnusableError(f"{_FOLDER}/{shown(name)}.json: expected one simulation as JSON")
-        (value,) = source.clean([read[0].value])
-        place = Problem(str(files[name]), read[0].line, 1, "", "")
-        yield _Found(typed(value, _Simulation, f"{_FOLDER}/{shown(name)}.json"), place)
+        (clean,) = source.beside(files[name], read).records
+        simulation = typed(clean.value, _Simulation, f"{_FOLDER}/{shown(name)}.json")
+        yield _Found(simulation, clean.problem(files[name], ""))
 
 
 def _run(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...engine.protocols.builder import as_content
+from ...record.transcript import APPROVED
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
 
 Message = dict[str, Any]
-_ENDED = ("result", "output-available", "output-error", "output-denied")
+_ENDED = ("result", "output-available", "output-error", "output-denied", "approval-requested")
+_STATES = {"output-denied": "refused", "approval-requested": "waiting"}
 _NO_PART = ("step-start", "reasoning", "source", "source-url", "source-document")
+_SILENT = ("reasoning", "tool-approval-request", "tool-approval-response")
 
 
 def is_message(message: Mapping[str, Any]) -> bool:
@@ -27,35 +31,42 @@ def is_message(message: Mapping[str, Any]) -> bool:
 
 def chat_messages_of(messages: list[Any]) -> Iterator[Message]:
     """The messages in order; one that the SDK shows may be several replies with their answers."""
+    parts = [part for each in messages for part in objects_in(as_mapping(each).get("content"))]
+    granted = [
+        part.get("approvalId")
+        for part in parts
+        if part.get("type") == "tool-approval-response" and part.get("approved") is True
+    ]
+    requests = [part for part in parts if part.get("type") == "tool-approval-request"]
+    approved = [each.get("toolCallId") for each in requests if each.get("approvalId") in granted]
     for message in messages:
         if not isinstance(message, Mapping):
             yield message
         elif message.get("parts") or message.get("toolInvocations"):
             yield from _shown(message)
         else:
-            yield from _sent(message)
+            yield from _sent(message, approved)
 
 
-def _sent(message: Mapping[str, Any]) -> Iterator[Message]:
-    """A ModelMessage, or a CoreMessage of version 4."""
+def _sent(message: Mapping[str, Any], approved: Sequence[Any]) -> Iterator[Message]:
+    """A ModelMessage, or a CoreMessage of version 4. The calls with these ids were approved."""
     content = message.get("content")
     if not isinstance(content, list):
         yield dict(message)
         return
-    blocks = [block for part in content if (block := _block(as_mapping(part))) is not None]
-    role = message.get("role")
-    yield {**message, "role": "user" if role == "tool" else role, "content": blocks}
+    parts = [part for part in objects_in(content) if part.get("type") not in _SILENT]
+    if message.get("role") == "tool":
+        yield from (_answer(part, part.get("toolCallId") in approved) for part in parts)
+    else:
+        yield {**message, "content": [_block(part) for part in parts]}
 
 
-def _block(part: Mapping[str, Any]) -> Message | None:
+def _block(part: Message) -> Message:
     kind = part.get("type")
-    if kind == "tool-call":
-        return _use(part)
-    if kind == "tool-result":
-        return _result(part)
-    if kind == "tool-approval-response":
-        return None
-    return None if kind in ("reasoning", "tool-approval-request") else dict(part)
+    if kind == "tool-result":  # of a tool that the provider runs
+        made = _answer(part)
+        return {"type": f"{_name(part)}_tool_result", "tool_use_id": made["tool_call_id"], **made}
+    return _use(part) if kind == "tool-call" else part
 
 
 def _use(call: Mapping[str, Any]) -> Message:
@@ -68,16 +79,21 @@ def _name(call: Mapping[str, Any]) -> str:
     return as_text(call.get("toolName")) or as_text(call.get("type")).removeprefix("tool-")
 
 
-def _result(call: Mapping[str, Any]) -> Message:
+def _answer(call: Mapping[str, Any], is_approved: bool = False) -> Message:
+    """The answer to a call, or that it waits for an approval."""
     output = call.get("output", call.get("result"))
     typed = as_mapping(output)
-    failed = call.get("isError") is True or "errorText" in call
-    if "value" in typed and "type" in typed:
-        failed = failed or as_text(typed["type"]).startswith("error")
-        output = typed["value"]
-    output = call.get("errorText", output)
-    made: Message = {"type": "tool_result", "tool_use_id": call.get("toolCallId"), "content": output}
-    return {**made, "is_error": True} if failed else made
+    kind = as_text(typed.get("type"))
+    if "value" in typed or kind == "execution-denied":
+        output = typed.get("value", typed.get("reason"))
+    made = {"role": "tool", "tool_call_id": call.get("toolCallId")}
+    made["content"] = as_content(call.get("errorText", output))
+    status = "refused" if kind == "execution-denied" else _STATES.get(as_text(call.get("state")))
+    if call.get("isError") is True or "errorText" in call or kind.startswith("error"):
+        made["is_error"] = True
+    elif status is not None:
+        made["status"] = status
+    return {**made, APPROVED: True} if is_approved else made
 
 
 def _shown(message: Mapping[str, Any]) -> Iterator[Message]:
@@ -103,7 +119,8 @@ def _shown(message: Mapping[str, Any]) -> Iterator[Message]:
         if is_call:
             said.append(_use(call))
             if call.get("state") in _ENDED:
-                answers.append(_result(call))
+                is_approved = as_mapping(call.get("approval")).get("approved") is True
+                answers.append(_answer(call, is_approved))
         elif kind not in _NO_PART and not kind.startswith("data-"):
             said.append(dict(part))
     yield from _turn(said, answers)
@@ -112,8 +129,7 @@ def _shown(message: Mapping[str, Any]) -> Iterator[Message]:
 def _turn(said: list[Message], answers: list[Message]) -> Iterator[Message]:
     if said:
         yield {"role": "assistant", "content": said}
-    if answers:
-        yield {"role": "user", "content": answers}
+    yield from answers
 
 
 def _holds(value: Any) -> bool:
@@ -128,11 +144,9 @@ def _convert(value: Any) -> Any:
 FORMAT = Format(
     title="messages of the AI SDK",
     recognised="`messages` with parts such as `tool-call` or `tool-NAME`, or with `toolInvocations`",
-    tools="recorded, from another file, else made of the calls",
     calls="of each reply",
     example="chat.json",
     holds=_holds,
     read=conversation_reader(_convert),
     over=("openai", "anthropic"),
-    lacks_tools=True,
 )

@@ -15,19 +15,22 @@ from ..tool_dialects import tool_values
 
 def _holds(value: Any) -> bool:
     is_record = isinstance(value, dict) and {"query", "answers", "tools"} <= value.keys()
-    return is_record and isinstance(value["query"], str) and isinstance(decoded(value["answers"]), list)
+    return is_record and isinstance(decoded(value["answers"]), list)
 
 
 def _read(path: Path, record: Record) -> Iterator[Item]:
     value = record.value
     if not _holds(value):
         raise UnusableError("expected a query, a list of answers, and tools")
+    if not isinstance(value["query"], str):
+        raise UnusableError("the query is no text: a conversation may end with words of the assistant")
     calls = []
     for call in map(as_mapping, decoded(value["answers"])):
         arguments = decoded(call.get("arguments", call.get("parameters")))
-        if not isinstance(call.get("name"), str) or not isinstance(arguments, dict):
+        name = call.get("name", call.get("tool"))
+        if not isinstance(name, str) or not isinstance(arguments, dict):
             raise UnusableError("answers: expected calls with a name and arguments")
-        calls.append((call["name"], arguments))
+        calls.append((name, arguments))
     prompt = [{"role": "user", "content": value["query"]}]
     tools = tool_values(value["tools"])
     yield Expected(str(path), record.line, prompt, calls, record.field, tools=tools)

@@ -168,7 +168,7 @@ def _openinference(attributes: Mapping[str, Any]) -> _Found | None:
     tools = [
         decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
     ]
-    return (given, replies, tools) if given or replies else None
+    return (given, replies, tools or None) if given or replies else None
 
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +197,8 @@ def _openllmetry(attributes: Mapping[str, Any]) -> _Found | None:
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
         tool["parameters"] = decoded(tool.get("parameters"))
-    return ([_flat(each) for each in given], [_flat(each) for each in replies], tools) if given else None
+    messages = ([_flat(each) for each in given], [_flat(each) for each in replies])
+    return (*messages, tools or None) if given else None
 
 
 def _vercel(attributes: Mapping[str, Any]) -> _Found | None:

@@ -141,7 +141,8 @@ def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
     questions = bfcl_files(tmp_path, 3)
     done = run("bfcl", questions, "--out", out, "--limit", "2")
-    assert (done.exit_code, done.output) == (0, f"wrote {out}: 2 cases added\n")
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[-1] == f"now: tooleval import {questions} --out {out} --limit 2"
     suite = load_suite(out)
     assert suite.name == "BFCL v3 simple"
     assert [case.id for case in suite.test_cases] == ["simple_0", "simple_1"]
@@ -164,6 +165,7 @@ def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
     out.write_text(out.read_text("utf-8").replace("Take 1", "Take one"), encoding="utf-8")
     done = run("bfcl", questions, "--out", out)
     assert done.output.splitlines() == [
+        f"{questions}: 3 records as questions of BFCL",
         f"wrote {out}: 1 case added, 2 kept",
         "of those kept, 1 differ from the file: simple_1",
         f"now: tooleval import {questions} --out {out}",
@@ -365,6 +367,13 @@ def test_old_commands_of_formats_say_the_new_one(tmp_path: Path) -> None:
     assert done.stderr == f"now: tooleval import {tools} --out {out}\n"
 
 
+def test_a_suite_is_not_imported(tmp_path: Path) -> None:
+    suite = write(tmp_path / "a.tooleval.json", {"name": "a", "tools": [TOOL], "test_cases": []})
+    done = run(suite, "--out", tmp_path / "b.tooleval.json")
+    assert done.exit_code == 1
+    assert f"{suite}:1:1: it is a suite already" in done.output
+
+
 def test_several_files_and_a_folder(tmp_path: Path) -> None:
     """Tools in one file serve the answers in another one."""
     asked = {**recorded("Paris?")}
@@ -372,8 +381,8 @@ def test_several_files_and_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "a.jsonl", asked)
     tools = write(tmp_path / "tools.json", {"tools": [{"name": "weather", "input_schema": SCHEMA}]})
     out = tmp_path / "s.tooleval.json"
-    alone = run(tmp_path / "logs", "--out", out)
-    assert "the tools are not recorded; also name a file of them" in alone.output
+    alone = run(tmp_path / "logs", "--out", tmp_path / "alone.tooleval.json")
+    assert "the tools are not recorded: made 1 tool of the calls" in alone.output
     done = run(tmp_path / "logs", tools, "--out", out)
     assert done.output == (
         f"{tmp_path}/logs/a.jsonl: 1 record as OpenAI messages\n"

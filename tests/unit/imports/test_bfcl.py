@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bfcl_data import bfcl_suite_file
+from bfcl_data import bfcl_suite, bfcl_suite_file
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.formats.bfcl import allowed_values, answers_beside, bfcl_suite
+from pytest_tooleval.imports.formats.bfcl import allowed_values
 from pytest_tooleval.imports.tool_dialects import as_json_schema
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.load import parse_suite
@@ -36,13 +36,14 @@ def answer(name: str, *params: dict[str, Any]) -> dict[str, Any]:
 
 def convert(tmp_path: Path, asked: object, *answers: object) -> dict[str, Any]:
     file = write(tmp_path, "q.json", asked)
-    (case,) = bfcl_suite(file, write(tmp_path, "a.json", *answers) if answers else None)["test_cases"]
+    given = [write(tmp_path, "a.json", *answers)] if answers else []
+    (case,) = bfcl_suite(file, *given)["test_cases"]
     return dict(case)
 
 
-def problems(questions: Path, answers: Path | None = None) -> list[str]:
+def problems(questions: Path, *answers: Path) -> list[str]:
     with pytest.raises(SuiteError) as caught:
-        bfcl_suite(questions, answers)
+        bfcl_suite(questions, *answers)
     return [str(problem).removeprefix(f"{questions}:") for problem in caught.value.problems]
 
 
@@ -202,11 +203,6 @@ def test_messages_stay_messages(tmp_path: Path) -> None:
     assert [m["role"] for m in convert(tmp_path, asked)["prompt"]] == ["system", "user"]
 
 
-def test_a_limit(tmp_path: Path) -> None:
-    file = write(tmp_path, "q.json", *[question(f"irrelevance_{n}", {}) for n in range(5)])
-    assert len(bfcl_suite(file, limit=2)["test_cases"]) == 2
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -249,7 +245,7 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
         "missed_function": {"1": ["trading_logout"]},
     }
     file = conversation(tmp_path, entry, ["fund_account(5.0, note='a')"], ["trading_logout()"], [])
-    (case,) = bfcl_suite(file, answers_beside(file))["test_cases"]
+    (case,) = bfcl_suite(file)["test_cases"]
     funded = {"tool": "fund_account", "params": {"amount": 5.0, "note": "a"}}
     assert case["turns"] == [
         {"prompt": "Go", "expected_calls": [funded]},
@@ -283,7 +279,7 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
 def test_a_ground_truth_that_cannot_be_played(tmp_path: Path, truth: list[str], message: str) -> None:
     entry = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Go"}]]}
     file = conversation(tmp_path, entry, *([truth] if truth else []))
-    (problem,) = problems(file, answers_beside(file))
+    (problem,) = problems(file)
     assert message in problem
 
 
@@ -356,14 +352,14 @@ def test_missing_answers_are_one_problem(tmp_path: Path) -> None:
     questions = write(tmp_path, "q.json", *[question(f"simple_{n}", {}) for n in range(9)])
     (problem,) = problems(questions)
     assert problem == (
-        '1:1: no answer for "simple_0", "simple_1", "simple_2" and 6 more; name the file with --answers'
+        '1:1: no answer for "simple_0", "simple_1", "simple_2" and 6 more; also name the file of answers'
     )
-    (problem,) = problems(questions, write(tmp_path, "a.json", {"id": "x"}))
+    (problem,) = problems(questions, write(tmp_path, "a.json", {"id": "x", "ground_truth": []}))
     assert problem.endswith(f"6 more in {tmp_path / 'a.json'}")
 
 
 def test_the_answers_beside_the_questions(tmp_path: Path) -> None:
     questions = write(tmp_path, "q.json", question("simple_0", {}))
-    assert answers_beside(questions) is None
-    answers = write(tmp_path / "possible_answer", "q.json", answer("simple_0", {}))
-    assert answers_beside(questions) == answers
+    assert len(problems(questions)) == 1
+    write(tmp_path / "possible_answer", "q.json", answer("simple_0", {}))
+    assert len(bfcl_suite(questions)["test_cases"]) == 1

@@ -83,6 +83,47 @@ SHAPES: dict[str, Any] = {
     },
 }
 
+# The same call in the events that each API streams.
+PIECES = [json.dumps({"city": "Paris"})[:5], json.dumps({"city": "Paris"})[5:]]
+STREAMS: dict[str, list[dict[str, Any]]] = {
+    "chat": [
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, **CALL, "function": function}]}}]}
+        for function in ({"name": "weather", "arguments": PIECES[0]}, {"arguments": PIECES[1]})
+    ]
+    + [{"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}, {"choices": [], "usage": {}}],
+    "responses": [
+        {"type": "response.created", "response": {**RESPONSE, "status": "in_progress", "output": []}},
+        {"type": "response.function_call_arguments.delta", "delta": PIECES[0]},
+        {"type": "response.completed", "response": RESPONSE},
+    ],
+    "anthropic": [
+        {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}},
+        {"type": "ping"},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": "c1", "name": "weather", "input": {}},
+        },
+        *(
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "input_json_delta", "partial_json": piece},
+            }
+            for piece in PIECES
+        ),
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("events", STREAMS.values(), ids=STREAMS)
+def test_a_stream_says_the_same(events: list[dict[str, Any]]) -> None:
+    text = "".join(f"event: x\ndata: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    in_cassette = {"request": {"body": json.dumps(REQUEST)}, "response": {"body": {"string": text}}}
+    for record in ({**REQUEST, "response": events}, {**REQUEST, "response": text}, in_cassette):
+        assert one(record) == one(SHAPES["request and response"])
+
 
 def one(record: object) -> RecordedAnswer:
     (answer,), reasons = recorded_answers(record)
@@ -264,13 +305,17 @@ def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
         ({"messages": [{"role": "\ud800"}]}, "messages[0].role: invalid enum value '?'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
-        ({**REQUEST, "response": "data: {}\n\n"}, "a stream of chunks"),
-        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "a stream of chunks"),
-        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "a stream of chunks"),
-        ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream of chunks"),
-        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "a stream of chunks"),
-        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "a stream of chunks"),
-        (CHUNK, "a stream of chunks"),
+        ({**REQUEST, "response": "data: {}\n\n"}, "a stream that breaks off"),
+        ({**REQUEST, "response": "data: {"}, "a stream with data that is no JSON"),
+        ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream that breaks off"),
+        ({**REQUEST, "response": STREAMS["responses"][:1]}, "a stream that breaks off"),
+        ({**REQUEST, "response": STREAMS["anthropic"][:-1]}, "a stream that breaks off"),
+        ({**REQUEST, "response": [{"choices": [{"index": 1, "delta": {}}]}]}, "several answers"),
+        (
+            {**REQUEST, "response": [CHUNK, {"error": {"message": "sk-secret"}}]},
+            "the answer is an error",
+        ),
+        (CHUNK, "a chunk of a stream, without its request"),
         ({**REQUEST, "response": {"error": {"message": "sk-secret"}}}, "the answer is an error"),
         (
             {**REQUEST, "response": {"choices": [{"message": CALLED, "finish_reason": "length"}]}},

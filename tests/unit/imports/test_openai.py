@@ -360,8 +360,8 @@ def test_an_existing_suite_gets_the_cases_that_it_does_not_have(tmp_path: Path) 
 def test_answers_without_tools_take_those_of_the_suite(tmp_path: Path) -> None:
     value = record("Paris?", called("Paris"))
     del value["request"]["tools"]
-    (problem,) = refused(tmp_path, [value])
-    assert "the tools are not recorded; also name a file of them" in problem
+    alone = imported(tmp_path, [value])
+    assert alone.remarks[0].startswith("the tools are not recorded: made 1 tool of the calls")
     made = imported(tmp_path, [value], {"name": "mine", "tools": [tool()], "test_cases": []})
     assert "tools" not in made.suite["test_cases"][0]
 

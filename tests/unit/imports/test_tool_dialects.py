@@ -87,6 +87,24 @@ def test_parameters_without_an_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "tool",
+    [
+        {"parameters": {**FLAT, "json": {**FLAT["n"], "type": "str"}}, "required": ["city"]},
+        {"parameters": {**FLAT, "json": FLAT["city"], "city": {**FLAT["city"], "required": True}}},
+    ],
+)
+def test_what_says_which_parameters_are_required(tmp_path: Path, tool: dict[str, Any]) -> None:
+    ((made,),) = lists(tmp_path, [{**NAMED, **tool}])
+    assert made["function"]["parameters"]["required"] == ["city"]
+    assert {*made["function"]["parameters"]["properties"]} == {"city", "n", "json"}
+
+
+def test_a_tool_of_the_provider_has_no_name(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match='the tool "googleSearch", which only its provider can run'):
+        lists(tmp_path, {"tools": [{"googleSearch": {}}]})
+
+
+@pytest.mark.parametrize(
     ("kind", "expected"),
     [
         ("List[int]", {"type": "array", "items": {"type": "integer"}}),

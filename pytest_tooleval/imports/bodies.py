@@ -1,0 +1,103 @@
+"""Where records have requests and answers, whoever wrote them, and streams joined to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..engine.clients.event_streams import (
+    ENDS,
+    events,
+    is_stream,
+    joined_chat,
+    joined_messages,
+    joined_responses,
+)
+from ..record.untrusted import as_mapping, as_text, objects_in
+from .records import UnusableError, decoded
+
+# The places of requests and answers in records of litellm, langfuse, VCR, OpenAI's batches and evals.
+REQUEST_KEYS = (
+    "request", "request_body", "requestBody", "proxy_server_request", "body", "parsed_body", "json",
+    "input", "inputs", "kwargs", "params", "model_parameters", "modelParameters", "optional_params",
+    "invocation_params",
+)  # fmt: skip
+ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
+# `string` is the body of an answer in a cassette of VCR.
+WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
+MAX_DEPTH = 4
+_CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
+_OF_MESSAGES = ("message_start", "content_block_start", "content_block_delta", "message_delta")
+
+
+def request_parts(
+    record: Any, keys: Sequence[str] = REQUEST_KEYS, depth: int = 0
+) -> Iterator[Mapping[str, Any]]:
+    """The record and the objects in it that may have fields of the request, the outermost first."""
+    found = body_of(record) if depth else decoded(record)
+    if isinstance(found, Mapping):
+        yield found
+        for key in keys if depth < MAX_DEPTH else ():
+            yield from request_parts(found.get(key), keys, depth + 1)
+
+
+def answer_parts(record: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects in a record that may be its answer, the outermost first."""
+    found = as_mapping(record)
+    for key in (*ANSWER_KEYS, *WRAPPERS):
+        yield from request_parts(found.get(key), (*ANSWER_KEYS, *WRAPPERS), 1)
+
+
+def body_of(value: Any) -> Any:
+    """The value of a field, with JSON decoded and a stream joined. UnusableError if that breaks off."""
+    if isinstance(value, str) and is_stream(value):
+        try:
+            return _joined(list(events(value)))
+        except (ValueError, RecursionError):
+            raise UnusableError("the answer is a stream with data that is no JSON") from None
+    found = decoded(value)
+    chunks = found if isinstance(found, list) else [found]
+    if any(map(is_chunk, chunks)) or (
+        chunks is found and any("candidates" in c for c in objects_in(found))
+    ):
+        return _joined(chunks)
+    return found
+
+
+def is_chunk(value: Any) -> bool:
+    """Whether it is a part of an answer that OpenAI or Anthropic streamed."""
+    found = as_mapping(value)
+    kind = as_text(found.get("type"))
+    is_delta = any("delta" in choice for choice in objects_in(found.get("choices")))
+    is_event = kind.startswith("response.") or kind in _OF_MESSAGES
+    return is_delta or is_event or found.get("object") in _CHUNKS
+
+
+def _joined(chunks: list[Any]) -> Mapping[str, Any]:
+    found = objects_in(chunks)
+    kinds = {as_text(each.get("type")) for each in found}
+    choices = [choice for each in found for choice in objects_in(each.get("choices"))]
+    candidates = [one for each in found for one in objects_in(each.get("candidates"))]
+    if any(each.get("index") for each in (*choices, *candidates)):
+        raise UnusableError("the answer is a stream of several answers, which cannot be told apart")
+    whole: Mapping[str, Any]
+    if any(kind.startswith("response.") for kind in kinds):
+        whole, is_whole = joined_responses(found), not kinds.isdisjoint(ENDS)
+    elif "message_start" in kinds:
+        whole = joined_messages(found)
+        is_whole = bool(whole.get("stop_reason"))
+    elif candidates:
+        parts = [
+            part
+            for one in candidates
+            for part in objects_in(as_mapping(one.get("content")).get("parts"))
+        ]
+        whole = {"candidates": [{**candidates[-1], "content": {"role": "model", "parts": parts}}]}
+        is_whole = "finishReason" in candidates[-1]
+    else:
+        whole, is_whole = joined_chat(found), any(each.get("finish_reason") for each in choices)
+    if whole.get("error"):
+        raise UnusableError("the answer is an error from the provider")
+    if not is_whole:
+        raise UnusableError("the answer is a stream that breaks off")
+    return whole
