@@ -94,8 +94,10 @@ def _joined(chunks: list[Any]) -> Mapping[str, Any]:
         ]
         whole = {"candidates": [{**candidates[-1], "content": {"role": "model", "parts": parts}}]}
         is_whole = "finishReason" in candidates[-1]
-    else:
+    elif choices:
         whole, is_whole = joined_chat(found), any(each.get("finish_reason") for each in choices)
+    else:
+        raise UnusableError("the answer is a stream of a kind that is not known here")
     if whole.get("error"):
         raise UnusableError("the answer is an error from the provider")
     if not is_whole:

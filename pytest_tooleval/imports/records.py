@@ -84,13 +84,16 @@ def read_yaml(path: Path) -> Any:
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
 
 
-def _text_of_bytes(value: Any) -> str:
-    """The text of a body that a cassette has as bytes, perhaps compressed."""
+def _text_of_bytes(value: Any) -> Any:
+    """The text of a body that a cassette has as bytes, perhaps compressed; an object if it is none."""
     if not isinstance(value, bytes):
         raise TypeError(f"{type(value).__name__} is no type of JSON")
     if value.startswith(_GZIP):
         value = zlib.decompressobj(wbits=31).decompress(value, _MOST_BYTES)
-    return str(value, "utf-8", "replace")
+    try:
+        return {"bytes": len(value)} if b"\0" in value else value.decode()
+    except UnicodeDecodeError:
+        return {"bytes": len(value)}
 
 
 def decoded(value: Any) -> Any:

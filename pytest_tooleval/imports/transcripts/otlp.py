@@ -102,11 +102,16 @@ def holds_batch(value: Any) -> bool:
 
 
 def _is_span(value: Any) -> bool:
-    """Whether it is a span as the console exporter writes it, or Phoenix."""
+    """Whether it is a span as the console exporter writes it, the SDK for JavaScript, or Phoenix."""
     found = as_mapping(value)
-    is_named = "span_id" in as_mapping(found.get("context")) or "context.span_id" in found
+    context = _context(found)
+    is_named = "span_id" in context or "spanId" in context or "context.span_id" in found
     has = isinstance(found.get("attributes"), dict) or any(key.startswith(_PREFIX) for key in found)
     return is_named and has
+
+
+def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
+    return as_mapping(span.get("context") or span.get("spanContext"))
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span]:
@@ -134,27 +139,31 @@ _PREFIX = "attributes."
 
 
 def _single(span: Mapping[str, Any], line: int) -> Span:
-    context, status = as_mapping(span.get("context")), as_mapping(span.get("status"))
+    context, status = _context(span), as_mapping(span.get("status"))
     flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
     code = as_text(span.get("status_code") or status.get("status_code"))
-    said = as_text(span.get("status_message") or status.get("description"))
+    said = as_text(span.get("status_message") or status.get("description") or status.get("message"))
+    above = as_mapping(span.get("parentSpanContext")).get("spanId") or span.get("parentSpanId")
     return Span(
         line,
-        as_text(context.get("trace_id") or span.get("context.trace_id")),
-        as_text(context.get("span_id") or span.get("context.span_id")),
-        as_text(span.get("parent_id")),
-        _instant(span.get("start_time")),
-        _instant(span.get("end_time")),
+        as_text(context.get("trace_id") or context.get("traceId") or span.get("context.trace_id")),
+        as_text(context.get("span_id") or context.get("spanId") or span.get("context.span_id")),
+        as_text(span.get("parent_id") or above),
+        _instant(span.get("start_time") or span.get("startTime")),
+        _instant(span.get("end_time") or span.get("endTime")),
         dict(_flattened({**as_mapping(span.get("attributes")), **flat})),
-        (said or "it failed") if code.endswith("ERROR") else None,
+        (said or "it failed") if code.endswith("ERROR") or status.get("code") in _FAILED else None,
     )
 
 
-def _instant(text: Any) -> int:
-    """Nanoseconds of a time as text; 0 if it is none."""
+def _instant(time: Any) -> int:
+    """Nanoseconds of a time as text, or as seconds and nanoseconds; 0 if it is none."""
     try:
-        return int(datetime.fromisoformat(as_text(text).replace("Z", "+00:00")).timestamp() * 1e9)
-    except ValueError:
+        if isinstance(time, list):
+            seconds, rest = time
+            return int(seconds) * 10**9 + int(rest)
+        return int(datetime.fromisoformat(as_text(time).replace("Z", "+00:00")).timestamp() * 1e9)
+    except (ValueError, TypeError, OverflowError):
         return 0
 
 

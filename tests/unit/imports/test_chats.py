@@ -305,7 +305,7 @@ def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
         ({"messages": [{"role": "\ud800"}]}, "messages[0].role: invalid enum value '?'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
-        ({**REQUEST, "response": "data: {}\n\n"}, "a stream that breaks off"),
+        ({**REQUEST, "response": "data: {}\n\n"}, "a stream of a kind that is not known"),
         ({**REQUEST, "response": "data: {"}, "a stream with data that is no JSON"),
         ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream that breaks off"),
         ({**REQUEST, "response": STREAMS["responses"][:1]}, "a stream that breaks off"),

@@ -295,17 +295,23 @@ def test_archives_of_inspect_with_zstandard(tmp_path: Path) -> None:
         read_transcripts([tmp_path / "log.eval"])
 
 
-@pytest.mark.parametrize("encode", [bytes, gzip.compress])
-def test_bodies_of_cassettes_may_be_bytes(tmp_path: Path, encode: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize("encode", [bytes, gzip.compress, b"\0".join, b"\xff".join])
+def test_bodies_of_cassettes_may_be_bytes(tmp_path: Path, encode: Callable[[Any], bytes]) -> None:
     exchange = json.loads((DATA / "gemini.jsonl").read_text().splitlines()[0])
-    answer = base64.b64encode(encode(json.dumps(exchange["response"]).encode())).decode()
+    sent = json.dumps(exchange["response"]).encode()
+    is_text = encode in (bytes, gzip.compress)
+    body = base64.b64encode(encode(sent) if is_text else encode([sent, sent])).decode()
     (tmp_path / "test.yaml").write_text(
         f"interactions:\n- request:\n    body: {json.dumps(json.dumps(exchange['request']))}\n"
-        f"  response:\n    body:\n      string: !!binary {answer}\n"
+        f"  response:\n    body:\n      string: !!binary {body}\n"
     )
     found, (line,) = found_in([tmp_path / "test.yaml"], None, has_tools=False)
     assert line.endswith("1 record as Gemini messages")
-    assert [calls(case) for case in apply(found, "s").suite["test_cases"]] == [[OSLO]]
+    if is_text:
+        assert [calls(case) for case in apply(found, "s").suite["test_cases"]] == [[OSLO]]
+    else:
+        with pytest.raises(SuiteError, match="no answer is recorded"):
+            apply(found, "s")
 
 
 def _span(**attributes: Any) -> dict[str, Any]:
@@ -379,8 +385,19 @@ OTLP = {
                 ],
             }
         ),
+        json.dumps(
+            [
+                {
+                    "spanContext": {"traceId": "t", "spanId": "s"},
+                    "startTime": [1770131992, 242000000],
+                    "endTime": [1770131994, 0],
+                    "status": {"code": 0},
+                    "attributes": GEN_AI,
+                }
+            ]
+        ),
     ],
-    ids=["tempo", "tempo v2", "console", "phoenix", "phoenix table"],
+    ids=["tempo", "tempo v2", "console", "phoenix", "phoenix table", "javascript"],
 )
 def test_spans_beside_otlp(tmp_path: Path, text: str) -> None:
     file = tmp_path / "spans.json"
