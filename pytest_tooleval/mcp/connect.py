@@ -280,14 +280,10 @@ async def _process(
     """A server's process, which gets these variables and the SDK's safe ones. Ends its whole group."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    with process_group() as group:
-        first, *more = group.command(command)
+    async with process_group(command) as (first, *more):
         process = StdioServerParameters(command=first, args=more, env=variables)
-        try:
-            async with stdio_client(process, errlog=watch.stderr) as streams:
-                yield streams
-        finally:
-            await group.end()
+        async with stdio_client(process, errlog=watch.stderr) as streams:
+            yield streams
 
 
 @asynccontextmanager

@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import AsyncIterator, Sequence
 
 _GRACE_S = 2.0
 _TICK_S = 0.01
@@ -16,32 +15,29 @@ _TICK_S = 0.01
 _WRITE_ID = 'echo $$ > "$0"; exec "$@"'
 
 
-class ProcessGroup:
-    """The group of a command's process and all that it starts.
+@contextlib.asynccontextmanager
+async def process_group(command: Sequence[str]) -> AsyncIterator[Sequence[str]]:
+    """Yield the command as one that also writes its group's id, and end the group after the block.
 
-    On Windows there is none: the SDK's job object ends them.
+    On Windows there is none: the SDK's job object ends the processes.
     """
-
-    def __init__(self, id_file: IO[str]) -> None:
-        self._id_file = id_file
-
-    def command(self, command: Sequence[str]) -> Sequence[str]:
-        """The command that also writes the group's id."""
-        if sys.platform == "win32":
-            return command
-        return ["/bin/sh", "-c", _WRITE_ID, self._id_file.name, *command]
-
-    async def end(self) -> None:
-        """Ask what is left of the group to end, and kill it after some seconds."""
-        if sys.platform != "win32" and (id := self._id_file.read().strip()):
+    if sys.platform == "win32":
+        yield command
+        return
+    with tempfile.NamedTemporaryFile("r", prefix="tooleval-") as file:
+        try:
+            yield ["/bin/sh", "-c", _WRITE_ID, file.name, *command]
+        finally:
             # The SDK has waited for the server itself.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                await _end(int(id))
+            if id := file.read().strip():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    await _end(int(id))
 
 
 if sys.platform != "win32":
 
     async def _end(group: int) -> None:
+        """Ask what is left of the group to end, and kill it after some seconds."""
         import anyio
 
         os.killpg(group, signal.SIGTERM)
@@ -52,9 +48,3 @@ if sys.platform != "win32":
                     os.killpg(group, 0)
         finally:
             os.killpg(group, signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def process_group() -> Iterator[ProcessGroup]:
-    with tempfile.NamedTemporaryFile("r", prefix="tooleval-") as file:
-        yield ProcessGroup(file)
