@@ -38,9 +38,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     caller: Annotated[
         dict[str, Any] | None, doc("The program that made the call, as the provider names it.")
     ] = None
-    hosted: Annotated[
-        bool, doc("Whether the provider runs its own tool for the call, which then needs no answer.")
-    ] = False
+    hosted: Annotated[bool, doc("Whether the provider runs it, so that it needs no answer.")] = False
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:

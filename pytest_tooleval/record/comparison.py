@@ -19,12 +19,8 @@ class ComparedRun(Struct, frozen=True, gc=False):
     id: Annotated[str, doc("The run's id.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     git: Annotated[Git | None, doc("The repository's state; null when unknown.")] = None
-    scoring_version: Annotated[
-        int, doc("The version of the scoring rules in its record; 0: unknown.", ge=0)
-    ] = 0
-    rescored: Annotated[
-        int, doc("Cases that were scored again by today's rules for this comparison.", ge=0)
-    ] = 0
+    scoring_version: Annotated[int, doc("The scoring version in its record; 0: unknown.", ge=0)] = 0
+    rescored: Annotated[int, doc("Cases scored again by today's rules for this comparison.", ge=0)] = 0
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
@@ -73,14 +69,10 @@ class Incomparable(Identity, frozen=True, kw_only=True, gc=False):
 class Moved(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
-    was: Annotated[
-        Identity | None, doc("The case that it is compared with; null in runs of older versions.")
-    ] = None
+    was: Annotated[Identity | None, doc("The case compared with it; null in older runs.")] = None
     old: Annotated[float | None, doc("overall in the baseline.")]
     new: Annotated[float | None, doc("overall now.")]
-    old_passes: Annotated[
-        str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")
-    ]
+    old_passes: Annotated[str, doc("Passed of the answered trials in the baseline, such as 4/5.")]
     new_passes: Annotated[str, doc("The same now.")]
     newly_broken: Annotated[bool, doc("Whether it passed every trial before, and none now.")] = False
 
@@ -106,9 +98,7 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
         doc("If that takes fewer: about how many trials of each case in both runs decide; null: none."),
     ]
     metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
-    newly_broken_p: Annotated[
-        float | None, doc("The p value of the number of newly broken cases; null: not tested.")
-    ]
+    newly_broken_p: Annotated[float | None, doc("The p value of newly broken cases; null: not tested.")]
     newly_broken_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
     newly_broken_failed: Annotated[bool, doc("Whether the newly broken cases fail the run.")]
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
@@ -153,9 +143,7 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     new: Annotated[ComparedRun, doc("The run compared with it.")]
     alpha: Annotated[float, doc("The level of significance.")]
     max_drop: Annotated[float, doc("The drop that is allowed: --tooleval-max-drop.")]
-    margin: Annotated[
-        float, doc("The drop that must be ruled out to pass: max_drop, or 0.1 without one.")
-    ]
+    margin: Annotated[float, doc("The drop to rule out to pass: max_drop, or 0.1 without one.")]
     models: Annotated[tuple[ComparedModel, ...], doc("The models, paired.")]
     cases: Annotated[ComparedCases, doc("The cases of both runs.")]
     verdict: Annotated[
@@ -170,9 +158,7 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     remarks: Annotated[
         tuple[str, ...], doc("Cases not compared, and why; different requests. Also in message.")
     ] = ()
-    shared_names: Annotated[
-        tuple[str, ...], doc("Names of suites that several files of a run have.")
-    ] = ()
+    shared_names: Annotated[tuple[str, ...], doc("Names of suites in several files of a run.")] = ()
 
     @property
     def is_only_unsure(self) -> bool:

@@ -37,10 +37,8 @@ class ToolFigures(Struct, frozen=True, kw_only=True, gc=False):
     expected: Annotated[int, doc("How often it should be called, over all trials.", ge=0)]
     called: Annotated[int, doc("How often it was called.", ge=0)]
     right: Annotated[int, doc("How often it was called where it should be.", ge=0)]
-    precision: Annotated[Mean | None, doc("right / called, over cases by weight; null if never called.")]
-    recall: Annotated[
-        Mean | None, doc("right / expected, over cases by weight; null if never expected.")
-    ]
+    precision: Annotated[Mean | None, doc("right / called, over cases by weight; null: never called.")]
+    recall: Annotated[Mean | None, doc("right / expected, over cases by weight; null: never expected.")]
     f1: Annotated[Mean | None, doc("2 right / (expected + called), over cases by weight.")]
 
 

@@ -25,9 +25,7 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
 
     version: Annotated[Literal[5], doc("The version of this format.")] = VERSION
     run: Annotated[SummedRun, doc("The run as a whole.")]
-    models: Annotated[
-        tuple[ModelSummary, ...], doc("Sums over all cases of a model, in the order of the run.")
-    ]
+    models: Annotated[tuple[ModelSummary, ...], doc("Sums over a model's cases, in the run's order.")]
     suites: Annotated[tuple[SuiteSummary, ...], doc("Sums over the cases of a suite on a model.")]
     cases: Annotated[Sequence[CaseRow], doc("Every case on every model, in the order of the files.")]
     gates: Annotated[tuple[Gate, ...], doc("The run's gates.")] = ()
@@ -35,9 +33,7 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
         tuple[Confusion, ...],
         doc("Expected against called tools, for each model that had a choice."),
     ] = ()
-    baseline: Annotated[
-        Comparison | None, doc("The comparison with the baseline; null without one.")
-    ] = None
+    baseline: Annotated[Comparison | None, doc("The comparison with the baseline; null: none.")] = None
     variants: Annotated[
         tuple[ComparedVariant, ...],
         doc("Each variant on each model, compared with the unchanged cases."),

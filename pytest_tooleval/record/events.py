@@ -25,9 +25,7 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. Always the first line."""
 
-    version: Annotated[Literal[5], doc("The version of this format and of the result document.")] = (
-        VERSION
-    )
+    version: Annotated[Literal[5], doc("The version of this format and the result document.")] = VERSION
     root: Annotated[str, doc("pytest's root folder, to which files are relative.")]
     run: Annotated[Run, doc("The run, as far as it is known by now.")]
 
@@ -43,9 +41,7 @@ class Collected(_Event, frozen=True, kw_only=True, tag="collected"):
     """The selection of cases is final."""
 
     files: Annotated[tuple[str, ...], doc("The suite files that have cases in the run.")]
-    cases: Annotated[
-        dict[str, int], doc("The number of cases by model; the name is empty when none was set.")
-    ]
+    cases: Annotated[dict[str, int], doc("The number of cases by model; empty name: none was set.")]
 
 
 class CaseStarted(_Event, frozen=True, kw_only=True, tag="case_started"):
@@ -86,7 +82,7 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """All cases are over; gates and baseline are judged. Missing if the run was cut short."""
 
     gates: Annotated[tuple[Gate, ...], doc("The run's gates.")]
-    baseline: Annotated[Comparison | None, doc("The comparison with the baseline; null without one.")]
+    baseline: Annotated[Comparison | None, doc("The comparison with the baseline; null: none.")]
 
 
 class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
@@ -98,26 +94,9 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
     unwritten: Annotated[tuple[str, ...], doc("The files that could not be written, and why.")]
 
 
-Event = (
-    RunStarted
-    | CollectionProblem
-    | Collected
-    | Estimated
-    | CaseStarted
-    | CaseDone
-    | Progress
-    | Judged
-    | RunEnded
+_Other = (
+    RunStarted | CollectionProblem | Collected | Estimated | CaseStarted | Progress | Judged | RunEnded
 )
+Event = _Other | CaseDone
 # The same lines, read without explanations and transcripts.
-RowEvent = (
-    RunStarted
-    | CollectionProblem
-    | Collected
-    | Estimated
-    | CaseStarted
-    | RowDone
-    | Progress
-    | Judged
-    | RunEnded
-)
+RowEvent = _Other | RowDone

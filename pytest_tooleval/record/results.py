@@ -65,9 +65,7 @@ class Check(Struct, frozen=True, gc=False):
     actual: Annotated[str, doc("The model's answer to it, as text.")]
     value: Annotated[float, doc("The score of the check, from 0 to 1.")]
     reason: Annotated[str, doc("The reason for the score.")]
-    place: Annotated[
-        str, doc("The call or turn that it belongs to, such as call 2; empty: the answer.")
-    ] = ""
+    place: Annotated[str, doc("Its call or turn, such as call 2; empty: the answer.")] = ""
 
     @property
     def name(self) -> str:
@@ -112,10 +110,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         tuple[str, ...],
         doc("A line for each call that the run answers with an error, and the world would not."),
     ] = ()
-    differing: Annotated[
-        tuple[str, ...],
-        doc("A line for each recorded answer that the world gives otherwise."),
-    ] = ()
+    differing: Annotated[tuple[str, ...], doc("A line for each answer unlike the world's.")] = ()
     others_cost_usd: Annotated[
         float | None, doc("The cost of judge and simulated user in US dollars. Null: unknown, or none.")
     ] = None
@@ -181,9 +176,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged case.")] = ""
     is_same: Annotated[bool, doc("Whether the variant leaves the case as it is.")] = False
     is_earlier: Annotated[bool, doc("Whether the variant is how the case was before.")] = False
-    added_called: Annotated[
-        tuple[str, ...], doc("Tools that the variant added, and that were called in any trial.")
-    ] = ()
+    added_called: Annotated[tuple[str, ...], doc("Tools of the variant that any trial called.")] = ()
     outcome: Annotated[Outcome, doc("The outcome.")]
     tolerated: Annotated[
         bool,
@@ -201,9 +194,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
     forbids: Annotated[bool, doc("Whether the case forbids calls.")] = False
     weight: Annotated[float, doc("The case's weight in means.")] = 1.0
-    cluster: Annotated[
-        str, doc("Cases of a suite with the same cluster are paraphrases; empty: none.")
-    ] = ""
+    cluster: Annotated[str, doc("Cases of a suite with one cluster are paraphrases; empty: none.")] = ""
     tags: Annotated[tuple[str, ...], doc("The case's tags.")] = ()
     tool_choice: Annotated[str, doc("The case's tool_choice.")] = ""
     file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""

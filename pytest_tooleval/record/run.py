@@ -78,13 +78,9 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
 
     number: Annotated[int, doc("Which shard it is.", ge=1)]
     of: Annotated[int, doc("How many shards there are.", ge=1)]
-    cases: Annotated[
-        int, doc("Cases that were selected for all shards, each once for each model.", ge=0)
-    ]
+    cases: Annotated[int, doc("Cases selected for all shards, each once for each model.", ge=0)]
     split: Annotated[str, doc("A hash of these cases, their suites, and which shard each belongs to.")]
-    judging: Annotated[
-        dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
-    ] = {}
+    judging: Annotated[dict[str, Any], doc("The ini file's gates, judged over all shards.")] = {}
     misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a nonexistent case.")] = ()
 
 
@@ -94,15 +90,11 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     id: Annotated[str, doc("The run's name, also in the history.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, doc("How long it took, in seconds.", ge=0)] = 0.0
-    status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")] = (
-        "finished"
-    )
+    status: Annotated[Status, doc("Whether the run ended; it may have been cut short.")] = "finished"
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
-    scoring_version: Annotated[
-        int, doc("The version of the rules that made the scores; 0: unknown, as in older records.", ge=0)
-    ] = 0
+    scoring_version: Annotated[int, doc("The version of the scoring rules; 0: unknown.", ge=0)] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
     tests_failed: Annotated[
@@ -122,19 +114,11 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         doc("Where cached answers came from: a cassette, the previous run, this run."),
     ] = "shared"
     models: Annotated[tuple[AskedModel, ...], doc("The models that were asked.")] = ()
-    options: Annotated[
-        dict[str, Any], doc("The options of pytest-tooleval that were given, and their values.")
-    ] = {}
+    options: Annotated[dict[str, Any], doc("The given options of pytest-tooleval, by name.")] = {}
     git: Annotated[Git | None, doc("The repository's state; null outside a repository.")] = None
-    selected: Annotated[
-        int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
-    ] = 0
-    collected: Annotated[
-        dict[str, int], doc("The label of a model to its number of cases, selected or not.")
-    ] = {}
-    unapplied: Annotated[
-        tuple[str, ...], doc("The variants that apply to none of the selected cases.")
-    ] = ()
+    selected: Annotated[int, doc("Selected cases, each once for each model; 0: unknown.", ge=0)] = 0
+    collected: Annotated[dict[str, int], doc("The number of cases by model, selected or not.")] = {}
+    unapplied: Annotated[tuple[str, ...], doc("The variants that apply to no selected case.")] = ()
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
     shard: Annotated[Shard | None, doc("Which shard of a run it is; null: it is a whole run.")] = None
 
@@ -155,7 +139,7 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     id: Annotated[str, doc("The run's name.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, doc("The duration; if unfinished, until the last result.")]
-    status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")]
+    status: Annotated[Status, doc("Whether the run ended; it may have been cut short.")]
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")]
     ending: Annotated[str, doc("The reason if it is incomplete; else empty.")]
     outcome: Annotated[RunOutcome, doc("The outcome that marks the verdict.")]

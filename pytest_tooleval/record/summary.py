@@ -15,22 +15,15 @@ class Mean(Struct, frozen=True, gc=False):
 
     mean: Annotated[float, doc("The mean.")]
     n: Annotated[int, doc("The cases that have a value.", ge=0)]
-    low: Annotated[float | None, doc("The lower end of the 95% interval; null when not computed.")] = (
-        None
-    )
-    high: Annotated[float | None, doc("The upper end of the 95% interval; null when not computed.")] = (
-        None
-    )
+    low: Annotated[float | None, doc("The lower end of the 95% interval; null: not computed.")] = None
+    high: Annotated[float | None, doc("The upper end of the 95% interval; null: not computed.")] = None
 
 
 class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "pass_hat": "pass^k"}):
     """pass@k and pass^k as weighted means over cases."""
 
     trials: Annotated[int, doc("The largest number of trials of a case.", ge=0)]
-    cases: Annotated[
-        dict[str, int],
-        doc("k to the number of cases in the means: those with k trials."),
-    ]
+    cases: Annotated[dict[str, int], doc("k to the number of cases in the means: those with k trials.")]
     pass_at: Annotated[dict[str, float], doc("k to the chance that at least one of k trials passes.")]
     pass_hat: Annotated[dict[str, float], doc("k to the chance that all of k trials pass.")]
 
@@ -70,22 +63,18 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
         Mean | None, doc("The share of the passed and failed cases that passed; null: none.")
     ]
     metrics: Annotated[dict[str, Mean], doc("Means over the passed and failed cases, by metric.")]
-    reliability: Annotated[
-        Reliability | None, doc("pass@k and pass^k; null when every case had one trial.")
-    ]
+    reliability: Annotated[Reliability | None, doc("pass@k and pass^k; null if cases have one trial.")]
     trials: Annotated[int, doc("Trials with an answer.", ge=0)]
     cached: Annotated[int, doc("Trials with cached answers.", ge=0)]
     recovered: Annotated[int, doc("Trials whose calls were written as text.", ge=0)]
     native_calls: Annotated[int, doc("Calls in the API's own form.", ge=0)] = 0
     recovered_calls: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
     lost_calls: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
-    dialects: Annotated[
-        dict[str, int], doc("Trials by the dialect of the calls that were written as text.")
-    ] = {}
+    dialects: Annotated[dict[str, int], doc("Trials by the dialect of calls written as text.")] = {}
     fallbacks: Annotated[tuple[Fallback, ...], doc("Values sent instead of refused parameters.")]
     tokens: Annotated[Tokens, doc("Tokens of all trials.")]
     cost_usd: Annotated[
-        float | None, doc("The answers' cost in US dollars, including cached ones. Null: unknown.")
+        float | None, doc("US dollars for all answers, even cached ones. Null: unknown.")
     ]
     others_cost_usd: Annotated[
         float | None,
