@@ -173,7 +173,10 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     match = _EXAMPLE.search(schema.get("description", "")[:4000])
     if match and "format" not in schema:
         own += filter(None, match.groups())
-    yield from (value for value in own if _is_small(value) and fits(schema, value))
+    for value in own:
+        is_small = not is_nested_deeper(value, _MAX_DEPTH) and len(json.dumps(value)) <= _MAX_OWN
+        if is_small and fits(schema, value):
+            yield value
 
 
 def fits(schema: Any, value: Any) -> bool:
@@ -184,10 +187,6 @@ def fits(schema: Any, value: Any) -> bool:
         return is_valid(schema, value)
     except CannotCompare:  # for example, a reference leads out of this part of the schema
         return True
-
-
-def _is_small(value: Any) -> bool:
-    return not is_nested_deeper(value, _MAX_DEPTH) and len(json.dumps(value)) <= _MAX_OWN
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

@@ -405,11 +405,9 @@ class Cassette:
         with self._opened() as file:
             file.seek(self._read_bytes)
             for line in file:
-                if line.endswith(b"\n"):
+                # An unfinished line may be complete, or what a killed run left.
+                if line.endswith(b"\n") or first:
                     self._take(line)
-                elif line.strip() and first:
-                    # It may be complete, or what a killed run left. An earlier line counts before it.
-                    self._take_unfinished(line)
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
@@ -421,25 +419,20 @@ class Cassette:
             raise ModelError(text, kind="replay") from None
 
     def _take(self, line: bytes) -> None:
-        place = Place(self._read_bytes, len(line))
-        self._read_bytes += len(line)
-        self._read_lines += 1
-        if not line.strip() or self._read_lines in self.damaged:
+        place, number = Place(self._read_bytes, len(line)), self._read_lines + 1
+        is_finished = line.endswith(b"\n")
+        if is_finished:
+            self._read_bytes += len(line)
+            self._read_lines = number
+        if not line.strip() or number in self.damaged:
             return
         try:
-            # The later of two answers to one question counts, because `all` appends.
             for key in self._read_line(line):
-                self._places[key] = place
+                # The later of two answers to one question counts, because `all` appends.
+                if is_finished or key not in self._places:
+                    self._places[key] = place
         except _DAMAGE:
-            self.damaged.append(self._read_lines)
-
-    def _take_unfinished(self, line: bytes) -> None:
-        place = Place(self._read_bytes, len(line))
-        try:
-            for key in self._read_line(line):
-                self._places.setdefault(key, place)
-        except _DAMAGE:
-            self.damaged.append(self._read_lines + 1)
+            self.damaged.append(number)
 
     def _read_line(self, line: bytes) -> dict[str, ChatAnswer]:
         """The answer of a line by its key; empty if it may not be replayed.
