@@ -55,14 +55,13 @@ def interval_text(
     value: float | None,
     low: float | None,
     high: float | None,
-    at: str = "",
     limits: Iterable[float] = (),
 ) -> str:
     """Return `0.85 (0.80 to 0.90)`, or what is known of it."""
     text = score_text(value, limits)
     if low is None or high is None:
         return text
-    return f"{text} ({score_text(low)} to {score_text(high)}{at})"
+    return f"{text} ({score_text(low)} to {score_text(high)})"
 
 
 def p_text(value: float) -> str:

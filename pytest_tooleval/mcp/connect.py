@@ -40,15 +40,10 @@ class Session:
         self._watch = watch
 
     @property
-    def name(self) -> str:
-        """The name that the server gives itself, if any."""
+    def name_and_version(self) -> tuple[str, str]:
+        """As the server gives them; empty if it gives none."""
         info = self._client.server_info
-        return info.name if info is not None else ""
-
-    @property
-    def version(self) -> str:
-        info = self._client.server_info
-        return info.version if info is not None else ""
+        return (info.name, info.version) if info is not None else ("", "")
 
     @property
     def offers_tools(self) -> bool:

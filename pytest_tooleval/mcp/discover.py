@@ -68,7 +68,7 @@ async def listed(session: Session, server: McpServer) -> Discovery:
     if not tools:
         bad = f"none of its tools can be used; the first: {left_out[0]}" if left_out else ""
         raise about(server, bad or "it offers no tools")
-    name, version = redacted(server.scrubbed_data([session.name, session.version]))
+    name, version = redacted(server.scrubbed_data(session.name_and_version))
     clean = (
         {field: redacted(server.scrubbed_data(value)) for field, value in tool.items()} for tool in tools
     )

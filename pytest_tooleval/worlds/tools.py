@@ -34,7 +34,8 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
             f"{name_of(method)}: its signature cannot become a JSON Schema: {named(error)}; "
             "define its tool under tools"
         ) from None
-    schema = changed(schema, _untitled)
+    # pydantic's title only repeats the name.
+    schema = changed(schema, lambda part: {key: part[key] for key in part if key != "title"})
     about, parameters = _documentation(method)
     for parameter, text in parameters.items():
         if parameter in schema.get("properties", {}):
@@ -53,11 +54,6 @@ def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
     stand_in.__annotations__ = {k: v for k, v in kinds.items() if v is not inspect.Parameter.empty}
     stand_in.__signature__ = signature  # type: ignore[attr-defined]
     return stand_in
-
-
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Remove pydantic's title, which repeats the name."""
-    return {key: value for key, value in schema.items() if key != "title"}
 
 
 def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:

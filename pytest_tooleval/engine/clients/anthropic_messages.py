@@ -78,7 +78,8 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
         body["system"] = system
     if not tools:
         # Messages with calls need their tools.
-        used = {block["name"]: None for block in _blocks_of(messages, "tool_use")}
+        blocks = [block for message in messages for block in message["content"]]
+        used = dict.fromkeys(each["name"] for each in blocks if each.get("type") == "tool_use")
         tools = [{"name": name, "input_schema": {"type": "object"}} for name in used]
         choice = {"type": "none"} if tools else None
     if tools:
@@ -191,10 +192,6 @@ def _conversation(
         if turn["role"] == "user":
             turn["content"].sort(key=lambda block: block["type"] != "tool_result")
     return system, turns
-
-
-def _blocks_of(messages: Sequence[Block], kind: str) -> Iterator[Block]:
-    return (block for message in messages for block in message["content"] if block.get("type") == kind)
 
 
 def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:

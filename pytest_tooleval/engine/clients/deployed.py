@@ -59,13 +59,14 @@ class DeployedClient(HttpClient):
         return {"Accept": "application/json, text/event-stream", **headers_from(self._spec)}
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
-        messages = chat["messages"]
+        messages = [dict(message) for message in chat["messages"]]
+        ids = [message.pop(_CONVERSATION, None) for message in messages]
         values = {
             "$prompt": _last_text(messages, "user"),
             "$system": _last_text(messages, "system"),
-            "$messages": [_without_id(message) for message in messages],
+            "$messages": messages,
             "$tools": chat.get("tools", []),
-            "$conversation": _last_id(messages),
+            "$conversation": next(filter(None, reversed(ids)), None),
         }
         return {name: _filled(value, values) for name, value in self._spec.request.items()}
 
@@ -185,14 +186,6 @@ def _set(found: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
 def _last_text(messages: Sequence[Mapping[str, Any]], role: str) -> str | None:
     last = next((each for each in reversed(messages) if each.get("role") == role), None)
     return None if last is None else text_of(last)
-
-
-def _last_id(messages: Sequence[Mapping[str, Any]]) -> str | int | None:
-    return next((each[_CONVERSATION] for each in reversed(messages) if each.get(_CONVERSATION)), None)
-
-
-def _without_id(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in message.items() if name != _CONVERSATION}
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:

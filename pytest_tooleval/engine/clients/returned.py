@@ -54,13 +54,13 @@ def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
     """
     statuses = statuses_of((each.message, each.answers) for each in replies)
     return [
-        structs.replace(each, status=status, answers=tuple(map(_without_status, each.answers)))
+        structs.replace(
+            each,
+            status=status,
+            answers=tuple({key: m[key] for key in m if key != "status"} for m in each.answers),
+        )
         for each, status in zip(replies, statuses, strict=True)
     ]
-
-
-def _without_status(message: Message) -> Message:
-    return {key: value for key, value in message.items() if key != "status"}
 
 
 def read_giving_up(

@@ -38,7 +38,11 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
         return {}
     roots = [folder.resolve(), own[1]]
     places = [place for place in _places(folder) if any(map(place.is_relative_to, roots))]
-    own_places = [place for place in places if not _is_installed(place)]
+    own_places = [
+        place
+        for place in places
+        if _INSTALLED.isdisjoint(place.parts) and not place.is_relative_to(_STANDARD)
+    ]
     digests: dict[str, str] = {}
     for file in _imported(target.partition(":")[0], own_places):
         if file != own[0] and (path := _path_from(folder, file)) and (digest := digest_of(file)):
@@ -69,10 +73,6 @@ def name_of(modules: Mapping[str, str]) -> str:
 def _places(folder: Path | None) -> list[Path]:
     places = [*([folder] if folder is not None else []), *map(Path, sys.path)]
     return list(dict.fromkeys(place.resolve() for place in places))
-
-
-def _is_installed(place: Path) -> bool:
-    return bool(_INSTALLED.intersection(place.parts)) or place.is_relative_to(_STANDARD)
 
 
 def _path_from(folder: Path, file: Path) -> str:
