@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
@@ -42,20 +41,16 @@ class Alterations:
 
     def takes(self, tool: str) -> bool:
         """Whether to alter this answer of a tool, which now counts as given."""
-        alters = self.is_about(tool) and not (self._is_fault and tool in self._answered)
+        altered, is_first = self._altered, tool not in self._answered
         self._answered.add(tool)
-        return alters
+        return altered is not None and altered.is_about(tool) and (is_first or not altered.is_fault)
 
     def skip(self, tool: str) -> None:
         """Count an earlier answer, such as one in a transcript."""
         self._answered.add(tool)
 
-    @property
-    def _is_fault(self) -> bool:
-        return self._altered is not None and self._altered.is_fault
 
-
-class AlteredSource:
+class AlteredSource(ToolSource):
     """A source of tool answers as a variant alters them."""
 
     def __init__(self, source: ToolSource, case: ResolvedCase, alterations: Alterations) -> None:
@@ -64,18 +59,9 @@ class AlteredSource:
         self._case = case
         self._altered = case.altered
         self._alterations = alterations
-
-    @property
-    def key_fields(self) -> Mapping[str, Any]:
-        return {**self._source.key_fields, "altered": structs.asdict(self._altered)}
-
-    @property
-    def answers_all(self) -> bool:
-        return self._source.answers_all
-
-    @property
-    def is_live(self) -> bool:
-        return self._source.is_live
+        self.key_fields = {**source.key_fields, "altered": structs.asdict(self._altered)}
+        self.answers_all = source.answers_all
+        self.is_live = source.is_live
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.transcript import CallStatus, Message
@@ -16,26 +16,18 @@ class ToolAnswer(NamedTuple):
     status: CallStatus = "executed"
 
 
-class ToolSource(Protocol):
-    """Answers the calls of some tools in one trial."""
+class ToolSource:
+    """Answers the calls of some tools in one trial.
 
-    @property
-    def key_fields(self) -> Mapping[str, Any]:
-        """Everything that may change the answers, for the cassette key."""
-        ...
+    `key_fields` is everything that may change the answers, for the cassette key. With `answers_all`, a
+    source gets every call as the model made it, even malformed ones and unknown tools; others get only
+    calls of offered tools, under the names in the suite. `is_live` means that answers come from outside,
+    so that a replay reads them from the cassette.
+    """
 
-    @property
-    def answers_all(self) -> bool:
-        """Whether it gets every call as the model made it, even malformed ones and unknown tools.
-
-        Other sources get only calls of offered tools, under the names in the suite.
-        """
-        ...
-
-    @property
-    def is_live(self) -> bool:
-        """Whether its answers come from outside, so that a replay reads them from the cassette."""
-        ...
+    key_fields: Mapping[str, Any] = {}
+    answers_all = False
+    is_live = False
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
@@ -45,4 +37,4 @@ class ToolSource(Protocol):
         `messages` are the messages up to the call. They are None for an agent, whose whole run is
         recorded as one answer. Raises ModelError if there is no answer.
         """
-        ...
+        raise NotImplementedError

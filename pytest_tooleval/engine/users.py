@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from ..errors import ModelError
 from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
@@ -39,40 +39,30 @@ def user_of(
     return resolve_models([user.model], tables())[0]
 
 
-class UserInConversation(Protocol):
-    """The user of one conversation."""
+class UserInConversation:
+    """The user of one conversation, who follows the case's script.
+
+    The first turn's messages are already among the case's messages.
+    """
+
+    def __init__(self, case: ResolvedCase) -> None:
+        self._later: Iterator[tuple[Message, ...]] = chain(
+            [()], (turn.messages for turn in case.turns[1:])
+        )
 
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         """The user's next messages, which begin a turn; None to end the conversation."""
-        ...
+        return next(self._later, None)
 
     @property
     def ended(self) -> bool:
         """Whether the user's last messages end the conversation, once the model has had its turn."""
-        ...
+        return False
 
     @property
     def played(self) -> PlayedUser | None:
         """The record of a model that played the user."""
-        ...
-
-
-class ScriptedUser:
-    """Follows the case's script. The first turn's messages are already among the case's messages."""
-
-    ended = False
-    played = None
-
-    def __init__(self, case: ResolvedCase) -> None:
-        self._later = iter(case.turns[1:])
-        self._began = False
-
-    async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
-        if not self._began:
-            self._began = True
-            return ()
-        turn = next(self._later, None)
-        return None if turn is None else turn.messages
+        return None
 
 
 def user_in(
@@ -80,14 +70,14 @@ def user_in(
 ) -> UserInConversation:
     """The user of a case. Raises ModelError if a model must play it and none is named."""
     if case.user is None:
-        return ScriptedUser(case)
+        return UserInConversation(case)
     if spec is None:
         raise ModelError(
             "a model has to play the user, but none is set: use --tooleval-user=MODEL, set "
             "tooleval_user in the ini file, or give user.model in the case",
             kind="user",
         )
-    return SimulatedUser(case.user, spec, models, trial)
+    return SimulatedUser(case, case.user, spec, models, trial)
 
 
 def opening(user: User) -> list[Message]:
@@ -101,10 +91,13 @@ def user_request(spec: ModelSpec, messages: Sequence[Message], trial: int = 0) -
     return ChatRequest(tuple(messages), (), "none", sampling_for(spec), trial)
 
 
-class SimulatedUser:
+class SimulatedUser(UserInConversation):
     """A user that a model plays, in one conversation."""
 
-    def __init__(self, user: User, spec: ModelSpec, models: Models, trial: int) -> None:
+    def __init__(
+        self, case: ResolvedCase, user: User, spec: ModelSpec, models: Models, trial: int
+    ) -> None:
+        super().__init__(case)
         self._user = user
         self._spec = spec
         self._models = models
@@ -168,6 +161,5 @@ class SimulatedUser:
 
     @property
     def played(self) -> PlayedUser:
-        """The record of the user."""
         cost = sum_if_known(reply.cost_usd for reply in self._replies)
         return PlayedUser(self._spec.label, self._ending, cost)

@@ -23,7 +23,7 @@ from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
-from ..tool_source import ToolAnswer
+from ..tool_source import ToolAnswer, ToolSource
 from .mocks import mocks_of
 
 ALL_READ_ONLY = "*"
@@ -69,14 +69,13 @@ class BeginAnew(Exception):
     """
 
 
-class LiveTools:
+class LiveTools(ToolSource):
     """The live tools of one trial of a model; `close` ends its session.
 
     `refusal` says why only recorded answers of model and server may be used; it is empty if all tools
     of the case are allowed.
     """
 
-    answers_all = False
     is_live = True
 
     def __init__(
@@ -91,6 +90,7 @@ class LiveTools:
     ) -> None:
         self._live = live
         self._wanted = case.live_tools
+        self.key_fields = {"live": {"mcp": dict(live.server.identity), "tools": sorted(self._wanted)}}
         self._public = case.public
         self._allowed = allowed
         self._model = model
@@ -145,11 +145,6 @@ class LiveTools:
         refusal = self.refusal or _not_allowed(self._live.server, [call.name], self._allowed)
         if refusal:
             raise ModelError(refusal, kind="tool_server")
-
-    @property
-    def key_fields(self) -> Mapping[str, Any]:
-        """Everything known in advance that may change the answers."""
-        return {"live": {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}}
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # The answer may depend on earlier calls, so all messages are part of the question.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ...errors import ScoringError
@@ -23,7 +23,7 @@ from ...record.transcript import Message
 from ...scoring.tool_selection import find_tool
 from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
-from ..tool_source import ToolAnswer
+from ..tool_source import ToolAnswer, ToolSource
 from ..toolbox import ends_chain
 
 # After such a call, a model is not queried again, but an agent continues, and would retry after an
@@ -37,16 +37,12 @@ def mocks_of(case: ResolvedCase) -> dict[str, Any]:
     return {tool.name: mock for tool, mock in found if tool is not None}
 
 
-class Mocks:
+class Mocks(ToolSource):
     """The mocks of one trial. Counts calls for `$sequence`.
 
     Also answers the calls that are scored, but not run: those that end a chain, and all calls outside
     chains and conversations.
     """
-
-    key_fields: Mapping[str, Any] = {}
-    answers_all = False
-    is_live = False
 
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case

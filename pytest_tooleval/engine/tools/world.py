@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 from ...errors import ModelError, WorldError
 from ...keys import PublicTexts
@@ -12,18 +12,16 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...worlds.play import Worker, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
-from ..tool_source import ToolAnswer
+from ..tool_source import ToolAnswer, ToolSource
 
 _T = TypeVar("_T")
 
 
-class WorldTools:
-    """The world of one trial."""
+class WorldTools(ToolSource):
+    """The world of one trial. The toolbox adds its identity to cassette keys."""
 
-    key_fields: Mapping[str, Any] = {}  # the toolbox adds the world's identity
     # The world reports a bad call itself, here as in scoring.
     answers_all = True
-    is_live = False
 
     def __init__(self, spec: WorldSpec, public: PublicTexts | None = None) -> None:
         self._public = public
