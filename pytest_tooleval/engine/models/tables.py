@@ -6,10 +6,9 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -231,76 +230,94 @@ def check_tables(tables: ModelTables) -> None:
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     """The model defined by `[models.NAME]`. Raises ConfigError that names the invalid key."""
     table = tables.tables[name]
-    fail = partial(tables.error, name)
-    if not isinstance(table, dict):
-        raise fail(f"expected a table, got {table!r}")
-    unknown = next((key for key in table if key not in _Table.__struct_fields__), None)
-    if unknown is not None:
-        raise fail(_unknown_key(unknown), unknown)
-    try:
-        msgspec.convert(table, _Table)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$.")
-        key = re.split(r"\W", place)[0]
-        plain = message.replace("`", "").replace(" | null", "").replace("Expected", "expected")
-        raise fail(f"{key}: " + _EXPECTED.get(key, plain), key) from None
-    for key, value in table.items():
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise fail(f"{key}: expected a JSON value ({error})", key) from None
-    if sum(key in table for key in ("model", "callable", "url")) != 1:
-        raise fail(
-            'expected one of model = "PROVIDER/NAME", callable = "module:function", or url = '
-            '"https://..." of an agent; the address of a model\'s server is api_base'
-        )
-    if wrong := _wrong_agent(table):
-        raise fail(*wrong)
-    if problem := _wrong_extra(table.get("extra", {})):
-        raise fail(f"extra: {problem}", "extra")
-    if "api" in table:
-        _check_api(table, fail)
-    spec = _spec(name, table, tables)
-    if spec.stream and spec.protocol != "openai":
-        raise fail("stream: only for servers that are asked directly with OpenAI's protocol", "stream")
-    return spec
-
-
-def _spec(name: str, table: Mapping[str, Any], tables: ModelTables) -> ModelSpec:
-    """The model of a table that has been checked."""
+    for message, key in _problems(table):
+        raise tables.error(name, message, key)
     own = {key: value for key, value in table.items() if key not in SAMPLING}
-    return ModelSpec(
+    spec = ModelSpec(
         label=name,
         **{**own, "omit": tuple(table.get("omit", ()))},
         sampling={key: table[key] for key in SAMPLING if key in table},
         source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
+    if spec.stream and spec.protocol != "openai":
+        text = "stream: only for servers that are asked directly with OpenAI's protocol"
+        raise tables.error(name, text, "stream")
+    return spec
 
 
-def _wrong_agent(table: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The error in the keys of an agent at an address, and its key; None if all keys are valid."""
-    if "url" not in table:
-        wrong = next((key for key in _OF_AGENTS if key in table), None)
-        return None if wrong is None else (f"{wrong}: only for an agent with a url", wrong)
+_Problems = Iterator[tuple[str, str | None]]
+
+
+def _problems(table: Any) -> _Problems:
+    """What is wrong with a table, and the key. Each check relies on those before it."""
+    if not isinstance(table, dict):
+        yield f"expected a table, got {table!r}", None
+    yield from ((_unknown_key(key), key) for key in table if key not in _Table.__struct_fields__)
+    try:
+        msgspec.convert(table, _Table)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$.")
+        key = re.split(r"\W", place)[0]
+        plain = message.replace("`", "").replace(" | null", "").replace("Expected", "expected")
+        yield f"{key}: " + _EXPECTED.get(key, plain), key
+    for key, value in table.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            yield f"{key}: expected a JSON value ({error})", key
+    if sum(key in table for key in ("model", "callable", "url")) != 1:
+        yield (
+            'expected one of model = "PROVIDER/NAME", callable = "module:function", or url = '
+            '"https://..." of an agent; the address of a model\'s server is api_base',
+            None,
+        )
+    yield from (
+        _problems_of_agent(table)
+        if "url" in table
+        else ((f"{key}: only for an agent with a url", key) for key in _OF_AGENTS if key in table)
+    )
+    for problem in _problems_of_extra(table.get("extra", {})):
+        yield f"extra: {problem}", "extra"
+    api, model = table.get("api"), table.get("model", "")
+    if api and (not model or model == LEXICAL):
+        yield "api: only for models that are called over the network", "api"
+    name = model.removeprefix("openai/").removeprefix("responses/")
+    if api == "openai" and not table.get("api_base") and "/" in name:
+        what = f"asks OpenAI, which has no model {model!r}; set api_base"
+        yield f'api = "openai" without api_base {what}', "api"
+
+
+def _problems_of_agent(table: Mapping[str, Any]) -> _Problems:
+    """What is wrong with the keys of an agent at an address."""
     for key in table:
         if key not in _FOR_AGENTS:
-            return f"{key}: not for an agent with a url; what it gets stands in request", key
+            yield f"{key}: not for an agent with a url; what it gets stands in request", key
     if "request" not in table:
-        return 'url: also needs request, such as { message = "$prompt" }', "url"
+        yield 'url: also needs request, such as { message = "$prompt" }', "url"
     answer = table.get("answer", {})
     if not (isinstance(answer, str) or answer.keys() & {"text", "calls"}):
-        return f"answer: {_EXPECTED['answer']}", "answer" if answer else "url"
+        yield f"answer: {_EXPECTED['answer']}", "answer" if answer else "url"
     names = [text for text in _texts_within(table["request"]) if text.startswith("$")]
     for name in names:
         if name not in PLACEHOLDERS:
             hint = near(name, PLACEHOLDERS) or f"; expected one of {', '.join(PLACEHOLDERS)}"
-            return f"request: unknown {name}{hint}", "request"
+            yield f"request: unknown {name}{hint}", "request"
     if not {"$prompt", "$messages"} & set(names):
-        return 'request: expected "$prompt" or "$messages" in it', "request"
+        yield 'request: expected "$prompt" or "$messages" in it', "request"
     if "$conversation" in names and "conversation" not in table:
-        return 'request: "$conversation" needs conversation, the JSON Pointer of the id', "request"
-    return None
+        yield 'request: "$conversation" needs conversation, the JSON Pointer of the id', "request"
+
+
+def _problems_of_extra(extra: Mapping[str, Any]) -> Iterator[str]:
+    for key in _keys_within(extra):
+        if _SECRETS.search(key):
+            yield f"{key}: do not put secrets in a file; use api_key_env"
+    for key in extra:
+        if key in _NOT_EXTRA:
+            yield f"{key}: this parameter cannot be set here"
+        if key in SAMPLING:
+            yield f"{key}: set this directly in the model's table"
 
 
 def _texts_within(value: Any) -> Iterator[str]:
@@ -310,19 +327,6 @@ def _texts_within(value: Any) -> Iterator[str]:
     elif isinstance(value, (dict, list)):
         for member in value.values() if isinstance(value, dict) else value:
             yield from _texts_within(member)
-
-
-def _wrong_extra(extra: Mapping[str, Any]) -> str:
-    """The error for the first invalid key; empty if all keys are valid."""
-    for key in _keys_within(extra):
-        if _SECRETS.search(key):
-            return f"{key}: do not put secrets in a file; use api_key_env"
-    for key in extra:
-        if key in _NOT_EXTRA:
-            return f"{key}: this parameter cannot be set here"
-        if key in SAMPLING:
-            return f"{key}: set this directly in the model's table"
-    return ""
 
 
 def _unknown_key(key: str) -> str:
@@ -337,18 +341,6 @@ def _unknown_key(key: str) -> str:
         f"unknown key {key!r}{hint}; expected one of: {', '.join(known)} "
         "(put other parameters of the provider into the table `extra`)"
     )
-
-
-def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
-    api, model = table["api"], table.get("model", "")
-    if not model or model == LEXICAL:
-        raise fail("api: only for models that are called over the network", "api")
-    name = model.removeprefix("openai/").removeprefix("responses/")
-    if api == "openai" and not table.get("api_base") and "/" in name:
-        raise fail(
-            f'api = "openai" without api_base asks OpenAI, which has no model {model!r}; set api_base',
-            "api",
-        )
 
 
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
