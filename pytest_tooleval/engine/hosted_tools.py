@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..errors import ModelError
 from ..suite.case import ResolvedCase
 from .models.spec import ModelSpec
+from .tool_source import allowing
 
 _HARMLESS = re.compile(
     r"tool_search(_tool_[a-z0-9]+_[0-9]{8})?|programmatic_tool_calling|code_interpreter"
@@ -47,11 +47,8 @@ def refusal(case: ResolvedCase, spec: ModelSpec, allowed: Sequence[str]) -> str:
     ]
     if not missing:
         return ""
-    option = shlex.quote(f"--tooleval-allow-tools={','.join(missing)}")
-    return (
-        f"provider_tools: {', '.join(missing)} acts at the provider, and runs only with {option} on "
-        "the command line (for tooleval ui: --allow-tools)"
-    )
+    what = ", ".join(missing)
+    return f"provider_tools: {what} acts at the provider, and runs only with {allowing(*missing)}"
 
 
 def with_secrets(tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.transcript import CallStatus, Message
+
+
+def allowing(*tools: str) -> str:
+    """How the command line allows these tools."""
+    option = shlex.quote(f"--tooleval-allow-tools={','.join(tools)}")
+    return f"{option} on the command line (for tooleval ui: --allow-tools)"
 
 
 class ToolAnswer(NamedTuple):

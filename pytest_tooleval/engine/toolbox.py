@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -18,7 +17,6 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
-from ..keys import PublicTexts
 from ..matchers.modes import DEFAULT_MODE
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
@@ -29,7 +27,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import known_tools
 from .alterations import Alterations, AlteredSource
-from .tool_source import ToolAnswer, ToolSource
+from .tool_source import ToolAnswer, ToolSource, allowing
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50
@@ -52,7 +50,7 @@ class Toolbox:
         turn: int = 0,
         alterations: Alterations | None = None,
     ) -> None:
-        self._case = case
+        self.case = case
         self._alterations = alterations or Alterations(case.altered)
         self._sources = sources
         if case.altered is not None:
@@ -65,28 +63,18 @@ class Toolbox:
     @cached_property
     def known(self) -> KnownTools:
         """The tools that a call may mean."""
-        return known_tools(self._case)
+        return known_tools(self.case)
 
     @property
     def most_calls(self) -> int:
         """The maximum number of calls by an agent with its own loop."""
-        return self._case.round_limit if self._case.has_tool_rounds else _MOST_CALLS
-
-    @property
-    def max_rounds(self) -> int | None:
-        """The `max_rounds` that the case sets, if any."""
-        return self._case.max_rounds
-
-    @property
-    def public(self) -> PublicTexts | None:
-        """The suite's texts, which contain no secrets."""
-        return self._case.public
+        return self.case.round_limit if self.case.has_tool_rounds else _MOST_CALLS
 
     @property
     def approvals(self) -> Mapping[str, str]:
         """`approve` or `reject` for each tool, by name, whose approval the case decides."""
-        answers = self._case.approvals.items()
-        found = ((find_tool(self._case, name), answer) for name, answer in answers)
+        answers = self.case.approvals.items()
+        found = ((find_tool(self.case, name), answer) for name, answer in answers)
         return {tool.name: answer for tool, answer in found if tool is not None}
 
     async def answers(
@@ -112,26 +100,22 @@ class Toolbox:
             return found
         if self._alterations.is_about(found.name):
             raise self._cannot_alter(found.name)
-        allowed = (find_tool(self._case, name) for name in self._allowed)
+        allowed = (find_tool(self.case, name) for name in self._allowed)
         if not any(tool is not None and tool.name == found.name for tool in allowed):
-            option = shlex.quote(f"--tooleval-allow-tools={found.name}")
-            raise ModelError(
-                f"the agent called its own tool {found.name}, which may run only with {option} on the "
-                "command line (for tooleval ui: --allow-tools)",
-                kind="tool_server",
-            )
+            text = f"its own tool {found.name}, which may run only with {allowing(found.name)}"
+            raise ModelError(f"the agent called {text}", kind="tool_server")
         return ToolAnswer("", "executed")
 
     def _cannot_alter(self, tool: str) -> ModelError:
         return ModelError(
-            f"the agent runs its own tool {tool}, whose answers the variant {self._case.arm.variant} "
+            f"the agent runs its own tool {tool}, whose answers the variant {self.case.arm.variant} "
             "cannot change; it would have to use call_tool",
             kind="callable",
         )
 
     def require_altered(self, replies: Sequence[Reply]) -> None:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
-        for each in replies if self._case.altered is not None else ():
+        for each in replies if self.case.altered is not None else ():
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
             for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
                 found = self._offered(call)
@@ -153,7 +137,7 @@ class Toolbox:
     @property
     def key_fields(self) -> Mapping[str, Any]:
         """Everything that may change the answers to an agent's calls, for the cassette key."""
-        case = self._case
+        case = self.case
         fields: dict[str, Any] = {}
         of_turn = (
             case.turns[self._turn].turn.forbidden_calls if case.turns and case.user is None else None
@@ -198,7 +182,7 @@ class Toolbox:
         """The call with the offered tool's own name, or a refusal if there is no such tool."""
         if call.arguments is None:
             return _refused(call.why_malformed)
-        tool = find_tool(self._case, call.name)
+        tool = find_tool(self.case, call.name)
         if tool is None or tool.name not in (each.name for each in self.tools):
             return _refused(f"there is no tool {call.name!r}")
         return call if tool.name == call.name else structs.replace(call, name=tool.name)
@@ -206,8 +190,8 @@ class Toolbox:
     async def forbids(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of these calls is forbidden."""
         # In a thread, because a slow pattern must not block the loop.
-        return self._case.forbids and await asyncio.to_thread(
-            _is_forbidden, self._case, list(map(self._known, calls)), self._turn
+        return self.case.forbids and await asyncio.to_thread(
+            _is_forbidden, self.case, list(map(self._known, calls)), self._turn
         )
 
     def _known(self, call: ToolCall) -> ToolCall:

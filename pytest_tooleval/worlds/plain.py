@@ -342,10 +342,8 @@ def _same_number(one: Any, other: Any) -> bool:
         one, other = (Decimal(str(each)) for each in (one, other))
         return bool(one == other)
     floats = isinstance(one, float) and isinstance(other, float)
-    return floats and not (one.is_integer() or other.is_integer()) and _is_near(one, other)
-
-
-def _is_near(one: float, other: float) -> bool:
+    if not floats or one.is_integer() or other.is_integer():
+        return False
     return math.isclose(one, other, rel_tol=_SAME_PART, abs_tol=0.0)
 
 

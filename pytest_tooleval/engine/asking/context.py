@@ -53,15 +53,13 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
         **{name: value for name, value in chosen.items() if value is not None},
         **spec.extra,
     }
-    if isinstance(sampling.get("extra_headers"), Mapping):
-        sampling["extra_headers"] = _stand_ins(sampling["extra_headers"])
+    if isinstance(headers := sampling.get("extra_headers"), Mapping):
+        hashes = {name: hashlib.sha256(str(value).encode()) for name, value in headers.items()}
+        # Different headers make a different question.
+        sampling["extra_headers"] = {
+            name: f"sha256:{found.hexdigest()[:16]}" for name, found in hashes.items()
+        }
     return {name: value for name, value in sampling.items() if name not in spec.omit}
-
-
-def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
-    """The headers with hashes as values, because different headers make a different question."""
-    hashes = {name: hashlib.sha256(str(value).encode()).hexdigest() for name, value in headers.items()}
-    return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
 
 
 def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:

@@ -146,7 +146,7 @@ def _doors(
     facts = {
         "approvals": dict(toolbox.approvals),
         "most_calls": toolbox.most_calls,
-        "max_rounds": toolbox.max_rounds,
+        "max_rounds": toolbox.case.max_rounds,
     }
     known = {name: value for name, value in facts.items() if _takes(function, name)}
     return own, {door: getattr(own, door) for door in doors} | known

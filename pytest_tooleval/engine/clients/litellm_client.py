@@ -141,7 +141,8 @@ class LitellmClient:
         open_session(litellm)
         # A copy, because litellm removes unsupported parts from schemas.
         arguments = copy.deepcopy(self._arguments(request, key, timeout_s))
-        native = arguments["logger_fn"] = _Native()
+        details: dict[str, Any] = {}
+        arguments["logger_fn"] = details.update
         begin = time.perf_counter()
         try:
             # Some of litellm's code ignores `timeout`.
@@ -149,11 +150,11 @@ class LitellmClient:
         except asyncio.TimeoutError:
             raise timed_out(timeout_s) from None
         except Exception as error:
-            answer = self._answer_in(error, native, request, time.perf_counter() - begin)
+            answer = self._answer_in(error, _native(details), request, time.perf_counter() - begin)
             if answer is None:
                 raise self._translate(error, request, timeout_s) from None
             return answer
-        answer = _read(response, native, time.perf_counter() - begin)
+        answer = _read(response, _native(details), time.perf_counter() - begin)
         by_responses = "responses/" in self._spec.model or needs_responses(self._spec.model)
         is_empty = not (text_of(answer.message) or answer.message.get("tool_calls"))
         if by_responses and is_empty and answer.finish_reason in (None, "stop"):
@@ -213,10 +214,10 @@ class LitellmClient:
             )
 
     def _answer_in(
-        self, error: Exception, native: _Native, request: ChatRequest, latency_s: float
+        self, error: Exception, document: object, request: ChatRequest, latency_s: float
     ) -> ChatAnswer | None:
         """The model's answer in an exception of litellm; None if it is really an error."""
-        ending = ending_of(native.document())
+        ending = ending_of(document)
         if ending is not None:  # litellm fails if Gemini blocks a prompt and reports no usage
             message = {"role": "assistant", "content": None}
             return ChatAnswer(message, ending.reason, latency_s=latency_s, finish_message=ending.message)
@@ -230,7 +231,6 @@ class LitellmClient:
         refused = next((answer for answer in found if answer is not None), None)
         if refused is not None or not _NO_MESSAGE.search(text):
             return refused
-        document = native.document()
         if not isinstance(document, dict):
             return None
         with contextlib.suppress(ModelError):
@@ -342,24 +342,16 @@ _NO_MESSAGE = re.compile(
 )
 
 
-class _Native:
-    """A `logger_fn` for litellm that keeps the provider's original document."""
-
-    def __init__(self) -> None:
-        self._text: object = None
-
-    def __call__(self, details: Mapping[str, object]) -> None:
-        self._text = details.get("original_response")
-
-    def document(self) -> object:
-        """The document; None if there is no valid JSON."""
-        try:
-            return json.loads(self._text) if isinstance(self._text, str) else None
-        except (ValueError, RecursionError):
-            return None
+def _native(details: Mapping[str, Any]) -> object:
+    """The provider's document, which litellm gives to a `logger_fn`; None if it is not valid JSON."""
+    text = details.get("original_response")
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
 
 
-def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
+def _read(response: Any, document: object, latency_s: float) -> ChatAnswer:
     """The answer in litellm's response object."""
     try:
         choice = response.choices[0]
@@ -375,7 +367,7 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     chat = {name: getattr(response, name, None) for name in names}
     if chat["usage"]:
         chat["usage"] = chat["usage"].model_dump()
-    ending = ending_of(native.document(), {"choices": [choice.model_dump()]})
+    ending = ending_of(document, {"choices": [choice.model_dump()]})
     reason = getattr(choice, "finish_reason", None)
     answer = ChatAnswer.from_chat(message, ending, reason, chat, latency_s)
     return structs.replace(answer, cost_usd=_cost(response))

@@ -31,7 +31,7 @@ def guard_connections(litellm: Any) -> None:
     litellm.in_memory_llm_clients_cache = Clients()
     litellm.sync_transport = _Transport()
     open_session(litellm)
-    if not _is_hooked(get_async_httpx_client("openai")):
+    if _read not in get_async_httpx_client("openai").client.event_hooks["response"]:
         raise ModelError(
             "this release of litellm makes its connections in an unknown way, and they could follow a "
             "redirect with the key; install another one: pip install 'litellm==1.106.2'",
@@ -76,10 +76,6 @@ class _Transport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return self._client.send(request, stream=True, follow_redirects=False)
-
-
-def _is_hooked(handler: Any) -> bool:
-    return _read in handler.client.event_hooks["response"]
 
 
 def _ask(request: httpx.Request) -> None:

@@ -204,7 +204,7 @@ class OwnLoop:
 
     def _read(self, asked: _Call, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
-        public = self._toolbox.public
+        public = self._toolbox.case.public
         return ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
 
     async def _stop_at_forbidden(self) -> None:

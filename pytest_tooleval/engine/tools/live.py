@@ -8,7 +8,6 @@ calls, the trial then restarts and also runs those.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
-from ..tool_source import ToolAnswer, ToolSource
+from ..tool_source import ToolAnswer, ToolSource, allowing
 from .mocks import mocks_of
 
 ALL_READ_ONLY = "*"
@@ -185,10 +184,8 @@ def _not_allowed(
     if not missing:
         return ""
     only_read = all_read_only and all(server.has(name, (ALL_READ_ONLY,)) for name in missing)
-    names = ALL_READ_ONLY if only_read else ",".join(missing)
-    option = shlex.quote(f"--tooleval-allow-tools={names}")
+    option = allowing(*((ALL_READ_ONLY,) if only_read else missing))
     return (
-        f"live_tools: {', '.join(missing)} may run only with {option} on the command line (for "
-        "tooleval ui: --allow-tools); without it the chain can only be replayed, and not all of "
-        "it is recorded"
+        f"live_tools: {', '.join(missing)} may run only with {option}; without it the chain can only be "
+        "replayed, and not all of it is recorded"
     )
