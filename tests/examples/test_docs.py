@@ -4,7 +4,8 @@ A page is a folder of its own. A block with a title, as in ```json title="weathe
 written there; a ```bash block is run; the ```text block after it is what the last command prints. A line
 `...` stands for any lines, and ` ...` at the end of one for its rest. `<!-- not run: REASON -->` before
 a block leaves it out; then only its options are checked. A ```python block without a title runs beside
-the weather suite. `<!-- change: FILE -->` before a diff changes a file.
+the weather suite. JSON, TOML and YAML are read, and the fields of suites and models are checked.
+`<!-- change: FILE -->` before a diff changes a file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import jsonschema
 import pytest
+import yaml
 from builders import git
 from click.testing import CliRunner
 
@@ -27,13 +30,16 @@ from click.testing import CliRunner
 import pytest_tooleval.record.results  # noqa: F401
 from pytest_tooleval import score_calls
 from pytest_tooleval.cli import main
+from pytest_tooleval.engine.models.tables import check_tables, read_tables
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.schema import schema_text
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/README.md"])
+FORMAT = json.loads(schema_text())
 _BLOCK = re.compile(
     r"(?:^ *<!-- (?P<word>not run|change): (?P<why>.+?) -->\n)?"
     r"^(?P<indent> *)```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^ *```$",
@@ -104,6 +110,47 @@ def test_python_without_a_file_runs_or_says_why_not(
         is_own = not block.title and "--8<--" not in block.text  # the examples have their own tests
         if block.language == "python" and is_own and block.word != "not run":
             exec(compile(block.text, str(page), "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_data_is_as_the_program_takes_it(page: Path, tmp_path: Path) -> None:
+    """Suites and tables of models, whole or in part, are valid; other data can be read."""
+    for number, block in enumerate(blocks(page)):
+        if block.word == "not run" or "--8<--" in block.text:
+            continue
+        if block.language == "json":
+            check_json(block)
+        elif block.language == "toml":
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            check_tables_of(block.text, folder)
+        elif block.language == "yaml":
+            assert yaml.safe_load(block.text)
+
+
+def check_json(block: Block) -> None:
+    lines = block.text.splitlines()
+    if all(line.startswith("{") and line.endswith("}") for line in lines):
+        assert all(map(json.loads, lines))
+        return
+    data = json.loads(block.text if block.text.startswith("{") else f"{{{block.text}}}")
+    if "test_cases" in data:
+        parse_suite(block.text, "page.tooleval.json")
+    elif not block.title:
+        parts = (FORMAT, FORMAT["$defs"]["TestCase"], FORMAT["$defs"]["Tool"])
+        part = next((part for part in parts if data.keys() <= part["properties"].keys()), None)
+        assert part, f"neither fields of a suite nor of a case or tool:\n{block.text}"
+        jsonschema.validate(data, {"$defs": FORMAT["$defs"], "properties": part["properties"]})
+
+
+def check_tables_of(text: str, folder: Path) -> None:
+    if "[" not in text.partition("=")[0]:  # some keys of a table
+        text = f'[models.claude]\nmodel = "anthropic/claude-sonnet-5"\n{text}'
+    file = "tooleval.toml" if "[models." in text else "pyproject.toml"
+    (folder / file).write_text(text, encoding="utf-8")
+    tables = read_tables(folder)
+    assert tables.tables
+    check_tables(tables)
 
 
 def change(file: Path, diff: str) -> None:
