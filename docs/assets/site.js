@@ -1,0 +1,14 @@
+// What the theme's script adds, for keyboards and screen readers: what scrolls takes the focus, and the
+// buttons of each block of code have a name of their own.
+const SCROLLING = ".md-typeset__scrollwrap, .md-typeset p:has(> img), .tabbed-labels";
+const mend = () => {
+  for (const one of document.querySelectorAll(SCROLLING)) {
+    if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
+  document.querySelectorAll(".md-code__nav").forEach((one, index) => {
+    one.ariaLabel = `Code ${index + 1}`;
+  });
+};
+new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+for (const event of ["load", "resize"]) addEventListener(event, mend);
