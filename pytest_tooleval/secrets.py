@@ -155,15 +155,6 @@ def without_key_values(value: _T) -> _T:
     return scrub_json(value, values, all_names=True) if values else value
 
 
-def holds_key_value(text: str) -> bool:
-    """True if a text may contain a key variable's value; much faster than an exact search."""
-    folded = text.casefold()
-    found = map(_Forms.of, key_values())
-    return any(
-        each.longest_word in folded or any(form in folded for form in each.folded) for each in found
-    )
-
-
 def scrub(text: str, values: Iterable[str]) -> str:
     """Remove these values, everything that looks like a key, and credentials in headers and URLs."""
     text = without_keys(_without(text, values, PLACEHOLDER))
@@ -229,7 +220,6 @@ class _Forms(NamedTuple):
     plain: re.Pattern[str]
     escaped: re.Pattern[str]
     folded: tuple[str, ...]
-    longest_word: str
     stand_in: str
 
     @staticmethod
@@ -241,7 +231,6 @@ class _Forms(NamedTuple):
             plain=re.compile(re.escape(value), re.IGNORECASE),
             escaped=re.compile("".join(map(_character, value)), re.IGNORECASE),
             folded=tuple(form.casefold() for form in (value, *coded)),
-            longest_word=max(re.split(r"[\W_]+", value), key=len).casefold(),
             stand_in=stand_in(value),
         )
 

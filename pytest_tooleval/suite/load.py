@@ -13,7 +13,7 @@ from ..errors import Problem, SuiteError, os_reason
 from ..explain import describe
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text, objects_in
-from ..secrets import holds_key_value, keep_secret, key_variables
+from ..secrets import keep_secret, key_variables
 from .checks.errors import suite_errors
 from .model import SEARCHED, Suite, without_key_values
 from .parametrize import expand
@@ -86,10 +86,8 @@ def parse_document(
     expanded = expand(data, folder)
     data, problems = expanded.data, [*document.problems(expanded.findings), *expanded.problems]
     document.places = expanded.places if any(expanded.bases) else None
-    key_places: list[tuple[Loc, str]] = []
-    if any(map(holds_key_value, (document.text, *expanded.texts))):
-        key_places = list(_key_places(data, (), key_variables()))
-        data = without_key_values(data)
+    key_places = list(_key_places(data, (), key_variables()))
+    data = without_key_values(data)
     data, of_worlds = with_world_tools(data, folder)
     suite, unreadable = read_suite(data)
     suite._places = tuple(document.places or ())

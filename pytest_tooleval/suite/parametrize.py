@@ -52,12 +52,11 @@ class Expanded(NamedTuple):
     bases: list[str | None]
     findings: list[Finding]
     problems: list[Problem]
-    texts: list[str]
 
 
 def expand(data: dict[str, Any], folder: Path) -> Expanded:
     """Expand the cases of a suite's data. Files of rows are in `folder`."""
-    made = Expanded(data, [], [], [], [], [])
+    made = Expanded(data, [], [], [], [])
     cases = data.get("test_cases")
     now = read_moment(data.get(NOW))
     if now is not None:
@@ -78,7 +77,6 @@ def expand(data: dict[str, Any], folder: Path) -> Expanded:
             made.bases.append(base if isinstance(base, str) else None)
         if rows is not None:
             made.problems.extend(rows.problems)
-            made.texts.append(rows.text)
     return made._replace(data={**data, "test_cases": every})
 
 

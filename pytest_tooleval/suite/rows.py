@@ -25,7 +25,6 @@ class Rows:
     rows: list[dict[str, Any]] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    text: str = ""
     _complain: Callable[[str, str], None] | None = None
 
     def complain(self, column: str, message: str) -> None:
@@ -81,7 +80,7 @@ def _from_suite(given: list[Any], at: Loc, findings: list[Finding]) -> Rows:
 
 def _from_csv(text: str, path: str) -> Rows:
     """Read a CSV file, whose first line names the columns. Cells are texts: `01234` stays as it is."""
-    rows = Rows(text=text)
+    rows = Rows()
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
 
     def complain(column: str, message: str) -> None:
@@ -110,7 +109,7 @@ def _from_csv(text: str, path: str) -> Rows:
 
 def _from_jsonl(text: str, path: str) -> Rows:
     """Read a JSONL file, with an object on each line."""
-    rows, first = Rows(text=text), 1
+    rows, first = Rows(), 1
 
     def complain(column: str, message: str) -> None:
         line = text.splitlines()[first - 1]
