@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.cassettes.appending import Appender
+from ..engine.cassettes.byte_locks import ByteLocks
 from ..engine.cassettes.cassette import Cassette
-from ..engine.cassettes.claims import Claims
+from ..engine.cassettes.folders import work_folder
 from ..errors import ModelError
 from ..suite.discovery import SUITE_ENDING
 
@@ -44,7 +45,8 @@ class Cassettes:
         self._started = started
         self._of: dict[Path, Cassette] = {}
         self._appender = Appender()
-        self._claims = Claims(root)
+        # Claims on questions, so that two runs with one cassette do not pay twice.
+        self._claims = ByteLocks(lambda: work_folder(root) / "asking.lock")
 
     @cached_property
     def _folder(self) -> Path | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sys
 import time
+from collections.abc import Callable
 from io import FileIO
+from pathlib import Path
 
 # How the system says that another process has the lock.
 TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
@@ -42,3 +45,39 @@ def wait_for_lock(file: FileIO, place: int) -> None:
             if error.errno not in TAKEN:
                 raise
         time.sleep(_PAUSE_S)
+
+
+class ByteLocks:
+    """The locks of this process on the bytes of an empty file, which is made when needed."""
+
+    def __init__(self, path: Callable[[], Path]) -> None:
+        self._path = path
+        self._file: FileIO | None = None
+        self._held: set[int] = set()
+
+    def take(self, place: int) -> bool | None:
+        """Take a lock. False if another process has it; None if the file cannot be made or locked."""
+        if place in self._held:
+            return True
+        try:
+            self._file = self._file or FileIO(self._path(), "a+")
+        except OSError:
+            return None
+        try:
+            lock(self._file, place)
+        except OSError as error:
+            return False if error.errno in TAKEN else None
+        self._held.add(place)
+        return True
+
+    def drop(self, place: int) -> None:
+        if self._file is not None and place in self._held:
+            self._held.remove(place)
+            with contextlib.suppress(OSError):
+                unlock(self._file, place)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._held.clear()

@@ -31,7 +31,7 @@ from ..models.modules import changed, name_of
 from ..models.spec import ModelSpec
 from ..protocols.builder import PROGRAMS
 from .appending import Appender, Place, line_at, try_appending
-from .claims import Claims
+from .byte_locks import ByteLocks
 from .why_missing import RecordedQuestions, canonical_question, definitions, summary
 
 RecordMode = Literal["none", "new", "all"]
@@ -154,7 +154,7 @@ class Cassette:
         *,
         must_record: bool = False,
         appender: Appender | None = None,
-        claims: Claims | None = None,
+        claims: ByteLocks | None = None,
         project: Path | None = None,
         started: str = "",
     ) -> None:
@@ -207,16 +207,18 @@ class Cassette:
         """Claim a question, unless another process is already sending it for the same file."""
         if self._claims is None:
             return True
-        return self._claims.take(self._claim_on(key))
+        return self._claims.take(self._claim_on(key)) is not False
 
     def release(self, key: str) -> None:
         if self._claims is not None:
             self._claims.drop(self._claim_on(key))
 
-    def _claim_on(self, key: str) -> str:
+    def _claim_on(self, key: str) -> int:
+        """A 60-bit number, so that two questions almost never share one."""
         if self._real_path is None:
             self._real_path = os.path.realpath(self.path)
-        return f"{self._real_path} {key}"
+        name = f"{self._real_path} {key}".encode(errors="replace")
+        return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") >> 4
 
     def known(self, key: str) -> ChatAnswer | None:
         """Like `find`, but only among the lines that were read already. `is_empty` reads."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from ..cassettes.appending import Appender
-from ..cassettes.byte_locks import lock, unlock, wait_for_lock
+from ..cassettes.byte_locks import ByteLocks
+
+_PAUSE_S = 0.001
 
 
 class Ledger:
@@ -23,7 +25,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read = 0
-        self._locks: FileIO | None = None
+        self._locks = ByteLocks(lambda: path.with_name(f"{path.name}.lock"))
 
     def append(self, event: object) -> bool:
         """Write an event. Returns False if the file cannot be written."""
@@ -51,31 +53,17 @@ class Ledger:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Keep all other processes out; on a file system without locks, none."""
-        file = self._lock_file()
-        try:
-            if file is not None:
-                wait_for_lock(file, 0)
-        except OSError:
-            file = None
+        self._locks.take(1 + os.getpid())
+        while self._locks.take(0) is False:
+            time.sleep(_PAUSE_S)
         try:
             yield
         finally:
-            if file is not None:
-                unlock(file, 0)
-
-    def _lock_file(self) -> FileIO | None:
-        if self._locks is None:
-            with contextlib.suppress(OSError):
-                self._locks = FileIO(self._path.with_name(f"{self._path.name}.lock"), "a+")
-                lock(self._locks, 1 + os.getpid())
-        return self._locks
+            self._locks.drop(0)
 
     def is_alive(self, process: int) -> bool:
-        if process == os.getpid() or self._locks is None:
+        if process == os.getpid():
             return True
-        try:
-            lock(self._locks, 1 + process)
-        except OSError:
-            return True
-        unlock(self._locks, 1 + process)
-        return False
+        has_ended = self._locks.take(1 + process)
+        self._locks.drop(1 + process)
+        return not has_ended

@@ -12,8 +12,8 @@ import pytest
 from builders import call
 
 from pytest_tooleval.engine.asking.context import Context, sampling_for
+from pytest_tooleval.engine.cassettes.byte_locks import ByteLocks
 from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
-from pytest_tooleval.engine.cassettes.claims import Claims
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -346,18 +346,18 @@ async def test_a_recorded_answer_is_not_asked_for_again(
     assert again.latency_s == first.latency_s
 
 
-class _Elsewhere(Claims):
+class _Elsewhere(ByteLocks):
     """Claims that another process holds until they are `given_back`."""
 
     def __init__(self) -> None:
         self.looks = 0
         self.given_back = False
 
-    def take(self, name: str) -> bool:
+    def take(self, place: int) -> bool:
         self.looks += 1
         return self.given_back
 
-    def drop(self, name: str) -> None:
+    def drop(self, place: int) -> None:
         """Nothing is held here."""
 
 
