@@ -197,10 +197,10 @@ def freeze(recording: _Recording, out: Path | None) -> None:
             except NotRecorded as error:
                 why = recorded.why_missing(error.asked, always=True)
                 missing.setdefault(why, []).append(name)
-        found = frozen(trials, case.param_scoring)
+        made, unequal = frozen(trials, case.param_scoring)
         answers += sum(map(len, trials))
-        differing += found.differing
-        mocks.append(found.mocks)
+        differing += unequal
+        mocks.append(made)
     if missing:
         lines = [*_missing_lines(missing), "not all answers are recorded, so nothing was written"]
         raise ConfigError("\n".join(lines))

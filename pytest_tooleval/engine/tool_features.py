@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import structs
 
@@ -52,31 +52,22 @@ _BESIDE_DEFERRED = "no examples, because Anthropic refuses them beside deferred 
 _BEYOND_PROGRAMS = "because programs cannot call a strict tool or one whose schema refers to itself"
 
 
-class Hosted(NamedTuple):
-    """A provider's own tool that a feature needs, and the prefix of such tools' types."""
-
-    feature: Feature
-    types: str
-    tool: Tool
-
-
-_HOSTED: Mapping[str, tuple[Hosted, ...]] = {
-    "openai": (
-        Hosted("defer_loading", "tool_search", {"type": "tool_search"}),
-        Hosted("allowed_callers", "programmatic_tool_calling", {"type": "programmatic_tool_calling"}),
-    ),
-    "anthropic": (
-        Hosted(
-            "defer_loading",
+# The provider's own tools that features need, each with the prefix of such tools' types.
+_HOSTED: Mapping[str, Mapping[Feature, tuple[str, Tool]]] = {
+    "openai": {
+        "defer_loading": ("tool_search", {"type": "tool_search"}),
+        "allowed_callers": ("programmatic_tool_calling", {"type": "programmatic_tool_calling"}),
+    },
+    "anthropic": {
+        "defer_loading": (
             "tool_search_tool",
             {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
         ),
-        Hosted(
-            "allowed_callers",
+        "allowed_callers": (
             "code_execution",
             {"type": "code_execution_20260120", "name": "code_execution"},
         ),
-    ),
+    },
 }
 
 
@@ -98,21 +89,15 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     return known | (_CALLERS if can_search else frozenset())
 
 
-class Fitted(NamedTuple):
-    """A request that the model accepts, and the substitutes in it, as fallbacks."""
-
-    request: ChatRequest
-    instead: Mapping[str, str]
-
-
-def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
+def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[str, str]]:
     """The request with tools that the model accepts, and the provider's tools that these need.
 
+    Also returns the substitutes in it, as fallbacks.
     Raises ModelError if the model has a feature that litellm would drop.
     """
     request = structs.replace(request, tools=[*map(_stated, request.tools)])
     if not wanted_by(request):
-        return Fitted(request, {})
+        return request, {}
     features = features_of(spec)
     combined, apart = _reconciled(request.tools, spec, features)
     request = structs.replace(request, tools=combined)
@@ -133,11 +118,11 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> Fitted:
             choice = {**choice, "allowed_tools": allowed}
         else:
             choice = naming(chosen[0])
-    for feature, types, own in _HOSTED.get(spec.protocol or "", ()):
+    for feature, (types, own) in _HOSTED.get(spec.protocol or "", {}).items():
         if feature in needed & features and not any(tool["type"].startswith(types) for tool in tools):
             tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
-    return Fitted(structs.replace(request, tools=tools, tool_choice=choice), {**instead, **apart})
+    return structs.replace(request, tools=tools, tool_choice=choice), {**instead, **apart}
 
 
 def _reconciled(

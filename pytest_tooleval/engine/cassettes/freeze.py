@@ -23,13 +23,6 @@ class LiveAnswer(NamedTuple):
     content: str
 
 
-class Frozen(NamedTuple):
-    """The mocks of a case by tool, and how many of their answers differ between trials."""
-
-    mocks: dict[str, Any]
-    differing: int
-
-
 def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
     """The answers that live tools gave in a trial, in order."""
     case, mocked = trial.case, mocks_of(trial.case)
@@ -50,8 +43,10 @@ def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
                 yield LiveAnswer(tool.name, call.arguments or {}, str(content))
 
 
-def frozen(trials: Iterable[Iterable[LiveAnswer]], mode: ParamScoring) -> Frozen:
-    """Mocks that repeat the recorded answers, in order for repeated calls.
+def frozen(trials: Iterable[Iterable[LiveAnswer]], mode: ParamScoring) -> tuple[dict[str, Any], int]:
+    """Mocks by tool that repeat the recorded answers, in order for repeated calls.
+
+    Also returns how many answers differ between trials.
 
     If trials differ, the one with the most answers to these arguments counts, or else the first.
     """
@@ -70,7 +65,7 @@ def frozen(trials: Iterable[Iterable[LiveAnswer]], mode: ParamScoring) -> Frozen
     tools: dict[str, list[tuple[dict[str, Any], Any]]] = {}
     for (tool, arguments), contents in chosen.items():
         tools.setdefault(tool, []).append((json.loads(arguments), _answer(contents)))
-    return Frozen({tool: {WHEN: _entries(found, mode)} for tool, found in tools.items()}, differing)
+    return {tool: {WHEN: _entries(found, mode)} for tool, found in tools.items()}, differing
 
 
 def _answer(contents: Sequence[str]) -> Any:

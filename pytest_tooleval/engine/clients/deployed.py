@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import structs
 
@@ -30,17 +30,12 @@ _CONVERSATION = "conversation"
 _Document = Mapping[str, Any]
 
 
-class _Shape(NamedTuple):
-    """How to join an API's events, and how to convert the result to the chat API's document."""
-
-    joined: Callable[[Sequence[_Document]], _Document]
-    chat: Callable[[_Document], _Document]
-
-
-_SHAPES = {
-    "chat": _Shape(joined_chat, lambda document: document),
-    "responses": _Shape(joined_responses, openai_responses.chat_document),
-    "messages": _Shape(joined_messages, lambda each: anthropic_messages.chat_document(each, {})),
+# How to join an API's events, and how to convert the result to the chat API's document.
+_JOINED = {"chat": joined_chat, "responses": joined_responses, "messages": joined_messages}
+_CHAT: Mapping[str, Callable[[_Document], _Document]] = {
+    "chat": lambda document: document,
+    "responses": openai_responses.chat_document,
+    "messages": lambda document: anthropic_messages.chat_document(document, {}),
 }
 
 
@@ -72,7 +67,7 @@ class DeployedClient(HttpClient):
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         answer = self._spec.answer
-        return _SHAPES[answer].chat(document) if isinstance(answer, str) else document
+        return _CHAT[answer](document) if isinstance(answer, str) else document
 
     def _answer(self, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
@@ -99,7 +94,7 @@ class DeployedClient(HttpClient):
         if not isinstance(answer, str):
             return self._pointed(documents, answer)
         known = list(map(as_mapping, documents))
-        return known[0] if len(known) == 1 else _SHAPES[answer].joined(known)
+        return known[0] if len(known) == 1 else _JOINED[answer](known)
 
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
         """The chat API's document for the values at the pointers. Each must be in the answer."""

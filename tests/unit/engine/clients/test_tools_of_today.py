@@ -335,7 +335,7 @@ def test_a_request_without_any_of_it_stays_as_it_is() -> None:
     request = ChatRequest([USER], [{"type": "function", "function": {"name": "pay"}}], "required")
     for model in (GPT, CLAUDE, "groq/x"):
         assert fitted(request, ModelSpec("m", model=model)) == (request, {})
-    assert fitted(structs.replace(request, tools=()), ModelSpec("m", model=GPT)).instead == {}
+    assert fitted(structs.replace(request, tools=()), ModelSpec("m", model=GPT))[1] == {}
 
 
 @pytest.mark.parametrize("model", [GPT, "openai/gpt-4o", CLAUDE, "mistral/mistral-large"])
