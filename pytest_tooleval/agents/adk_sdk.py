@@ -7,22 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .messages import (
-    Message,
-    Model,
-    Tool,
-    ToolDesk,
-    as_model,
-    assistant,
-    calls_of,
-    names_of_calls,
-    split_prompt,
-    text_of,
-    tool_answer,
-    unstoppable,
-    usage_of,
-    without_system,
-)
+from . import messages as chat
+from .messages import Message, Model, Tool, ToolDesk
 
 _APP, _USER = "tooleval", "user"
 # Agents whose tools run elsewhere, and ADK's tools that only steer the run.
@@ -49,8 +35,8 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
         from google.adk.sessions import InMemorySessionService
         from google.genai import types
 
-        system, rest = without_system(messages)
-        before, prompt = split_prompt(rest)
+        system, rest = chat.without_system(messages)
+        before, prompt = chat.split_prompt(rest)
         sessions = InMemorySessionService()
         session = await sessions.create_session(app_name=_APP, user_id=_USER)
         for author, content in _history(before, agent.name):
@@ -80,7 +66,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
         return desk.marked(_transcript(events))
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 def _changes(agent: Any, system: str, desk: ToolDesk) -> dict[str, Any]:
@@ -101,7 +87,7 @@ def _check(agent: Any) -> None:
     if getattr(agent, "code_executor", None) is not None:
         what = "runs code that its model writes"
     if what:
-        raise unstoppable(f"the agent {agent.name!r} {what}")
+        raise chat.unstoppable(f"the agent {agent.name!r} {what}")
     for each in agent.sub_agents:
         _check(each)
 
@@ -120,7 +106,7 @@ def _plugin(desk: ToolDesk) -> Any:
                 for tool in llm_request.config.tools or ():
                     kinds = tool.model_dump(exclude_none=True, exclude={"function_declarations"})
                     if kinds:
-                        raise unstoppable(f"the provider runs the tool {next(iter(kinds))}")
+                        raise chat.unstoppable(f"the provider runs the tool {next(iter(kinds))}")
                 for name, tool in llm_request.tools_dict.items():
                     llm_request.tools_dict[name] = _guarded(tool, desk)
 
@@ -144,7 +130,7 @@ def _guarded(tool: Any, desk: ToolDesk) -> Any:
     if isinstance(tool, AgentTool):
         _check(tool.agent)
         if not tool.include_plugins:
-            raise unstoppable(f"the agent {tool.name!r} is a tool with include_plugins=False")
+            raise chat.unstoppable(f"the agent {tool.name!r} is a tool with include_plugins=False")
     guarded = copy.copy(tool)
 
     async def run(*, args: Message, tool_context: Any) -> object:
@@ -224,10 +210,10 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
     """The earlier messages as authors and Gemini's contents."""
     from google.genai import types
 
-    names = names_of_calls(messages)
+    names = chat.names_of_calls(messages)
     history = []
     for message in messages:
-        role, text = message["role"], text_of(message)
+        role, text = message["role"], chat.text_of(message)
         if role == "tool":
             id = message["tool_call_id"]
             response = types.FunctionResponse(id=id, name=names.get(id, ""), response=_response(text))
@@ -236,7 +222,7 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
             )
             continue
         parts = [types.Part(text=text)] if text else []
-        for id, called, arguments in calls_of(message):
+        for id, called, arguments in chat.calls_of(message):
             call = types.FunctionCall(id=id, name=called, args=json.loads(arguments or "{}"))
             parts.append(types.Part(function_call=call))
         who = ("user", "user") if role == "user" else (name, "model")
@@ -251,7 +237,7 @@ def _transcript(events: Sequence[Any]) -> list[Message]:
             continue
         parts = (event.content.parts or ()) if event.content else ()
         transcript += [
-            tool_answer(part.function_response.id, part.function_response.response)
+            chat.tool_answer(part.function_response.id, part.function_response.response)
             for part in parts
             if part.function_response
         ]
@@ -260,12 +246,14 @@ def _transcript(events: Sequence[Any]) -> list[Message]:
         text = "".join(part.text for part in parts if part.text and not part.thought)
         calls = [part.function_call for part in parts if part.function_call]
         used = event.usage_metadata
-        usage = used and usage_of(
+        usage = used and chat.usage_of(
             used.prompt_token_count,
             (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
             used.thoughts_token_count,
         )
-        message = assistant(text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage)
+        message = chat.assistant(
+            text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage
+        )
         reason = event.finish_reason.name if event.finish_reason else event.error_code
         transcript.append({**message, "finish_reason": reason} if reason else message)
     return transcript

@@ -14,21 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StopKind
-from .messages import (
-    Message,
-    Model,
-    Tool,
-    ToolDesk,
-    as_model,
-    assistant,
-    calls_of,
-    split_prompt,
-    text_of,
-    tool_answer,
-    usage_of,
-    with_output,
-    without_system,
-)
+from . import messages as chat
+from .messages import Message, Model, Tool, ToolDesk
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.
@@ -50,8 +37,8 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
     async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
         import claude_agent_sdk as sdk
 
-        system, rest = without_system(messages)
-        before, prompt = split_prompt(rest)
+        system, rest = chat.without_system(messages)
+        before, prompt = chat.split_prompt(rest)
         names = {_shown(tool.name): tool.name for tool in desk.tools or ()}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
         change |= {"hooks": _hooks(options.hooks or {}, desk, names)}
@@ -83,7 +70,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
             pass  # the last event has the error
         return _finished(events, names, desk)
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 def _permission(desk: ToolDesk, names: dict[str, str]) -> Any:
@@ -233,7 +220,7 @@ class _Session:
         self.id = str(uuid.uuid4())
         self._entries: list[Message] = []
         for message in messages:
-            text = text_of(message)
+            text = chat.text_of(message)
             if message["role"] == "user":
                 self._add("user", {"content": text})
             elif message["role"] == "tool":
@@ -241,7 +228,7 @@ class _Session:
                 self._add("user", {"content": [result]})
             else:
                 content: list[Message] = [{"type": "text", "text": text}] if text else []
-                for id, name, arguments in calls_of(message):
+                for id, name, arguments in chat.calls_of(message):
                     use = {"type": "tool_use", "id": id, "name": _shown(name)}
                     content.append({**use, "input": json.loads(arguments or "{}")})
                 kind = {"type": "message", "id": f"msg_{len(self._entries)}", "model": "before"}
@@ -280,12 +267,12 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 name = names.get(block.name, block.name)
                 replies[-1]["calls"].append((block.id, name, block.input))
             elif isinstance(block, sdk.ToolResultBlock):
-                answer = tool_answer(block.tool_use_id, text_of({"content": block.content}))
+                answer = chat.tool_answer(block.tool_use_id, chat.text_of({"content": block.content}))
                 failed = {"status": "failed"} if block.is_error else {}
                 replies[-1]["results"].append(answer | failed)
     messages: list[Message] = []
     for each in replies:
-        messages += [assistant(each["text"], each["calls"]), *each["results"]]
+        messages += [chat.assistant(each["text"], each["calls"]), *each["results"]]
     return messages
 
 
@@ -300,7 +287,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> l
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")
     if result.structured_output is not None or not messages:
-        messages = with_output(messages, result.structured_output or result.result or "")
+        messages = chat.with_output(messages, result.structured_output or result.result or "")
     last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
@@ -323,4 +310,4 @@ def _usage(result: Any) -> Message:
     used = result.usage or {}
     kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     prompt = sum(used.get(kind) or 0 for kind in kinds)
-    return {**usage_of(prompt, used.get("output_tokens")), "cost": result.total_cost_usd}
+    return {**chat.usage_of(prompt, used.get("output_tokens")), "cost": result.total_cost_usd}

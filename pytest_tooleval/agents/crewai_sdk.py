@@ -9,17 +9,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import (
-    Message,
-    Model,
-    Tool,
-    ToolDesk,
-    as_model,
-    calls_of,
-    key_of_call,
-    usage_of,
-    with_output,
-)
+from . import messages as chat
+from .messages import Message, Model, Tool, ToolDesk
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
@@ -75,9 +66,9 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         # At the limit, CrewAI asks for a last answer without tools.
         if (cut := desk.cut(transcript)) is not None:
             return calls.marked(cut)
-        return _with_usage(with_output(calls.marked(transcript), result.raw), answers)
+        return _with_usage(chat.with_output(calls.marked(transcript), result.raw), answers)
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
@@ -138,7 +129,7 @@ class _Calls:
 
     def answer(self, name: str, arguments: Message) -> str:
         """The suite's answer to a call."""
-        self._reached[key_of_call(name, arguments)] += 1
+        self._reached[chat.key_of_call(name, arguments)] += 1
         content: str = self.desk.ask(name, arguments)
         return content
 
@@ -150,7 +141,7 @@ class _Calls:
             return None  # CrewAI does not run it
         refusal = self.desk.ask(context.tool_name, context.tool_input)
         if refusal is None:
-            self._reached[key_of_call(context.tool_name, context.tool_input)] += 1
+            self._reached[chat.key_of_call(context.tool_name, context.tool_input)] += 1
             return None
         self._refusals.append((context.tool_input, refusal))
         return False
@@ -164,8 +155,8 @@ class _Calls:
         """The run, with calls that reached no tool marked as refused."""
         refused = set()
         for message in transcript:
-            for id, name, arguments in calls_of(message):
-                key = key_of_call(name, arguments)
+            for id, name, arguments in chat.calls_of(message):
+                key = chat.key_of_call(name, arguments)
                 if self._reached[key] == 0:
                     refused.add(id)
                 else:
@@ -204,7 +195,7 @@ def _with_usage(transcript: list[Message], answers: list[Any]) -> list[Message]:
         ):
             used = UsageMetrics.from_provider_dict(event.usage)
             if used is not None:
-                reply["usage"] = usage_of(
+                reply["usage"] = chat.usage_of(
                     used.prompt_tokens, used.completion_tokens, used.reasoning_tokens
                 )
             reply["finish_reason"] = event.finish_reason

@@ -9,20 +9,8 @@ from contextlib import aclosing
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import (
-    Endings,
-    Message,
-    Model,
-    ToolDesk,
-    as_model,
-    assistant,
-    kind_of,
-    names_of_calls,
-    tool_answer,
-    usage_of,
-    with_output,
-    without_calls,
-)
+from . import messages as chat
+from .messages import Endings, Message, Model, ToolDesk
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
@@ -44,7 +32,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         asking = _Asking(desk)
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
         config = {"configurable": {"thread_id": "trial"}}
-        names = names_of_calls(messages)
+        names = chat.names_of_calls(messages)
         asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
         seen = _Seen(message["id"] for message in asked)
         given: Any = {"messages": asked}
@@ -60,16 +48,18 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
         except tuple(endings) as error:
-            return desk.ended(f"LangGraph: {error}", _transcript(seen.messages), kind_of(error, endings))
+            return desk.ended(
+                f"LangGraph: {error}", _transcript(seen.messages), chat.kind_of(error, endings)
+            )
         transcript = desk.marked(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
         form = seen.last[_FORM]
         if form is None:
             raise AgentGaveUp("LangGraph: the structured response was never filled", transcript)
-        return with_output(without_calls(transcript, [type(form).__name__]), form)
+        return chat.with_output(chat.without_calls(transcript, [type(form).__name__]), form)
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 async def _watch(stream: Any, seen: _Seen, desk: ToolDesk) -> list[Message] | None:
@@ -293,7 +283,7 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
     for message in messages:
         if message.type == "tool":
             failed = {"status": "failed"} if message.status == "error" else {}
-            transcript.append(tool_answer(message.tool_call_id, message.content) | failed)
+            transcript.append(chat.tool_answer(message.tool_call_id, message.content) | failed)
             continue
         for block in message.content_blocks:
             if block["type"] == "server_tool_call":
@@ -304,12 +294,14 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
         calls += [(call["id"], call["name"], call["args"]) for call in message.invalid_tool_calls]
         used: Any = message.usage_metadata or {}
         details = used.get("output_token_details") or {}
-        usage = usage_of(used.get("input_tokens"), used.get("output_tokens"), details.get("reasoning"))
+        usage = chat.usage_of(
+            used.get("input_tokens"), used.get("output_tokens"), details.get("reasoning")
+        )
         # Each provider's package names the finish reason differently.
         ends = {
             key: message.response_metadata[key]
             for key in ("finish_reason", "stop_reason", "done_reason")
             if message.response_metadata.get(key)
         }
-        transcript.append(assistant(message.text, calls, usage=usage) | ends)
+        transcript.append(chat.assistant(message.text, calls, usage=usage) | ends)
     return transcript

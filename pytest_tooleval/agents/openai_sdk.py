@@ -8,22 +8,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
-from .messages import (
-    Endings,
-    Message,
-    Model,
-    Tool,
-    ToolDesk,
-    as_model,
-    assistant,
-    calls_of,
-    kind_of,
-    text_of,
-    tool_answer,
-    unstoppable,
-    usage_of,
-    with_output,
-)
+from . import messages as chat
+from .messages import Endings, Message, Model, Tool, ToolDesk
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -62,10 +48,10 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         except tuple(endings) as error:
             made: Any = getattr(error, "run_data", None)
             transcript = _transcript(made) if made else []
-            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, kind_of(error, endings))
-        return with_output(desk.marked(_transcript(result)), result.final_output)
+            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, chat.kind_of(error, endings))
+        return chat.with_output(desk.marked(_transcript(result)), result.final_output)
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 def _config(own: Any) -> Any:
@@ -108,7 +94,7 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
     if id(agent) in known:
         return known[id(agent)]
     if any(kind.__name__ == "SandboxAgent" for kind in type(agent).__mro__):
-        raise unstoppable(f"the agent {agent.name!r} has a sandbox")
+        raise chat.unstoppable(f"the agent {agent.name!r} has a sandbox")
     own = agent.clone(tools=[_guarded_tool(agent, tool, desk) for tool in agent.tools])
     known[id(agent)] = own
 
@@ -138,11 +124,11 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
     from agents import ToolGuardrailFunctionOutput as Output
 
     if not isinstance(tool, FunctionTool) or tool._is_codex_tool:
-        raise unstoppable(f"the agent {agent.name!r} has the tool {tool.name}")
+        raise chat.unstoppable(f"the agent {agent.name!r} has the tool {tool.name}")
     inner = tool._agent_instance
     if inner is not None and (inner.tools or inner.mcp_servers or inner.handoffs):
         what = f"the agent {inner.name!r} as a tool, with tools of its own"
-        raise unstoppable(f"the agent {agent.name!r} has {what}")
+        raise chat.unstoppable(f"the agent {agent.name!r} has {what}")
 
     async def ask(data: Any) -> Any:
         assert desk is not None
@@ -209,11 +195,11 @@ def _items(message: Message) -> Iterable[Message]:
     """A chat message as items of the Responses API."""
     if message["role"] == "tool":
         id = message["tool_call_id"]
-        return [{"type": "function_call_output", "call_id": id, "output": text_of(message)}]
+        return [{"type": "function_call_output", "call_id": id, "output": chat.text_of(message)}]
     text = [{"role": message["role"], "content": message["content"]}] if message.get("content") else []
     return text + [
         {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
-        for id, name, arguments in calls_of(message)
+        for id, name, arguments in chat.calls_of(message)
     ]
 
 
@@ -237,9 +223,9 @@ def _transcript(run: Any) -> list[Message]:
             elif item.type == "function_call":
                 calls.append((item.call_id, item.name, item.arguments))
         used = response.usage
-        usage = usage_of(
+        usage = chat.usage_of(
             used.input_tokens, used.output_tokens, used.output_tokens_details.reasoning_tokens
         )
-        messages.append(assistant(text, calls, usage=usage) | ending)
-        messages += [tool_answer(id, outputs[id]) for id, _, _ in calls if id in outputs]
+        messages.append(chat.assistant(text, calls, usage=usage) | ending)
+        messages += [chat.tool_answer(id, outputs[id]) for id, _, _ in calls if id in outputs]
     return messages

@@ -8,22 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import StopKind
-from .messages import (
-    Message,
-    Model,
-    ToolDesk,
-    as_model,
-    assistant,
-    calls_of,
-    names_of_calls,
-    split_prompt,
-    text_of,
-    tool_answer,
-    unstoppable,
-    usage_of,
-    with_output,
-    without_calls,
-)
+from . import messages as chat
+from .messages import Message, Model, ToolDesk
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.
@@ -44,7 +30,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             capture_run_messages,
         )
 
-        before, prompt = split_prompt(messages)
+        before, prompt = chat.split_prompt(messages)
         arguments = {**run_arguments, "message_history": _history(before) or None}
         limits = run_arguments.get("usage_limits") or UsageLimits()
         most = desk.most_replies(limits.request_limit)
@@ -65,10 +51,10 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
                 return desk.ended(f"Pydantic AI: {error}", transcript, kind)
-        transcript = without_calls(_transcript(result.new_messages()), _forms(result))
-        return with_output(desk.marked(transcript), result.output)
+        transcript = chat.without_calls(_transcript(result.new_messages()), _forms(result))
+        return chat.with_output(desk.marked(transcript), result.output)
 
-    return as_model(run, run_tools)
+    return chat.as_model(run, run_tools)
 
 
 async def tools_of(agent: Any) -> list[Message]:
@@ -104,7 +90,7 @@ def _capability(desk: ToolDesk) -> Any:
         async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
             built_in = request_context.model_request_parameters.native_tools
             if built_in and desk.tools is None:
-                raise unstoppable(f"the provider runs the built-in tool {built_in[0].kind}")
+                raise chat.unstoppable(f"the provider runs the built-in tool {built_in[0].kind}")
             return request_context
 
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
@@ -187,11 +173,13 @@ def _history(messages: list[Message]) -> list[Any]:
     from pydantic_ai import messages as ai
 
     history: list[Any] = []
-    names = names_of_calls(messages)
+    names = chat.names_of_calls(messages)
     for message in messages:
-        role, text = message["role"], text_of(message)
+        role, text = message["role"], chat.text_of(message)
         if role == "assistant":
-            calls = [ai.ToolCallPart(name, arguments, id) for id, name, arguments in calls_of(message)]
+            calls = [
+                ai.ToolCallPart(name, arguments, id) for id, name, arguments in chat.calls_of(message)
+            ]
             history.append(ai.ModelResponse([*([ai.TextPart(text)] if text else []), *calls]))
         elif role == "tool":
             id = message["tool_call_id"]
@@ -214,13 +202,13 @@ def _transcript(messages: Sequence[Any]) -> list[Message]:
             ]
             used = message.usage
             reasoning = used.details.get("reasoning_tokens")
-            usage = usage_of(used.input_tokens, used.output_tokens, reasoning)
+            usage = chat.usage_of(used.input_tokens, used.output_tokens, reasoning)
             transcript.append(
-                assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
+                chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
             )
         else:
             transcript += [
-                tool_answer(part.tool_call_id, part.model_response_str())
+                chat.tool_answer(part.tool_call_id, part.model_response_str())
                 | ({"status": _STATUS[part.outcome]} if part.outcome in _STATUS else {})
                 for part in message.parts
                 if part.part_kind == "tool-return"
