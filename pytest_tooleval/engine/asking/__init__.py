@@ -1,1 +1,1 @@
-"""Queries one model. Recording, retries, limits and fallbacks wrap each other."""
+"""Queries one model, with recording, retries, limits and fallbacks."""

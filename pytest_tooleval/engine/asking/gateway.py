@@ -7,28 +7,33 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.run import Role
+from ...keys import PublicTexts
+from ...record.calls import MAX_DEPTH, is_nested_deeper
+from ...record.run import Role, payer
 from ...record.transcript import Transcript
+from ...secrets import redacted, scrub, secret_values
 from ..cassettes.cassette import key_of, question
-from ..clients.base import ChatAnswer, ChatRequest
+from ..clients.base import ChatAnswer, ChatClient, ChatRequest
+from ..clients.choice import make_client
 from ..fallbacks import Fallbacks, ParameterRefused
 from ..hosted_tools import with_secrets
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
-from ..limits.spending import Spending
+from ..limits.spending import Spending, price
 from ..models.spec import LEXICAL, ModelSpec
 from ..reply import Read, Replies, read_run
 from ..tool_features import fitted
 from ..tool_schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context, set_by
-from .received import Received
 
 _OTHERS_TICK_S = 0.05
+_TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint", "answers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,8 @@ class Shared:
 class ModelGateway:
     """One model, with recording, retries, limits and fallbacks.
 
-    Each of these methods calls the next one: ask, _retried, _limited, _counted, _in_turn, _falling_back.
+    Each of these methods calls the next one: ask, _retried, _limited, _counted, _in_turn, _falling_back,
+    _received.
     """
 
     def __init__(self, spec: ModelSpec, shared: Shared) -> None:
@@ -62,16 +68,16 @@ class ModelGateway:
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
         self._fallbacks = Fallbacks(spec)
         self._schemas = ToolSchemas(spec)
-        self._received = Received(spec, shared.spending, self._timeout_s)
+        self._client: ChatClient | None = None  # created when first needed
 
     @property
     def problem(self) -> str:
         """A warning about the model's own code, which only a callable has."""
-        return str(getattr(self._received.client, "problem", ""))
+        return str(getattr(self._client, "problem", ""))
 
     async def close(self) -> None:
-        if self._received.client is not None:
-            await self._received.client.close()
+        if self._client is not None:
+            await self._client.close()
 
     async def ask(self, request: ChatRequest, context: Context) -> Replies:
         """The model's reply; for an agent, possibly all its replies. Raises ModelError.
@@ -185,12 +191,45 @@ class ModelGateway:
             # Only now, because other requests may have been refused while this one waited.
             sent, instead = self._fallbacks.apply(plain, context.set_by, tried)
             try:
-                answer = await self._received.complete(sent, context)
+                answer = await self._received(sent, context)
             except ParameterRefused as refused:
                 self._fallbacks.learn(refused, context.set_by, tried)
             else:
                 self._fallbacks.confirm(tried)
                 return structs.replace(answer, fallbacks={**instead, **answer.fallbacks, **hidden})
+
+    async def _received(self, request: ChatRequest, context: Context) -> ChatAnswer:
+        """Send a request. Adds its cost, and checks the answer and removes keys from it."""
+        self._client = self._client or make_client(self._spec)
+        try:
+            answer = await self._client.complete(request, self._timeout_s)
+        except ModelError as error:
+            # The provider's error message may echo a key.
+            error.message = scrub(error.message, secret_values([self._spec.api_key_env]))
+            raise
+        replies = [_priced(each, self._spec) for each in answer.replies]
+        costs = [each.cost_usd for each in replies]
+        cost = None if None in costs else sum(each or 0 for each in costs)
+        # The answer is paid for, even if it is refused below.
+        at_least = any(each.cost_at_least for each in replies)
+        self._shared.spending.add(payer(self._spec.label, context.role), cost, at_least)
+        *earlier, last = (_checked(each, context.public) for each in replies)
+        return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
+
+
+def _priced(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
+    """The answer with its cost, if the model's table has prices."""
+    cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
+    return answer if cost is None else structs.replace(answer, cost_usd=cost)
+
+
+def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
+    """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
+    if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
+        raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
+    texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public)
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return structs.replace(answer, answered_at=now, **texts)
 
 
 class AskedModels:

@@ -11,7 +11,7 @@ from typing import Any
 from builders import tool
 
 from pytest_tooleval.engine import runner
-from pytest_tooleval.engine.asking import received
+from pytest_tooleval.engine.asking import gateway
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.gateway import ModelGateway, Shared
 from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
@@ -91,7 +91,7 @@ class FakeClient:
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
     """Make gateways talk to these clients, by the model's label, and load none of their own."""
     monkeypatch.setattr(runner, "load_client", lambda spec: None)
-    monkeypatch.setattr(received, "make_client", lambda spec: clients[spec.label])
+    monkeypatch.setattr(gateway, "make_client", lambda spec: clients[spec.label])
 
 
 class FakeModels:
