@@ -20,8 +20,8 @@ from ..suite.case import ResolvedCase
 from ..text import printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
-from .helper_models import Models, ask_other
 from .models.spec import ModelSpec
+from .reply import Models, ask_other
 
 _LONGEST_REASON = 1000
 

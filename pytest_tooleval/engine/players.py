@@ -19,9 +19,9 @@ from ..suite.case import ResolvedCase
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest, Reads
-from .helper_models import Models
 from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
+from .reply import Models
 from .tool_features import naming, with_prefix
 from .toolbox import Toolbox, ends_chain
 

@@ -1,15 +1,22 @@
-"""Reads a provider's answer as a `Reply`."""
+"""Reads a provider's answer as a `Reply`, and asks the models of a trial for one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, structs
 
+from ..errors import ModelError
+from ..record.run import Role
 from ..record.transcript import Reply, Usage, read_message, text_of, with_refused
+from .cassettes.cassette import NotRecorded
 from .clients.base import ChatAnswer, ChatRequest
+from .models.spec import ModelSpec
 from .tool_features import choice_text, known_tools
 
+T = TypeVar("T")
+_TITLES = {"judge": "the judge", "user": "the user, played by"}
 # Reads a reply of a judge or a simulated user. Raises ModelError if it is unusable.
 Read = Callable[[Reply], object]
 
@@ -58,3 +65,33 @@ def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Repli
         return Replies((read_reply(answer, request, cached=cached),))
     replies = (read_reply(each, request, cached=cached) for each in answer.replies)
     return Replies(tuple(with_refused(replies)), is_run=True)
+
+
+class Models(Protocol):
+    """Queries a trial's models, or finds their recorded answers."""
+
+    async def ask(
+        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+    ) -> Replies:
+        """A model's reply; for an agent, possibly all its replies. Raises ModelError.
+
+        `role` is None for the model under test. Replies that `read` rejects are not recorded.
+        """
+        ...
+
+
+async def ask_other(
+    role: Role, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
+) -> tuple[Reply, T]:
+    """The reply of the judge or the simulated user, and the result of reading it with `read`.
+
+    Errors name the judge or the user, because the model under test did not cause them.
+    """
+    try:
+        reply = (await models.ask(spec, request, role, read)).last
+        return reply, read(reply)
+    except ModelError as error:
+        text = f"{_TITLES[role]} {spec.label}: {error.message}"
+        if isinstance(error, NotRecorded):
+            raise NotRecorded(error.asked, text) from None
+        raise ModelError(text, kind=error.kind) from None

@@ -1,25 +1,30 @@
-"""Runs one trial: with a model, or replayed from a cassette alone."""
+"""Runs one trial: with a model, or replayed from a cassette alone.
+
+The user and the model or agent alternate until one of them ends the conversation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from msgspec import structs
 
-from ..record.transcript import Transcript
+from ..record.transcript import Message, Reply, Transcript, ended_turn
 from ..suite.case import ResolvedCase
-from .cassettes.cassette import Cassette
-from .helper_models import Models
+from .alterations import Alterations
+from .cassettes.cassette import Cassette, NotRecorded
 from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
-from .play import play
 from .players import Player
+from .reply import Models
 from .tool_source import ToolSource
+from .toolbox import Toolbox
 from .tools.live import BeginAnew, Live, LiveTools
 from .tools.mocks import Mocks
 from .tools.world import WorldTools
-from .users import user_in
+from .users import UserInConversation, user_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,47 @@ async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Tra
     if live is not None:
         sources.append(live)
     try:
-        transcript = await play(case, player, user, sources, trial.allowed)
+        transcript = await _play(case, player, user, sources, trial.allowed)
     finally:
         if world is not None:
             world.close()
     return transcript if world is None else structs.replace(transcript, printed=world.printed)
+
+
+async def _play(
+    case: ResolvedCase,
+    player: Player,
+    user: UserInConversation,
+    sources: Sequence[ToolSource] = (),
+    allowed: Sequence[str] = (),
+) -> Transcript:
+    """Run the conversation of one trial. Raises ModelError if there is no answer.
+
+    Cases of all kinds consist of turns; a single question or a chain has one.
+    """
+    messages: list[Message] = [dict(message) for message in case.messages]
+    prompt: tuple[Message, ...] = tuple(messages)
+    replies: list[Reply] = []
+    alterations = Alterations(case.altered)
+    for turn in count():
+        next_messages = await user.next(replies)
+        if next_messages is None:
+            break
+        messages += next_messages
+        try:
+            played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
+        except NotRecorded as missing:
+            if not user.ended:
+                raise
+            why = "the recording lacks the model's turn after the user's last words"
+            raise NotRecorded(missing.asked, f"{why}: {missing.message}") from None
+        first, *rest = ended_turn(played)
+        if turn:
+            first = structs.replace(first, prompt=next_messages)
+        else:
+            prompt += next_messages
+        replies += [first, *rest]
+        last = replies[-1]
+        if last.to_answer or last.no_answer is not None or last.unread:
+            break  # the turn did not end
+    return Transcript(prompt, tuple(replies), user=user.played)

@@ -11,9 +11,9 @@ from ..suite.case import ResolvedCase, User
 from ..text import counted, printable, shorten
 from .asking.context import sampling_for
 from .clients.base import ChatRequest
-from .helper_models import Models, ask_other
 from .models.spec import ModelSpec
 from .models.tables import ModelTables, resolve_models
+from .reply import Models, ask_other
 
 # With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\
