@@ -42,7 +42,7 @@ def mcp(
     server cannot be used, or if cases need fixing.
     """
     from ..mcp.discover import discover_tools
-    from ..mcp.suites import imported, title_of
+    from ..mcp.tools import imported, title_of
 
     if server is None:
         raise click.UsageError("give one of --stdio, --http and --sse")
@@ -74,7 +74,7 @@ def mcp(
 def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named after the server, which is overwritten only if an import wrote it."""
     from ..imports.write import read_existing
-    from ..mcp.suites import metadata_of
+    from ..mcp.tools import metadata_of
     from ..project.root import Project
     from ..suite.slugs import slug
 

@@ -100,8 +100,7 @@ def _lists(
 def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
     from ..engine.tool_tokens import counter, tool_tokens
     from ..mcp.discover import discover_tools
-    from ..mcp.suites import title_of
-    from ..mcp.tools import as_functions
+    from ..mcp.tools import as_functions, title_of
 
     found = discover_tools(server)
     functions = as_functions(found.tools)

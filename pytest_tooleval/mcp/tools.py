@@ -1,20 +1,23 @@
-"""Converts an MCP server's tools into a suite's, which are in OpenAI's format."""
+"""Makes suites from an MCP server's tools, which are converted into OpenAI's format."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import SuiteError
+from ..errors import ConfigError, SuiteError
 from ..explain import show
 from ..imports.tool_names import provider_names
+from ..imports.update import Changes, update_suite
 from ..record.calls import is_nested_deeper
 from ..suite.load import parse_suite
 from ..suite.source import MAX_DEPTH
 from ..text import printable, shorten
+from .discover import Discovery
 
+_SHOWN = 5  # of the tools that cannot be used
 _AROUND = 5  # levels of a suite above the parameters of a tool
 _PLACE = "tools[0].function."
 
@@ -86,3 +89,43 @@ def _problem(tool: dict[str, Any]) -> str | None:
 
 def _shown(entry: Mapping[str, Any]) -> str:
     return shorten(show(entry["name"]), 100)
+
+
+def title_of(found: Discovery) -> str:
+    """The name of a new suite."""
+    return printable(shorten(found.name)) or "MCP server"
+
+
+class Imported(NamedTuple):
+    """A suite with a server's tools. `left_out` has a line for each that a suite cannot contain."""
+
+    suite: dict[str, Any]
+    changes: Changes
+    tools: Sequence[dict[str, Any]]
+    left_out: Sequence[str]
+
+
+def imported(found: Discovery, before: Any, title: str, *, drafts: bool) -> Imported:
+    """The suite made of a server's tools, or the one `before` with these.
+
+    Names of tools that had to change are in its metadata, and are reused. ConfigError if no tool can be
+    used.
+    """
+    functions = as_functions(found.tools, metadata_of(before).get("mcp_names"))
+    left_out = (*found.left_out, *functions.left_out)
+    if not functions.tools:
+        raise ConfigError(f"none of the tools can be used in a suite: {'; '.join(left_out[:_SHOWN])}")
+    suite, changes = update_suite(before, title, functions.tools, drafts)
+    metadata = {key: value for key, value in metadata_of(suite).items() if key != "mcp_names"}
+    metadata["mcp_server"] = found.name
+    if functions.originals:
+        metadata["mcp_names"] = functions.originals
+    is_new = "metadata" not in suite
+    made = {"name": suite["name"], "metadata": metadata} if is_new else {}
+    return Imported({**made, **suite, "metadata": metadata}, changes, functions.tools, left_out)
+
+
+def metadata_of(suite: Any) -> dict[str, Any]:
+    """A suite's metadata; empty without a readable suite."""
+    metadata = suite.get("metadata") if isinstance(suite, dict) else None
+    return metadata if isinstance(metadata, dict) else {}

@@ -41,7 +41,7 @@ async def import_mcp(request: Request) -> Response:
 
 
 def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
-    from ..mcp.suites import imported, title_of
+    from ..mcp.tools import imported, title_of
 
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data

@@ -8,8 +8,7 @@ from steps import Name, growth
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.mcp.discover import Discovery
-from pytest_tooleval.mcp.suites import imported
-from pytest_tooleval.mcp.tools import as_functions
+from pytest_tooleval.mcp.tools import as_functions, imported
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
 
