@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from pytest_tooleval.errors import Problem
 from pytest_tooleval.imports.chats import RecordedAnswer, answers_in, conversations
 from pytest_tooleval.imports.records import Record
 from pytest_tooleval.record.encoding import to_json
@@ -66,5 +67,7 @@ def result_of(**fields: Any) -> CaseResult:
 
 def recorded_answers(record: Any) -> tuple[list[RecordedAnswer], list[str]]:
     """The answers that are imported from a record, and why others in it are not."""
-    found = [answers_in(each) for each in conversations(Path(), Record(1, record))]
-    return [each for answers, _ in found for each in answers], [why for _, whys in found for why in whys]
+    runs = conversations(Record(Path(), 1, record), record)
+    found = [each for run in runs for each in answers_in(run)]
+    answers = [each for each in found if isinstance(each, RecordedAnswer)]
+    return answers, [each.message for each in found if isinstance(each, Problem)]

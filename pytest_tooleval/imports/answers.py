@@ -18,7 +18,7 @@ from ..suite.load import read_model
 from ..text import shown
 from .cases import case_problem, expected_value, new_ids
 from .chats import Message, RecordedAnswer
-from .openai_tools import HOSTED_BY_ANTHROPIC, canonical, name_in_suite
+from .openai_tools import HOSTED_BY_ANTHROPIC, Offered, canonical, name_in_suite
 from .records import UnusableError
 
 
@@ -41,7 +41,7 @@ def _most_common_tools(answers: Iterable[RecordedAnswer]) -> list[dict[str, Any]
     counted: Counter[str] = Counter()
     namespaces: dict[str, str] = {}
     for answer in answers:
-        namespaces |= dict(answer.namespaces)
+        namespaces |= dict(answer.offered.namespaces if answer.offered else ())
         if answer.tools:
             text = canonical(answer.tools)
             lists.setdefault(text, answer.tools)
@@ -83,7 +83,8 @@ class AnsweredCases:
         if key in self.added:
             self.folded += 1
             return
-        namespaces = {**dict(answer.namespaces), **self.namespaces}
+        offered = answer.offered or Offered([])
+        namespaces = {**dict(offered.namespaces), **self.namespaces}
         reason = case_problem(case, self.tools, self.system, namespaces)
         if reason is None and answer.draft is None:
             tools = self.tools if answer.tools is None else answer.tools
@@ -93,7 +94,7 @@ class AnsweredCases:
         if reason is not None:
             raise UnusableError(reason)
         self.namespaces = namespaces
-        self.hosted += (tool for tool in answer.hosted if tool not in self.hosted)
+        self.hosted += (tool for tool in offered.hosted if tool not in self.hosted)
         self.added[key] = case
         question = canonical({field: case.get(field) for field in ("prompt", "tools", "tool_choice")})
         self.asked.setdefault(question, []).append(key)

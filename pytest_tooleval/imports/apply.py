@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..errors import Problem, SuiteError
 from ..keys import texts_in
@@ -13,15 +12,12 @@ from ..secrets import redacted
 from ..text import counted
 from .answers import AnsweredCases, new_suite
 from .chats import RecordedAnswer
-from .conversation import unread_text
-from .drafts import draft_case
+from .conversation import ToolList, unread_text
 from .records import UnusableError
-from .update import DraftCases, update_suite
+from .update import update_suite
 
-_T = TypeVar("_T")
 _MOST_PAIRS = 20
 _MOST_IDS = 5
-_NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
 
 
 def count_changed(before: Any, after: Any) -> int:
@@ -29,31 +25,20 @@ def count_changed(before: Any, after: Any) -> int:
     return sum(a != b for a, b in zip(texts_in(before), texts_in(after), strict=False))
 
 
-class Recorded(NamedTuple):
-    """A recorded answer and its place, a problem without a message."""
-
-    place: Problem
-    answer: RecordedAnswer
-
-
 class Found(NamedTuple):
     """What an import found: `tools` in place of a suite's, a `suite` with more cases, or `answers`.
 
-    `name` is for a suite without a file. With `tools` come what to call them, settings of a new suite,
-    and how to draft cases. Problems are records to leave out; `secrets` counts texts with a key, and
-    `remarks` say what else there is to know.
+    `name` is for a suite without a file. Problems are records to leave out; `secrets` counts texts with
+    a key, and `remarks` say what else there is to know.
     """
 
     name: str
-    tools: Sequence[dict[str, Any]] | None = None
+    tools: ToolList | None = None
     suite: dict[str, Any] | None = None
-    answers: Sequence[Recorded | Problem] = ()
+    answers: Sequence[RecordedAnswer | Problem] = ()
     left_out: Sequence[Problem] = ()
     remarks: Sequence[str] = ()
     secrets: int = 0
-    noun: str = "tool"
-    settings: Mapping[str, Any] = MappingProxyType({})
-    draft: DraftCases = lambda tool: [draft_case(tool)]
 
 
 class Applied(NamedTuple):
@@ -64,20 +49,6 @@ class Applied(NamedTuple):
     remarks: list[str]
     left_out: Sequence[Problem] = ()
     is_broken: bool = False
-
-
-def recorded(
-    place: Problem, read: Callable[[_T], tuple[list[RecordedAnswer], list[str]]], value: _T
-) -> Iterator[Recorded | Problem]:
-    """The answers that `read` finds in a value at this place, and the problems with others."""
-    try:
-        answers, reasons = read(value)
-    except UnusableError as error:
-        answers, reasons = [], [str(error)]
-    yield from (replace(place, message=reason) for reason in reasons)
-    for answer in answers:
-        is_empty = not answer.calls and (not answer.tools or answer.tool_choice == "none")
-        yield replace(place, message=_NOTHING_TO_TEST) if is_empty else Recorded(place, answer)
 
 
 def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) -> Applied:
@@ -100,12 +71,10 @@ def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) ->
     return made._replace(counts=counts, remarks=[*keys, *found.remarks, *made.remarks])
 
 
-def _with_tools(
-    found: Found, tools: Sequence[dict[str, Any]], name: str, existing: Mapping[str, Any] | None
-) -> Applied:
-    new = {"name": name, **found.settings, "tools": [], "test_cases": []}
-    suite, changes = update_suite(existing or new, name, tools, True, found.draft)
-    counts = [counted(len(tools), found.noun)]
+def _with_tools(found: Found, given: ToolList, name: str, existing: Mapping[str, Any] | None) -> Applied:
+    new = {"name": name, **given.settings, "tools": [], "test_cases": []}
+    suite, changes = update_suite(existing or new, given.tools, given.draft)
+    counts = [counted(len(given.tools), given.noun)]
     counts += [f"{counted(changes.drafted, 'draft')} to edit"] if changes.drafted else []
     remarks = changes.lines() if existing else []
     return Applied(suite, counts, remarks, found.left_out, bool(changes.broken))
@@ -125,22 +94,22 @@ def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> 
 
 
 def _with_answers(found: Found, name: str, existing: Mapping[str, Any] | None) -> Applied:
-    usable = [each for each in found.answers if isinstance(each, Recorded)]
+    usable = [each for each in found.answers if isinstance(each, RecordedAnswer)]
     left_out = [*found.left_out, *(each for each in found.answers if isinstance(each, Problem))]
-    suite = new_suite(name, [each.answer for each in usable]) if existing is None else dict(existing)
+    suite = new_suite(name, usable) if existing is None else dict(existing)
     cases = AnsweredCases(suite, is_new=existing is None)
     for each in usable:
         try:
-            cases.add(each.answer)
+            cases.add(each)
         except UnusableError as error:
-            left_out.append(replace(each.place, message=str(error)))
+            left_out.append(replace(each.at, message=str(error)))
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
         raise SuiteError(left_out)
     counts = [f"{counted(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
     counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
-    unread = unread_text(kind for each in usable for kind in each.answer.unread)
+    unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
     return Applied(cases.finished(), counts, [*remarks, *_pairs(cases.ambiguous())], left_out)
 

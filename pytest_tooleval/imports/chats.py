@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -19,7 +19,7 @@ from msgspec import Meta, Struct, structs
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
-from ..errors import ModelError
+from ..errors import ModelError, Problem
 from ..explain import describe, show
 from ..record.call_like import kind_of
 from ..record.calls import ToolCall, own_calls
@@ -29,14 +29,13 @@ from ..record.transcript import APPROVED, Transcript, Usage, status_of, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
 from .bodies import ANSWER_KEYS, MAX_DEPTH, WRAPPERS, body_of, is_chunk, request_parts
-from .conversation import NO_NAME, Conversation, Expected, Item
-from .format import Source, each_record
+from .conversation import NO_NAME, Call, Conversation, Expected, Item
+from .format import Read, each_record
 from .openai_tools import Offered, definition_of, offered_tools, typed
 from .records import Record, UnusableError, decoded
 from .tool_dialects import tool_values
 
 Message = dict[str, Any]
-Call = tuple[str, "Mapping[str, Any] | None"]  # the name of the tool, and the arguments
 
 _TOOLS = ("tools", "functions")
 _SYSTEM = ("instructions",)
@@ -45,6 +44,7 @@ OTHER_SYSTEM = ("system", "systemInstruction", "system_instruction")
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNK = "a chunk of a stream, without its request"
 _NO_ANSWER = "no answer is recorded"
+_NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
 
 
 class _Function(Struct):
@@ -146,36 +146,48 @@ _Said = list[_Item]  # the messages of an answer
 class RecordedAnswer:
     """A request and the calls in its answer.
 
-    `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
-    `tool_choice` is None if the request has none that a suite can express. `unread` has the types of
-    items in the answer that are not known here. `draft` has the fields of a draft in place of what
-    a case expects, which a person has to write. `hosted` are OpenAI's own tools, `namespaces`
-    descriptions by name. `said` has the messages of the answer itself. `is_expectation` if a person
-    wrote what to call: then arguments may be None, which any will do, and calls may have an order.
+    `messages` are chat messages. `offered` is None if no tools were recorded. `tool_choice` is None if
+    the request has none that a suite can express. `unread` has the types of items in the answer that are
+    not known here. `draft` has the fields of a draft in place of what a case expects, which a person
+    has to write. `said` has the messages of the answer itself. `is_expectation` if a person wrote what
+    to call: then arguments may be None, which any will do, and calls may have an order. `at` is its
+    place, a problem without a message.
     """
 
     messages: list[Message]
-    tools: list[dict[str, Any]] | None
+    offered: Offered | None
     tool_choice: str | None
     calls: list[Call]
     unread: Sequence[str] = ()
     draft: Mapping[str, Any] | None = None
-    hosted: Sequence[dict[str, Any]] = ()
-    namespaces: Sequence[tuple[str, str]] = ()
     said: Sequence[Message] = field(default=(), compare=False)
     is_expectation: bool = False
     is_ordered: bool = False
+    at: Problem = field(default=Problem("", 0, 0, "", ""), compare=False)
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """The tools as a suite has them; None if they were not recorded."""
+        return None if self.offered is None else self.offered.tools
 
 
-def conversations(
-    path: Path, record: Record, value: Any = None, system: Sequence[str] = _SYSTEM
-) -> list[Conversation]:
-    """The conversations in a record, or in a `value` made of it: one for each of several answers.
+def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | Problem:
+    """The answer that is made of what is at this place, or the problem with it."""
+    try:
+        answer = make()
+        if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
+            raise UnusableError(_NOTHING_TO_TEST)
+    except UnusableError as error:
+        return replace(at, message=str(error))
+    return replace(answer, at=at)
+
+
+def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -> list[Conversation]:
+    """The conversations in a value made of a record: one for each of several answers.
 
     `system` are the fields of a system prompt beside the messages. UnusableError if there is no
     conversation, or if it cannot be read.
     """
-    value = record.value if value is None else value
     if not isinstance(value, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(value)}")
     if is_chunk(value):
@@ -185,10 +197,8 @@ def conversations(
     given = _field(parts, *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
     made = Conversation(
-        str(path),
-        record.line,
+        record.problem(),
         messages,
-        record.field,
         model=_model(parts),
         tools=tool_values(given) if given is not None else [] if is_known else None,
         choice=_field(parts, "tool_choice", "function_call", "toolChoice"),
@@ -205,13 +215,12 @@ def conversations(
 
 def conversation_reader(
     convert: Callable[[Any], Any] = lambda value: value, *, system: Sequence[str] = _SYSTEM
-) -> Callable[[Sequence[Source]], Iterator[Item]]:
+) -> Read:
     """A format's `read` for records that, converted, are like OpenAI's or Anthropic's."""
 
-    def read(path: Path, record: Record) -> Iterator[Item]:
+    def read(record: Record) -> Iterator[Item]:
         value = record.value
-        made = convert(value) if isinstance(value, dict) else value
-        yield from conversations(path, record, made, system)
+        yield from conversations(record, convert(value) if isinstance(value, dict) else value, system)
 
     return each_record(read)
 
@@ -242,25 +251,29 @@ def _described(conversation: Conversation, record: Mapping[str, Any]) -> Convers
     )
 
 
-def answers_in(conversation: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
-    """The answers of a conversation, and why others are unusable. UnusableError if all are."""
-    tools, choice = _tools(conversation)
-    messages = _chat(list(conversation.messages), "messages")
-    first = conversation.answers_from
-    return _answers(list(_turns(messages, first)), tools, choice)
+def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]:
+    """The answers of a conversation, and the problems with others."""
+    try:
+        offered, choice = _tools(conversation)
+        messages = _chat(list(conversation.messages), "messages")
+    except UnusableError as error:
+        yield replace(conversation.at, message=str(error))
+        return
+    turns = list(_turns(messages, conversation.answers_from))
+    if not turns:
+        yield replace(conversation.at, message=_NO_ANSWER)
+    known = _known(offered.tools if offered else (), choice)
+    for before, reply in turns:
+        yield usable(conversation.at, partial(_answer, before, reply, offered, choice, known))
 
 
 def expected_in(expected: Expected) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
-    defined, hosted, namespaces = (
-        (None, (), ()) if expected.tools is None else offered_tools(list(expected.tools))
-    )
+    offered = None if expected.tools is None else offered_tools(list(expected.tools))
     prompt = _prompt(_chat(list(expected.messages), "messages"))
-    if not any(message["role"] == "user" for message in prompt):
-        raise UnusableError("no message from the user")
-    calls = [(name, arguments) for name, arguments in expected.calls]
+    _require_user(prompt)
     return RecordedAnswer(
-        prompt, defined, "auto" if defined else None, calls, (), None, hosted, namespaces,
+        prompt, offered, "auto" if offered and offered.tools else None, list(expected.calls),
         is_ordered=expected.is_ordered, is_expectation=True,
     )  # fmt: skip
 
@@ -271,22 +284,25 @@ def draft_in(
     """The last turn of a conversation as a draft, whose skip reason begins with `why`."""
     items = _chat(list(messages), "messages")
     start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
-    if not start:
-        raise UnusableError("no message from the user")
-    defined, hosted, namespaces = (None, (), ()) if tools is None else offered_tools(list(tools))
-    offered = _known(defined or ())
+    prompt = _prompt(items[:start])
+    _require_user(prompt)
+    offered = None if tools is None else offered_tools(list(tools))
+    known = _known(offered.tools if offered else ())
     replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
-    every = (call for each in replies for call in read_calls(each, text_of(each), offered).calls)
-    made = own_calls(every, offered.names)
+    every = (call for each in replies for call in read_calls(each, text_of(each), known).calls)
+    made = own_calls(every, known.names)
     called = [f"{call.name}({_arguments_text(call)})" for call in made]
     draft = {
         "$comment": f"called: {', '.join(called) or 'no tool'}",
         "expected_tool": ANY_TOOL,
         "skip": why,
     }
-    calls: list[Call] = [(call.name, {}) for call in made]
-    prompt = _prompt(items[:start])
-    return RecordedAnswer(prompt, defined, choice, calls, (), draft, hosted, namespaces)
+    return RecordedAnswer(prompt, offered, choice, [(call.name, {}) for call in made], draft=draft)
+
+
+def _require_user(messages: Iterable[Message]) -> None:
+    if not any(message["role"] == "user" for message in messages):
+        raise UnusableError("no message from the user before the answer")
 
 
 def _arguments_text(call: ToolCall) -> str:
@@ -303,40 +319,26 @@ def _known(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> Kno
     return KnownTools.of(given, in_text=choice != "none")
 
 
-def _answers(
-    pairs: Sequence[tuple[Sequence[_Item], _Said]],
+def _answer(
+    before: Sequence[_Item],
+    reply: Sequence[_Item],
     offered: Offered | None,
     choice: str | None,
-) -> tuple[list[RecordedAnswer], list[str]]:
-    if not pairs:
+    known: KnownTools,
+) -> RecordedAnswer:
+    """An answer, as scoring reads it. UnusableError if a case cannot expect it."""
+    if not reply:
         raise UnusableError(_NO_ANSWER)
-    tools, hosted, namespaces = offered or (None, (), ())
-    known = _known(tools or (), choice)
-    answers: list[RecordedAnswer] = []
-    reasons: list[str] = []
-    for before, reply in pairs:
-        if not reply:
-            reasons.append(_NO_ANSWER)
-            continue
-        if not any(message.role == "user" for message in before):
-            reasons.append("no message from the user before the answer")
-            continue
-        try:
-            messages = [_whole(_decoded(item)) for item in reply]
-            unread = [part for item in reply for part in item.unread]
-            made = _calls(messages, unread, known)
-            ended = next((item.finish_reason for item in reply if item.finish_reason in _CUT_OFF), None)
-            if ended is not None:
-                raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
-            prompt = _prompt(before)
-        except UnusableError as error:
-            reasons.append(str(error))
-        else:
-            kinds = tuple(map(kind_of, unread))
-            answers.append(
-                RecordedAnswer(prompt, tools, choice, made, kinds, None, hosted, namespaces, messages)
-            )
-    return answers, reasons
+    messages = [_whole(_decoded(item)) for item in reply]
+    unread = [part for item in reply for part in item.unread]
+    calls = _calls(messages, unread, known)
+    ended = next((item.finish_reason for item in reply if item.finish_reason in _CUT_OFF), None)
+    if ended is not None:
+        raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
+    prompt = _prompt(before)
+    _require_user(prompt)
+    kinds = tuple(map(kind_of, unread))
+    return RecordedAnswer(prompt, offered, choice, calls, kinds, said=messages)
 
 
 def _prompt(items: Sequence[_Item]) -> list[Message]:

@@ -13,13 +13,16 @@ from ..record.endings import NoAnswer
 from ..record.transcript import Message, Usage
 from ..record.untrusted import objects_in
 from ..text import counted, shown
+from .drafts import draft_case
 
+# A call's tool and arguments; None for a text alone, and where any will do.
+Call = tuple[str, "Mapping[str, Any] | None"]
 _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it
 
 
 class Conversation(NamedTuple):
-    """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
+    """A conversation that ran elsewhere, and its place, a problem without a message.
 
     `messages` are as in the chat API; answers to import begin at `answers_from`. `case` names its test
     case, as ID or SUITE::ID; its own `id` may also be that of a case. `usage` is of all replies; `tools`
@@ -30,10 +33,8 @@ class Conversation(NamedTuple):
     it belong to it.
     """
 
-    path: str
-    line: int
+    at: Problem
     messages: Sequence[Message]
-    field: str = ""
     case: str = ""
     id: str = ""
     model: str = NO_NAME
@@ -49,7 +50,7 @@ class Conversation(NamedTuple):
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" + (f": {self.field}" if self.field else "")
+        return f"{self.at.path}:{self.at.line}" + (f": {self.at.field}" if self.at.field else "")
 
     @property
     def unread(self) -> list[str]:
@@ -57,48 +58,35 @@ class Conversation(NamedTuple):
         items = (item for message in self.messages for item in objects_in(message.get(UNREAD)))
         return [kind_of(item) for item in items if not is_call_like(item)]
 
-    def problem(self, message: str) -> Problem:
-        return Problem(self.path, self.line, 1, self.field, message)
-
 
 class Expected(NamedTuple):
-    """A prompt and the calls that a set expects, without an answer.
+    """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order."""
 
-    Arguments are None if any will do. With `is_ordered`, the calls have this order.
-    """
-
-    path: str
-    line: int
+    at: Problem
     messages: Sequence[Message]
-    calls: Sequence[tuple[str, Mapping[str, Any] | None]]
-    field: str = ""
-    id: str = ""
+    calls: Sequence[Call]
     tools: Sequence[Any] | None = None
     is_ordered: bool = False
-
-    def problem(self, message: str) -> Problem:
-        return Problem(self.path, self.line, 1, self.field, message)
 
 
 class ToolList(NamedTuple):
     """Tools as a suite has them, and those that it cannot have.
 
-    With them come settings of a new suite, what to call one of them, and the drafts of its cases, if not
-    the usual ones.
+    With them come settings of a new suite, what to call one of them, and the drafts of its cases.
     """
 
-    path: str
+    at: Problem
     tools: Sequence[dict[str, Any]]
     left_out: Sequence[Problem] = ()
     settings: Mapping[str, Any] = MappingProxyType({})
     noun: str = "tool"
-    draft: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None
+    draft: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] = lambda tool: [draft_case(tool)]
 
 
 class MadeSuite(NamedTuple):
     """A suite that was made whole, such as of a benchmark."""
 
-    path: str
+    at: Problem
     suite: dict[str, Any]
 
 

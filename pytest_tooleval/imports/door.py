@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,11 @@ from ..errors import ConfigError, Problem, SuiteError
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import counted
-from .apply import Found, Recorded, count_changed, recorded
-from .chats import RecordedAnswer, answers_in, expected_in
-from .conversation import Conversation, Expected, MadeSuite, ToolList
+from .apply import Found, count_changed
+from .chats import RecordedAnswer, answers_in, expected_in, usable
+from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
 from .openai_tools import canonical, tool_definitions
-from .reading import Batch, read_files
+from .reading import read_files
 from .records import UnusableError, decoded
 from .seen_tools import tools_of_calls
 
@@ -54,17 +56,30 @@ def found_in(
             raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
         suite = suites[0].suite
         found = Found(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
-    elif lists and len(lists) + len(problems) == len(items):
-        found = _with_tools(name, _definitions(first, lists), lists, problems)
     else:
-        given = _definitions(first, lists) if lists else None
-        answers, remarks = _answers(batches, given, has_tools=has_tools)
-        left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
-        places = [n for n, each in enumerate(answers) if isinstance(each, Recorded)]
-        if limit is not None and len(places) > limit:
-            answers = answers[: places[limit]]
-        found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
+        given = _joined(lists)
+        left_out = [*problems, *(given.left_out if given else ())]
+        if given and len(lists) + len(problems) == len(items):
+            found = Found(name, given, left_out=left_out)
+        else:
+            answers, remarks = _answers(items, given and given.tools, has_tools=has_tools)
+            places = [n for n, each in enumerate(answers) if isinstance(each, RecordedAnswer)]
+            if limit is not None and len(places) > limit:
+                answers = answers[: places[limit]]
+            found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
     return found._replace(secrets=secrets), [batch.line for batch in batches]
+
+
+def _joined(lists: Sequence[ToolList]) -> ToolList | None:
+    """The tools of all lists. SuiteError if they do not go together."""
+    if not lists:
+        return None
+    try:
+        tools = tool_definitions([tool for each in lists for tool in each.tools])
+    except UnusableError as error:
+        raise SuiteError([replace(lists[0].at, message=str(error))]) from None
+    left_out = [problem for each in lists for problem in each.left_out]
+    return lists[0]._replace(tools=tools, left_out=left_out)
 
 
 def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
@@ -77,7 +92,7 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
             try:
                 tools = tool_definitions(list(each.tools))
             except UnusableError as error:
-                problems.append(Problem(str(path), 1, 1, "", str(error)))
+                problems.append(replace(each.at, message=str(error)))
                 continue
             found[canonical(tools)] = tools
     if not found:
@@ -85,61 +100,36 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     return [*found.values()]
 
 
-def _definitions(path: Path, lists: Sequence[ToolList]) -> list[dict[str, Any]]:
-    """The tools of all lists. SuiteError if they do not go together."""
-    try:
-        return tool_definitions([tool for each in lists for tool in each.tools])
-    except UnusableError as error:
-        raise SuiteError([Problem(str(path), 1, 1, "", str(error))]) from None
-
-
-def _with_tools(
-    name: str, tools: list[dict[str, Any]], lists: Sequence[ToolList], problems: Sequence[Problem]
-) -> Found:
-    left_out = [*problems, *(problem for each in lists for problem in each.left_out)]
-    first = lists[0]
-    found = Found(name, tools, left_out=left_out, noun=first.noun, settings=first.settings)
-    return found if first.draft is None else found._replace(draft=first.draft)
-
-
 def _answers(
-    batches: Sequence[Batch], given: Sequence[dict[str, Any]] | None, *, has_tools: bool
-) -> tuple[list[Recorded | Problem], list[str]]:
+    items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool
+) -> tuple[list[RecordedAnswer | Problem], list[str]]:
     """The answers and expectations, with the `given` tools where none are recorded."""
-    answers: list[Recorded | Problem] = []
+    held = [each for each in items if isinstance(each, (Conversation, Expected))]
+    tools: Sequence[Any] | None = given
     remarks = []
-    for batch in batches:
-        held = [each for each in batch.items if isinstance(each, (Conversation, Expected))]
-        tools: Sequence[Any] | None = given
-        if given is None and not has_tools:
-            without = [each for each in held if each.tools is None]
-            tools = tools_of_calls(call for each in without for call in _calls_in(each))
-            remarks += [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []
-        for each in held:
-            offered = each._replace(tools=tools if each.tools is None else each.tools)
-            if isinstance(offered, Conversation):
-                answers += recorded(offered.problem(""), answers_in, offered)
-            else:
-                answers += recorded(offered.problem(""), _expectation, offered)
+    if given is None and not has_tools:
+        without = [each for each in held if each.tools is None]
+        tools = tools_of_calls(call for each in without for call in _calls_in(each))
+        remarks = [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []
+    answers: list[RecordedAnswer | Problem] = []
+    for each in held:
+        offered = each._replace(tools=tools if each.tools is None else each.tools)
+        if isinstance(offered, Conversation):
+            answers += answers_in(offered)
+        else:
+            answers.append(usable(offered.at, partial(expected_in, offered)))
     return answers, remarks
 
 
-def _expectation(expected: Expected) -> tuple[list[RecordedAnswer], list[str]]:
-    return [expected_in(expected)], []
-
-
-def _calls_in(item: Conversation | Expected) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-    """The calls in an item; the arguments are None for a text alone."""
+def _calls_in(item: Conversation | Expected) -> Iterator[Call]:
+    """The calls in an item."""
     if isinstance(item, Expected):
         yield from ((name, arguments or {}) for name, arguments in item.calls)
         return
-    for message in item.messages:
-        for call in objects_in(message.get("tool_calls")):
-            if call.get("hosted"):
-                continue
-            if "custom" in call:
-                yield as_text(as_mapping(call["custom"]).get("name")), None
-                continue
-            function = as_mapping(call.get("function"))
-            arguments = decoded(function.get("arguments"))
+    for call in (each for message in item.messages for each in objects_in(message.get("tool_calls"))):
+        function = as_mapping(call.get("function"))
+        arguments = decoded(function.get("arguments"))
+        if "custom" in call:
+            yield as_text(as_mapping(call["custom"]).get("name")), None
+        elif not call.get("hosted"):
             yield as_text(function.get("name")), arguments if isinstance(arguments, dict) else {}

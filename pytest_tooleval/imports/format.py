@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem
 from .conversation import Item
 from .records import Record, UnusableError
 
@@ -29,6 +28,9 @@ class Source:
         return Source(path, [replace(each, value=value) for each, value in pairs], self.clean)
 
 
+Read = Callable[[Sequence[Source]], Iterator[Item]]
+
+
 @dataclass(frozen=True)
 class Format:
     """One format, which a module of `formats` defines as its FORMAT.
@@ -42,7 +44,7 @@ class Format:
     title: str
     recognised: str
     holds: Callable[[Any], bool]
-    read: Callable[[Sequence[Source]], Iterator[Item]]
+    read: Read
     tools: str = "recorded"
     calls: str = ""
     expectations: str = ""
@@ -52,32 +54,24 @@ class Format:
     is_of_skills: bool = False
 
 
-def each_record(
-    read: Callable[[Path, Record], Iterator[Item]],
-) -> Callable[[Sequence[Source]], Iterator[Item]]:
+def each_record(read: Callable[[Record], Iterator[Item]]) -> Read:
     """A format's `read` for records that are read one by one. Unusable ones become problems."""
 
     def read_all(sources: Sequence[Source]) -> Iterator[Item]:
-        for source in sources:
-            for record in source.records:
-                try:
-                    yield from list(read(source.path, record))
-                except UnusableError as error:
-                    yield record.problem(source.path, str(error))
+        for record in (each for source in sources for each in source.records):
+            try:
+                yield from list(read(record))
+            except UnusableError as error:
+                yield record.problem(str(error))
 
     return read_all
 
 
-def each_file(
-    read: Callable[[Path, list[Record]], Iterator[Item]],
-) -> Callable[[Sequence[Source]], Iterator[Item]]:
+def each_file(read: Callable[[list[Record]], Iterator[Item]]) -> Read:
     """A format's `read` for files that are read one by one."""
 
     def read_all(sources: Sequence[Source]) -> Iterator[Item]:
         for source in sources:
-            try:
-                yield from list(read(source.path, list(source.records)))
-            except UnusableError as error:
-                yield Problem(str(source.path), 1, 1, "", str(error))
+            yield from read(list(source.records))
 
     return read_all

@@ -108,20 +108,20 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
 
 def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
     if path.name == SKILL_FILE:
-        return Source(path, [Record(1, {SKILL_FILE: str(path)})]), []
+        return Source(path, [Record(path, 1, {SKILL_FILE: str(path)})]), []
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
     if path.suffix == ".eval":
-        records, problems = [Record(1, read_archive(path))], list[Problem]()
+        records, problems = [Record(path, 1, read_archive(path))], list[Problem]()
     elif path.suffix in _YAML:
-        records, problems = [Record(1, read_yaml(path))], []
+        records, problems = [Record(path, 1, read_yaml(path))], []
     else:
         records, problems = read_records(path)
     if len(records) == 1:
         records = _unwrapped(records[0])
     elif records and all(_is_message(record.value) for record in records):  # one conversation
-        records = [Record(records[0].line, {"messages": [record.value for record in records]})]
+        records = [records[0].inside({"messages": [record.value for record in records]}, "")]
     return Source(path, (), clean).beside(path, records), problems
 
 
@@ -131,7 +131,7 @@ def _unwrapped(record: Record) -> list[Record]:
     if isinstance(value, dict) and not _OF_RECORDS & {*value}:
         for key in _LISTS:
             if isinstance(value.get(key), list):
-                return [Record(record.line, each, f"{key}[{n}]") for n, each in enumerate(value[key])]
+                return [record.inside(each, f"{key}[{n}]") for n, each in enumerate(value[key])]
     return [record]
 
 
@@ -163,7 +163,7 @@ def _unclear(source: Source, found: Sequence[str]) -> Problem:
     else:
         what = looks_like(source.records[0].value)
         message = f"{what}, of no known format; the known ones: {', '.join(all_formats())}"
-    return source.records[0].problem(source.path, message)
+    return source.records[0].problem(message)
 
 
 def looks_like(value: Any) -> str:

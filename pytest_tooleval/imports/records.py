@@ -30,14 +30,19 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON value and its place: its line, from 1, and its path inside a larger value."""
+    """A JSON value and its place: its file, its line, from 1, and its path inside a larger value."""
 
+    path: Path
     line: int
     value: Any
     field: str = ""
 
-    def problem(self, path: Path, message: str) -> Problem:
-        return Problem(str(path), self.line, 1, self.field, redacted(message))
+    def problem(self, message: str = "") -> Problem:
+        return Problem(str(self.path), self.line, 1, self.field, redacted(message))
+
+    def inside(self, value: Any, field: str) -> Record:
+        """A part of it."""
+        return Record(self.path, self.line, value, field)
 
 
 def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
@@ -66,7 +71,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
             value = msgspec.json.decode(part)
             if is_nested_deeper(value, _DEEPEST):
                 raise RecursionError
-            records.append(Record(line, value))
+            records.append(Record(path, line, value))
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(_problem(path, line, part, error))
     return records, problems

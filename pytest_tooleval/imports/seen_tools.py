@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..record.calls import is_number
-
-Call = tuple[str, "Mapping[str, Any] | None"]
+from .conversation import Call
 
 
 def tools_of_calls(calls: Iterable[Call]) -> list[dict[str, Any]]:

@@ -49,20 +49,19 @@ class Changes:
 
 
 def update_suite(
-    existing: Mapping[str, Any] | None,
-    name: str,
+    existing: Mapping[str, Any],
     tools: Sequence[Tool],
-    drafts: bool,
     draft: DraftCases = lambda tool: [draft_case(tool)],
+    *,
+    drafts: bool = True,
 ) -> tuple[dict[str, Any], Changes]:
     """The suite with these tools (in OpenAI's format) instead of its own, and the changes.
 
-    Without an existing suite, a new one is made. Otherwise name, settings and written cases stay. With
-    `drafts`, the cases that `draft` returns are added for each new tool. Drafts that nobody has edited
-    are replaced if their tool has changed, and removed if it has gone.
+    Name, settings and written cases stay. With `drafts`, the cases that `draft` returns are added for
+    each new tool. Drafts that nobody has edited are replaced if their tool has changed, and removed if
+    it has gone.
     """
-    new_suite: dict[str, Any] = {"name": name, "tools": [], "test_cases": []}
-    before = new_suite if existing is None else dict(existing)
+    before = dict(existing)
     commented = _by_name(before.get("tools") or ())
     old = {key: _without_comment(tool) for key, tool in commented.items()}
     new = _by_name(tools)
@@ -83,9 +82,9 @@ def update_suite(
             kept.append({**case_, "id": id})
             drafted += 1
     changes = Changes(
-        added=tuple(_name(new[key]) for key in added),
-        removed=tuple(_name(old[key]) for key in old if key not in new),
-        changed={_name(new[key]): what for key, what in changed.items()},
+        added=tuple(name_in_suite(new[key]) for key in added),
+        removed=tuple(name_in_suite(old[key]) for key in old if key not in new),
+        changed={name_in_suite(new[key]): what for key, what in changed.items()},
         broken=_broken(updated, written, new, {key: old[key] for key in changed}),
         drafted=drafted,
     )
@@ -177,7 +176,7 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Tools by their case-folded names, as scoring ignores case."""
-    return {_name(tool).casefold(): tool for tool in tools}
+    return {name_in_suite(tool).casefold(): tool for tool in tools}
 
 
 def _without_comment(tool: Tool) -> Tool:
@@ -186,12 +185,8 @@ def _without_comment(tool: Tool) -> Tool:
 
 def _with_comment(tool: Tool, commented: Mapping[str, Tool]) -> dict[str, Any]:
     """The tool with the comment of the one that it replaces."""
-    comment = commented.get(_name(tool).casefold(), {}).get("$comment")
+    comment = commented.get(name_in_suite(tool).casefold(), {}).get("$comment")
     return dict(tool) if comment is None else {"$comment": comment, **tool}
-
-
-def _name(tool: Tool) -> str:
-    return name_in_suite(tool)
 
 
 def _schema(tool: Tool) -> Mapping[str, Any]:

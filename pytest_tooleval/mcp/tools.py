@@ -115,7 +115,8 @@ def imported(found: Discovery, before: Any, title: str, *, drafts: bool) -> Impo
     left_out = (*found.left_out, *functions.left_out)
     if not functions.tools:
         raise ConfigError(f"none of the tools can be used in a suite: {'; '.join(left_out[:_SHOWN])}")
-    suite, changes = update_suite(before, title, functions.tools, drafts)
+    new = {"name": title, "tools": [], "test_cases": []}
+    suite, changes = update_suite(before or new, functions.tools, drafts=drafts)
     metadata = {key: value for key, value in metadata_of(suite).items() if key != "mcp_names"}
     metadata["mcp_server"] = found.name
     if functions.originals:

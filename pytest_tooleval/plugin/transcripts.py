@@ -43,7 +43,7 @@ class GivenTranscripts:
         """A line for each file with items of unknown types, which were kept but not scored."""
         of_file: dict[str, list[str]] = {}
         for each in self._given:
-            of_file.setdefault(each.path, []).extend(each.unread)
+            of_file.setdefault(each.at.path, []).extend(each.unread)
         texts = {path: unread_text(kinds) for path, kinds in of_file.items()}
         return [f"{printable(path)}: {text}; kept, not scored" for path, text in texts.items() if text]
 

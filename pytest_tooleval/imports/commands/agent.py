@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from ...agents import adk_sdk, claude_sdk, crewai_sdk, langgraph_sdk, openai_sdk, pydantic_sdk
 from ...engine.clients.callable_client import import_object
-from ...errors import ConfigError
+from ...errors import ConfigError, Problem
 from ...text import shorten
 from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
 from ..apply import Found
 from ..command import Command, Surroundings
+from ..conversation import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
 
@@ -59,7 +60,7 @@ def _found(target: str, around: Surroundings) -> Found:
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
-        return Found(path, tool_definitions(tools))
+        return Found(path, ToolList(Problem(target, 0, 0, "", ""), tool_definitions(tools)))
     except UnusableError as error:
         raise ConfigError(f"{target}: {error}") from None
 

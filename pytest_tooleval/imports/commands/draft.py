@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem, SuiteError, ToolevalError
 from ...record.results import CaseResult
 from ...text import shown
-from ..apply import Found, Recorded, recorded
-from ..chats import RecordedAnswer, draft_in
+from ..apply import Found
+from ..chats import RecordedAnswer, draft_in, usable
 from ..command import Command, Surroundings
 from ..conversation import Conversation
 from ..records import read_records
@@ -27,7 +28,7 @@ def _found(source: str, around: Surroundings, case: str | None) -> Found:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
-        answers = [each for run in read_transcripts([path]) for each in _of_transcript(run)]
+        answers = list(map(_of_transcript, read_transcripts([path])))
         return Found(path.stem, answers=answers)
     side = around.side_of(source)
     if side.whole is None:
@@ -38,7 +39,7 @@ def _found(source: str, around: Surroundings, case: str | None) -> Found:
         ids = ", ".join(shown(each.case) for each in failed[:10])
         what = f"no failed case {shown(case)}; failed: {ids}" if case and failed else "no case failed"
         raise SuiteError([Problem(source, 0, 0, "", what)])
-    return Found("drafts", answers=[each for row in chosen for each in _of_case(side, row)])
+    return Found("drafts", answers=[_of_case(side, row) for row in chosen])
 
 
 def _is_report(path: Path) -> bool:
@@ -49,30 +50,24 @@ def _is_report(path: Path) -> bool:
     return isinstance(first, Mapping) and {"version", "run", "cases"} <= first.keys()
 
 
-def _of_transcript(run: Conversation) -> Iterator[Recorded | Problem]:
-    def read(run: Conversation) -> tuple[list[RecordedAnswer], list[str]]:
-        return [draft_in(run.messages, run.tools, "auto" if run.tools else None, _OPEN)], []
-
-    yield from recorded(run.problem(""), read, run)
+def _of_transcript(run: Conversation) -> RecordedAnswer | Problem:
+    choice = "auto" if run.tools else None
+    return usable(run.at, lambda: draft_in(run.messages, run.tools, choice, _OPEN))
 
 
-def _of_case(side: Side, row: CaseResult) -> Iterator[Recorded | Problem]:
-    place = Problem(row.file or side.name, row.line, 1, row.case, "")
+def _of_case(side: Side, row: CaseResult) -> RecordedAnswer | Problem:
+    at = Problem(row.file or side.name, row.line, 1, row.case, "")
     wrong = next((trial for trial in row.trials if trial.failure and trial.transcript), None)
-
-    def read(row: CaseResult) -> tuple[list[RecordedAnswer], list[str]]:
-        if wrong is None or wrong.transcript is None:
-            return [], ["there is no transcript of a failed trial"]
-        try:
-            tools = _tools_of(side, row)
-        except ToolevalError as error:
-            return [], [f"its tools are unknown: {error}"]
-        reason = shown(wrong.wrong or row.reason, _MOST_REASON)
-        why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
-        choice = row.tool_choice if row.tool_choice in ("auto", "required", "none") else None
-        return [draft_in(wrong.transcript.messages, tools, choice, why)], []
-
-    yield from recorded(place, read, row)
+    if wrong is None or (transcript := wrong.transcript) is None:
+        return replace(at, message="there is no transcript of a failed trial")
+    try:
+        tools = _tools_of(side, row)
+    except ToolevalError as error:
+        return replace(at, message=f"its tools are unknown: {error}")
+    reason = shown(wrong.wrong or row.reason, _MOST_REASON)
+    why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
+    choice = row.tool_choice if row.tool_choice in ("auto", "required", "none") else None
+    return usable(at, lambda: draft_in(transcript.messages, tools, choice, why))
 
 
 def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...record.untrusted import as_mapping, as_text, objects_in
-from ..conversation import Expected, Item
+from ..conversation import Call, Expected, Item
 from ..format import Format, each_file
 from ..records import Record
-
-_Call = tuple[str, "Mapping[str, Any] | None"]
 
 
 def _holds(value: Any) -> bool:
@@ -24,7 +20,7 @@ def _holds(value: Any) -> bool:
     )
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Item]:
+def _read(records: list[Record]) -> Iterator[Item]:
     alone: list[_Turn] = []  # the former form: a file of turns is one conversation
     for record in records:
         value = as_mapping(record.value)
@@ -33,20 +29,20 @@ def _read(path: Path, records: list[Record]) -> Iterator[Item]:
             alone.append(_former_turn(record, value))
             continue
         for number, case in enumerate(objects_in(cases)):
-            place = replace(record, field=f"eval_cases[{number}]")
-            turns = [_turn(place, each) for each in objects_in(case.get("conversation"))]
-            yield from _cases(path, place, turns, as_text(case.get("eval_id") or case.get("evalId")))
+            place = record.inside(case, f"eval_cases[{number}]")
+            yield from _cases(
+                place, [_turn(place, each) for each in objects_in(case.get("conversation"))]
+            )
         if cases is None:
-            turns = [_former_turn(record, each) for each in objects_in(value["data"])]
-            yield from _cases(path, record, turns, as_text(value.get("name")))
+            yield from _cases(record, [_former_turn(record, each) for each in objects_in(value["data"])])
     if alone:
-        yield from _cases(path, records[0], alone, "")
+        yield from _cases(records[0], alone)
 
 
 class _Turn(NamedTuple):
     place: Record
     query: str
-    calls: Sequence[_Call]
+    calls: Sequence[Call]
     answer: str
 
 
@@ -72,20 +68,17 @@ def _text(content: Any) -> str:
     return "\n".join(as_text(part.get("text")) for part in objects_in(as_mapping(content).get("parts")))
 
 
-def _cases(path: Path, place: Record, turns: list[_Turn], id: str) -> Iterator[Item]:
+def _cases(place: Record, turns: list[_Turn]) -> Iterator[Item]:
     """A case for each turn, after the ones before it. Without its words, none can follow."""
     if not turns:
-        yield place.problem(path, "no conversation")
+        yield place.problem("no conversation")
     before: list[dict[str, Any]] = []
     for turn in turns:
         if not turn.query.strip() or not all(name for name, _ in turn.calls):
-            yield turn.place.problem(
-                path, "a turn without a text from the user, or a call without a name"
-            )
+            yield turn.place.problem("a turn without a text from the user, or a call without a name")
             return
         messages = [*before, {"role": "user", "content": turn.query}]
-        at = turn.place
-        yield Expected(str(path), at.line, messages, turn.calls, at.field, id, is_ordered=True)
+        yield Expected(turn.place.problem(), messages, turn.calls, is_ordered=True)
         # Answers of tools are not recorded, so the calls are left out.
         before = [*messages, {"role": "assistant", "content": turn.answer or "(not recorded)"}]
 

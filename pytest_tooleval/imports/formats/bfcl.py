@@ -61,7 +61,7 @@ def _suite(source: Source, answers: Source | None) -> dict[str, Any]:
     found = () if answers is None else answers.records
     truths = {record.value["id"]: record for record in found if _id(record.value) is not None}
     unanswered = [record for record in source.records if _lacks_answer(record.value, truths)]
-    problems = [_unanswered(questions, unanswered, answers)] if unanswered else []
+    problems = [_unanswered(unanswered, answers)] if unanswered else []
     cases = []
     seen: dict[str, int] = {}
     for record in source.records:
@@ -77,7 +77,7 @@ def _suite(source: Source, answers: Source | None) -> dict[str, Any]:
                 raise UnusableError(problem)
             cases.append(case)
         except UnusableError as error:
-            problems.append(record.problem(questions, str(error)))
+            problems.append(record.problem(str(error)))
     if problems:
         raise SuiteError(problems)
     return {
@@ -95,10 +95,10 @@ def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
     return name is not None and _category(name) not in _WITHOUT_ANSWERS and name not in truths
 
 
-def _unanswered(questions: Path, lacking: Sequence[Record], answers: Source | None) -> Problem:
+def _unanswered(lacking: Sequence[Record], answers: Source | None) -> Problem:
     where = f" in {answers.path}" if answers else "; also name the file of answers"
     names = listing([record.value["id"] for record in lacking], 3)
-    return lacking[0].problem(questions, f"no answer for {names}{where}")
+    return lacking[0].problem(f"no answer for {names}{where}")
 
 
 def _suite_name(questions: Path) -> str:
@@ -147,7 +147,7 @@ def _check_category(questions: Path, record: Record) -> None:
     reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
     if reason is not None:
         message = f"the category {category} cannot be converted: {reason}"
-        raise SuiteError([record.problem(questions, message)])
+        raise SuiteError([record.problem(message)])
 
 
 def _prompt(question: Any) -> Any:
@@ -346,7 +346,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         named = [each for each in answers if each.path.name == source.path.name]
         try:
             beside = next(iter(named or answers), None) or _beside(source)
-            yield MadeSuite(str(source.path), _suite(source, beside))
+            yield MadeSuite(source.records[0].problem(), _suite(source, beside))
         except SuiteError as error:
             yield from error.problems
 

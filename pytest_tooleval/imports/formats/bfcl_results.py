@@ -13,7 +13,6 @@ import json
 import operator
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -37,7 +36,7 @@ _ARITHMETIC: dict[type, Any] = {
 
 _LONGEST = 10_000
 
-Call = tuple[str, dict[str, Any]]
+_Call = tuple[str, dict[str, Any]]  # in which the arguments are known
 
 
 class _Result(Struct):
@@ -61,7 +60,7 @@ class _Entry(Struct):
 
 class _Step(NamedTuple):
     text: str
-    calls: list[Call]
+    calls: list[_Call]
     answers: list[str]
 
 
@@ -75,9 +74,9 @@ def _holds(value: Any) -> bool:
     return isinstance(value.get("id"), str) and "result" in value
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversation of each record."""
-    folder = path.absolute().parent
+    folder = records[0].path.absolute().parent
     model = folder.name if folder.parent.name == "result" else NO_NAME
     if folder.name == "multi_turn":
         model = folder.parent.name
@@ -87,13 +86,13 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
             results.append((record, typed(record.value, _Result, "a result")))
         except UnusableError as error:
             text = f"{error}; only results of BFCL's multi_turn categories can be read"
-            yield record.problem(path, text)
+            yield record.problem(text)
     makes_calls = any(_native(step) for _, each in results for step in _every_step(each))
     for record, result in results:
         try:
             messages = list(_messages(result, makes_calls))
         except UnusableError as error:
-            yield record.problem(path, str(error))
+            yield record.problem(str(error))
             continue
         used = _sum(result.input_token_count), _sum(result.output_token_count)
         whole = [int(each) if each else None for each in used]
@@ -101,10 +100,8 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
             prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
         )
         yield Conversation(
-            str(path),
-            record.line,
+            record.problem(),
             messages,
-            record.field,
             id=result.id,
             model=model,
             usage=usage,
@@ -170,7 +167,7 @@ def _logged(answer: Any, entries: list[_Entry]) -> _Step:
     return _Step(_text(answer), [_logged_call(text) for text in texts], answers)
 
 
-def _logged_call(text: str) -> Call:
+def _logged_call(text: str) -> _Call:
     try:
         (call,) = _python_calls(text, is_logged=True)
     except (_Undecodable, ValueError):
@@ -194,7 +191,7 @@ def _step(answer: Any, makes_calls: bool) -> _Step:
         return _Step(text, [], [])
 
 
-def _native_calls(answer: Any) -> list[Call]:
+def _native_calls(answer: Any) -> list[_Call]:
     calls = []
     for each in [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else ():
         if not isinstance(each, dict):
@@ -210,7 +207,7 @@ def _native_calls(answer: Any) -> list[Call]:
     return calls
 
 
-def _python_calls(text: str, *, is_logged: bool = False) -> list[Call]:
+def _python_calls(text: str, *, is_logged: bool = False) -> list[_Call]:
     try:
         body = ast.parse(text.strip().strip("'"), mode="eval").body
         calls = body.elts if isinstance(body, (ast.List, ast.Tuple)) else [body]
@@ -219,7 +216,7 @@ def _python_calls(text: str, *, is_logged: bool = False) -> list[Call]:
         raise _Undecodable from None
 
 
-def _call(node: ast.AST, is_logged: bool) -> Call:
+def _call(node: ast.AST, is_logged: bool) -> _Call:
     if not isinstance(node, ast.Call):
         raise _Undecodable
     if is_logged and node.args:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_mapping, as_text, objects_in
@@ -58,7 +57,7 @@ def _holds(value: Any) -> bool:
     return "sessionId" in value and isinstance(value.get("message"), dict)
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Item]:
+def _read(records: list[Record]) -> Iterator[Item]:
     threads: dict[tuple[str, str], _Thread] = {}
     done: list[_Thread] = []
     for record in records:
@@ -82,9 +81,9 @@ def _read(path: Path, records: list[Record]) -> Iterator[Item]:
     every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
     for thread in every:
         try:
-            yield from _conversation(path, thread)
+            yield from _conversation(thread)
         except UnusableError as error:
-            yield thread.first.problem(path, str(error))
+            yield thread.first.problem(str(error))
 
 
 def _begins_anew(entry: dict[str, Any], message: dict[str, Any] | None) -> bool:
@@ -126,7 +125,7 @@ def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return one["role"] == "assistant" and "id" in one and one["id"] == other.get("id")
 
 
-def _conversation(path: Path, thread: _Thread) -> Iterator[Conversation]:
+def _conversation(thread: _Thread) -> Iterator[Conversation]:
     messages = [message for _, message in thread.entries if message is not None]
     if not any(message["role"] == "assistant" for message in messages):
         return
@@ -134,8 +133,7 @@ def _conversation(path: Path, thread: _Thread) -> Iterator[Conversation]:
     fields = ("role", "content", "stop_reason")
     plain = [{key: each[key] for key in fields if key in each} for each in _joined(messages)]
     yield Conversation(
-        str(path),
-        thread.first.line,
+        thread.first.problem(),
         chat_messages(plain),
         id=as_text(as_mapping(thread.first.value).get("sessionId")),
         model=next(filter(None, models), NO_NAME),

@@ -7,7 +7,6 @@ is a conversation of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
@@ -27,7 +26,7 @@ def _holds(value: Any) -> bool:
     return line.get("type") in _KINDS and isinstance(line.get("payload"), dict)
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Item]:
+def _read(records: list[Record]) -> Iterator[Item]:
     id, model = "", NO_NAME
     parts: list[tuple[Record, list[Any]]] = []
     for record in records:
@@ -49,10 +48,10 @@ def _read(path: Path, records: list[Record]) -> Iterator[Item]:
         try:
             messages = chat_messages(kept)
         except UnusableError as error:
-            yield first.problem(path, str(error))
+            yield first.problem(str(error))
             continue
         if any(message["role"] == "assistant" for message in messages):
-            yield Conversation(str(path), first.line, messages, id=id, model=model)
+            yield Conversation(first.problem(), messages, id=id, model=model)
 
 
 def _is_of_conversation(item: Any) -> bool:

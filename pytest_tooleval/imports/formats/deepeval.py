@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_mapping, as_text, objects_in
@@ -21,7 +20,7 @@ def _holds(value: Any) -> bool:
     return isinstance(as_mapping(value).get("input"), str) and isinstance(_expected(value), list)
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("no expected_tools")
     calls = []
@@ -31,8 +30,7 @@ def _read(path: Path, record: Record) -> Iterator[Item]:
     if any(not name for name, _ in calls):
         raise UnusableError("expected_tools: a tool without a name")
     prompt = [{"role": "user", "content": record.value["input"]}]
-    id = as_text(record.value.get("name"))
-    yield Expected(str(path), record.line, prompt, calls, record.field, id)
+    yield Expected(record.problem(), prompt, calls)
 
 
 FORMAT = Format(

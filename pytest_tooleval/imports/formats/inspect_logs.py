@@ -25,18 +25,18 @@ def _holds(value: Any) -> bool:
     return isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval"))
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("expected a log of Inspect with samples")
     model = as_mapping(record.value["eval"]).get("model")
     for number, sample in enumerate(objects_in(record.value["samples"])):
-        place = Record(record.line, sample, f"samples[{number}]")
+        place = record.inside(sample, f"samples[{number}]")
         try:
-            for run in conversations(path, place, _conversation(sample, model)):
+            for run in conversations(place, _conversation(sample, model)):
                 error = as_text(as_mapping(sample.get("error")).get("message"))
                 yield run._replace(id=str(sample.get("id", "")), error=error)
         except UnusableError as error_:
-            yield place.problem(path, str(error_))
+            yield place.problem(str(error_))
 
 
 def _conversation(sample: Mapping[str, Any], model: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, objects_in
@@ -22,18 +21,18 @@ def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and "run_type" in value and isinstance(value.get("inputs"), dict)
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     value = as_mapping(record.value)
     if "post" not in value:
-        yield from _of_run(path, record, value)
+        yield from _of_run(record, value)
         return
     # As it is sent: the end of a run in another part than its beginning.
     ends = {each.get("id"): each for each in objects_in(value.get("patch"))}
     for run in objects_in(value["post"]):
-        yield from _of_run(path, record, {**run, **ends.get(run.get("id"), {})})
+        yield from _of_run(record, {**run, **ends.get(run.get("id"), {})})
 
 
-def _of_run(path: Path, record: Record, run: Mapping[str, Any]) -> Iterator[Item]:
+def _of_run(record: Record, run: Mapping[str, Any]) -> Iterator[Item]:
     if run.get("run_type") != "llm":
         return  # chains and tools: the calls of a model in them are runs of their own
     given, answer = as_mapping(run.get("inputs")), as_mapping(run.get("outputs"))
@@ -42,7 +41,7 @@ def _of_run(path: Path, record: Record, run: Mapping[str, Any]) -> Iterator[Item
     if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
         messages = messages[0]
     made = {**asked, **given, "messages": [chat_message(each) for each in messages]}
-    yield from conversations(path, record, {**made, "response": _reply(answer)})
+    yield from conversations(record, {**made, "response": _reply(answer)})
 
 
 def _reply(answer: Any) -> Any:

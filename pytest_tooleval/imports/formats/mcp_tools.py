@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...errors import Problem, SuiteError
@@ -40,14 +41,14 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
                 if _is_tool(entry):
                     entries.append(entry)
                 else:
-                    left_out.append(record.problem(source.path, "a tool without name or inputSchema"))
-    path = str(sources[0].path)
+                    left_out.append(record.problem("a tool without name or inputSchema"))
+    at = sources[0].records[0].problem()
     functions = as_functions(entries)
-    left_out += [Problem(path, 1, 1, "", line) for line in functions.left_out]
+    left_out += [replace(at, message=line) for line in functions.left_out]
     if not functions.tools:
         raise SuiteError(left_out)
     settings = {"metadata": {"mcp_names": functions.originals}} if functions.originals else {}
-    yield ToolList(path, functions.tools, left_out, settings)
+    yield ToolList(at, functions.tools, left_out, settings)
 
 
 FORMAT = Format(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_mapping
@@ -34,9 +33,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     yield from each_record(read)(sources)
 
 
-def _read_record(
-    path: Path, record: Record, requests: dict[str, Record], answered: set[str]
-) -> Iterator[Item]:
+def _read_record(record: Record, requests: dict[str, Record], answered: set[str]) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("neither a request nor an answer of a batch")
     id = str(record.value["custom_id"])
@@ -50,7 +47,7 @@ def _read_record(
     if response.get("status_code", 200) != 200 or record.value.get("error"):
         raise UnusableError("the answer is an error from the provider")
     value = {"request": requests[id].value["body"], "response": response.get("body")}
-    for each in conversations(path, record, value):
+    for each in conversations(record, value):
         yield each._replace(id=id)
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import Problem
@@ -54,15 +53,15 @@ class _Chain:
     key: int = 0
 
 
-def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]:
+def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversations of a file, in the order in which they began."""
     spans: list[Span] = []
     problems: list[Problem] = []
     for record in records:
         try:
-            spans += spans_of(record.value, record.line)
+            spans += spans_of(record)
         except UnusableError as error:
-            problems.append(record.problem(path, str(error)))
+            problems.append(record.problem(str(error)))
     spans.sort(key=lambda span: span.start)
     by_id = {(span.trace, span.id): span for span in spans}
     calls: dict[Span, ModelCall] = {}
@@ -73,7 +72,7 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
         try:
             call = call_of(span)
         except UnusableError as error:
-            problems.append(Problem(str(path), span.line, 1, "", str(error)))
+            problems.append(replace(span.at, message=str(error)))
         else:
             calls.update({span: call} if call is not None else {})
     chains = _Chains()
@@ -85,10 +84,10 @@ def _read(path: Path, records: list[Record]) -> Iterator[Conversation | Problem]
             around = around[: around.index(case) + 1] if case else around
             chains.add(span, call, case).around = around
     if not chains.all and not problems:
-        problems.append(Problem(str(path), 1, 1, "", f"{_NO_CONTENT}{_attributes(spans)}"))
+        problems.append(records[0].problem(f"{_NO_CONTENT}{_attributes(spans)}"))
     yield from problems
     for chain in chains.all:
-        yield _run(path, chain, runs)
+        yield _run(chain, runs)
 
 
 def _attributes(spans: list[Span]) -> str:
@@ -233,7 +232,7 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> Conversation:
+def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
@@ -244,8 +243,7 @@ def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> Conversation:
     messages = [_with_status(each, statuses) for each in messages]
     served = first_of(last.attributes, "gen_ai.response.model")
     return Conversation(
-        str(path),
-        chain.first.line,
+        chain.first.at,
         messages,
         case=str(chain.case.attributes[_CASE]) if chain.case else "",
         id=str(first_of(chain.first.attributes, *_IDS) or ""),

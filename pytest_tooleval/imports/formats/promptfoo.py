@@ -31,17 +31,17 @@ def _holds(value: Any) -> bool:
     return isinstance(found.get("tests"), list) and ("prompts" in found or "providers" in found)
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("expected a config with prompts, providers and tests")
     config = record.value
     prompts = [each for each in as_list(config.get("prompts")) if isinstance(each, str)]
     if len(prompts) != 1 or prompts[0].startswith(_FILE):
         raise UnusableError("expected one prompt, written in the config")
-    tools = _tools(path, config)
+    tools = _tools(record.path, config)
     default = as_mapping(config.get("defaultTest"))
     for number, test in enumerate(as_list(config["tests"])):
-        place = Record(record.line, test, f"tests[{number}]")
+        place = record.inside(test, f"tests[{number}]")
         about = as_mapping(test)
         given = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
         asserts = [*objects_in(default.get("assert")), *objects_in(about.get("assert"))]
@@ -49,9 +49,9 @@ def _read(path: Path, record: Record) -> Iterator[Item]:
             messages = [{"role": "user", "content": _filled(prompts[0], given)}]
             calls, is_ordered = _calls(asserts, as_mapping(about.get("options")))
         except UnusableError as error:
-            yield place.problem(path, str(error))
+            yield place.problem(str(error))
             continue
-        yield Expected(str(path), place.line, messages, calls, place.field, "", tools, is_ordered)
+        yield Expected(place.problem(), messages, calls, tools, is_ordered)
 
 
 def _tools(path: Path, config: Mapping[str, Any]) -> list[Any] | None:

@@ -65,7 +65,9 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         raise SuiteError(problems)
     # Not calling a tool must be possible, too.
     settings = {"tool_choice": "auto"}
-    yield ToolList(str(sources[0].path), [*tools.values()], problems, settings, "skill", _drafts)
+    yield ToolList(
+        sources[0].records[0].problem(), [*tools.values()], problems, settings, "skill", _drafts
+    )
 
 
 def skill_files(folder: Path) -> Iterator[Path]:

@@ -106,7 +106,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Conversation | Problem]:
             results = typed(record.value, _Results, "the results of tau2")
             found = list(_simulations(source, record, results))
         except UnusableError as error:
-            yield record.problem(source.path, str(error))
+            yield record.problem(str(error))
             continue
         for simulation, place in sorted(found, key=lambda each: each.simulation.trial or 0):
             if simulation.messages is None:
@@ -120,7 +120,7 @@ def _simulations(source: Source, record: Record, results: _Results) -> Iterator[
     path = source.path
     if results.simulations is not None:
         for number, simulation in enumerate(results.simulations):
-            yield _Found(simulation, Problem(str(path), record.line, 1, f"simulations[{number}]", ""))
+            yield _Found(simulation, record.inside(None, f"simulations[{number}]").problem())
         return
     files = {file.stem: file for file in sorted((path.parent / _FOLDER).glob("*.json"))}
     for name in [entry.id for entry in results.simulation_index or ()] or files:
@@ -131,7 +131,7 @@ def _simulations(source: Source, record: Record, results: _Results) -> Iterator[
             raise UnusableError(f"{_FOLDER}/{shown(name)}.json: expected one simulation as JSON")
         (clean,) = source.beside(files[name], read).records
         simulation = typed(clean.value, _Simulation, f"{_FOLDER}/{shown(name)}.json")
-        yield _Found(simulation, clean.problem(files[name], ""))
+        yield _Found(simulation, clean.problem())
 
 
 def _run(
@@ -140,10 +140,8 @@ def _run(
     reason = simulation.termination_reason
     broken_off = reason in _BROKEN_OFF and bool(messages)
     return Conversation(
-        place.path,
-        place.line,
+        place,
         list(_messages(messages)),
-        place.field,
         case=f"{suite_name(info.environment_info.domain_name)}::{simulation.task_id}",
         model=info.agent_info.llm or NO_NAME,
         usage=_usage(simulation, messages),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...errors import Problem, SuiteError
@@ -31,30 +32,28 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
             try:
                 members = _members(record)
             except UnusableError as error:
-                problems.append(record.problem(source.path, str(error)))
+                problems.append(record.problem(str(error)))
                 continue
             for member in members:
                 try:
                     tool = tool_definition(member.value)
                 except UnusableError as error:
                     is_foreign = isinstance(member.value, dict) and not looks_like_a_tool(member.value)
-                    (left_out if is_foreign else problems).append(
-                        member.problem(source.path, str(error))
-                    )
+                    (left_out if is_foreign else problems).append(member.problem(str(error)))
                     continue
                 reason = tools_problem([tool])
                 if reason is not None:
                     reason = reason.removeprefix("tools[0].")
-                    problems.append(member.problem(source.path, reason))
+                    problems.append(member.problem(reason))
                 tools.append(tool)
     if problems or not tools:
         # A suite without one of the tools would test something else.
         raise SuiteError(problems or left_out)
-    path = str(sources[0].path)
+    at = sources[0].records[0].problem()
     try:
-        yield ToolList(path, tool_definitions(tools), left_out)
+        yield ToolList(at, tool_definitions(tools), left_out)
     except UnusableError as error:
-        raise SuiteError([Problem(path, 1, 1, "", str(error))]) from None
+        raise SuiteError([replace(at, message=str(error))]) from None
 
 
 def _members(record: Record) -> list[Record]:
@@ -62,7 +61,7 @@ def _members(record: Record) -> list[Record]:
     if looks_like_a_tool(record.value) or not holds_tools(record.value):
         return [record]
     values = tool_values(record.value)
-    return [Record(record.line, value, f"tools[{n}]") for n, value in enumerate(values)]
+    return [record.inside(value, f"tools[{n}]") for n, value in enumerate(values)]
 
 
 FORMAT = Format(

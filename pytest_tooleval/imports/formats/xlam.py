@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ...record.untrusted import as_mapping
@@ -18,7 +17,7 @@ def _holds(value: Any) -> bool:
     return is_record and isinstance(decoded(value["answers"]), list)
 
 
-def _read(path: Path, record: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     value = record.value
     if not _holds(value):
         raise UnusableError("expected a query, a list of answers, and tools")
@@ -33,7 +32,7 @@ def _read(path: Path, record: Record) -> Iterator[Item]:
         calls.append((name, arguments))
     prompt = [{"role": "user", "content": value["query"]}]
     tools = tool_values(value["tools"])
-    yield Expected(str(path), record.line, prompt, calls, record.field, tools=tools)
+    yield Expected(record.problem(), prompt, calls, tools)
 
 
 FORMAT = Format(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
                 problems.append(found)
             else:
                 what = f"{batch.format.title}, which have no conversation"
-                problems.append(Problem(found.path, 1, 1, "", what))
+                problems.append(Problem(found.at.path, 1, 1, "", what))
     if not runs and not problems:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:
@@ -48,7 +49,8 @@ def _bounded(run: Conversation) -> Conversation | Problem:
     messages = [_plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
-        return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
+        message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
+        return replace(run.at, message=message)
     model, case, id, error = redacted([run.model, run.case, run.id, run.error])
     # The name of the model becomes part of node ids.
     return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)

@@ -9,8 +9,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from ...errors import Problem
 from ...record.untrusted import as_mapping, as_text
 from ..openai_tools import typed
+from ..records import Record
 
 _SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _DEEPEST = 12
@@ -70,10 +72,10 @@ class _Traces(Struct, rename="camel"):
 class Span:
     """A span with its attributes as plain values. `error` is the message if it failed, else None.
 
-    Times are in nanoseconds; `line` is the line of the file.
+    Times are in nanoseconds; `at` is its place, a problem without a message.
     """
 
-    line: int
+    at: Problem
     trace: str
     id: str
     parent: str
@@ -114,17 +116,17 @@ def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(span.get("context") or span.get("spanContext"))
 
 
-def spans_of(value: Any, line: int) -> Iterator[Span]:
+def spans_of(record: Record) -> Iterator[Span]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
-    value = _batch(value)
+    value, at = _batch(record.value), record.problem()
     if _is_span(value):
-        yield _single(value, line)
+        yield _single(value, at)
         return
     for resource in typed(value, _Traces, "OTLP").resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
                 yield Span(
-                    line,
+                    at,
                     span.trace_id,
                     span.span_id,
                     span.parent_span_id,
@@ -138,14 +140,14 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
 _PREFIX = "attributes."
 
 
-def _single(span: Mapping[str, Any], line: int) -> Span:
+def _single(span: Mapping[str, Any], at: Problem) -> Span:
     context, status = _context(span), as_mapping(span.get("status"))
     flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
     code = as_text(span.get("status_code") or status.get("status_code"))
     said = as_text(span.get("status_message") or status.get("description") or status.get("message"))
     above = as_mapping(span.get("parentSpanContext")).get("spanId") or span.get("parentSpanId")
     return Span(
-        line,
+        at,
         as_text(context.get("trace_id") or context.get("traceId") or span.get("context.trace_id")),
         as_text(context.get("span_id") or context.get("spanId") or span.get("context.span_id")),
         as_text(span.get("parent_id") or above),

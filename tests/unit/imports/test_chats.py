@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.chats import RecordedAnswer
-from pytest_tooleval.imports.openai_tools import looks_like_a_tool, tool_definition, tool_definitions
+from pytest_tooleval.imports.openai_tools import (
+    Offered,
+    looks_like_a_tool,
+    tool_definition,
+    tool_definitions,
+)
 from pytest_tooleval.imports.records import UnusableError
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -142,7 +147,9 @@ def reason(record: object) -> str:
 
 @pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
 def test_every_shape_says_the_same(record: object) -> None:
-    assert one(record) == RecordedAnswer([USER], [TOOL], "auto", [("weather", {"city": "Paris"})])
+    assert one(record) == RecordedAnswer(
+        [USER], Offered([TOOL]), "auto", [("weather", {"city": "Paris"})]
+    )
 
 
 def test_only_what_the_chat_api_takes_is_kept() -> None:

@@ -171,7 +171,7 @@ def test_a_file_becomes_cases(name: str) -> None:
 def test_the_same_files_as_transcripts() -> None:
     names = CASES.keys() - {*EXPECTATIONS, "openai_batch.*.jsonl"}
     runs = read_transcripts([DATA / name for name in sorted(names)])
-    assert {Path(run.path).name for run in runs} == names
+    assert {Path(run.at.path).name for run in runs} == names
     assert all(run.messages for run in runs)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval import load_suite
-from pytest_tooleval.errors import ModelError, SuiteError
+from pytest_tooleval.errors import ModelError, Problem, SuiteError
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.imports.transcripts.given import answers_of, find_transcripts
@@ -33,7 +33,7 @@ def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
 
 
 def run_of(*messages: dict[str, Any], **fields: Any) -> Conversation:
-    return Conversation("runs.jsonl", 1, messages, **fields)
+    return Conversation(Problem("runs.jsonl", 1, 1, "", ""), messages, **fields)
 
 
 def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pytest_tooleval.suite.load import parse_suite
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
+NEW: dict[str, Any] = {"name": "new", "tools": [], "test_cases": []}
 
 
 def tool(
@@ -43,7 +44,7 @@ def updated(
     existing: dict[str, Any] | None, *tools: dict[str, Any], drafts: bool = True
 ) -> tuple[dict[str, Any], Changes]:
     before = copy.deepcopy(existing)
-    made, changes = update_suite(existing, "new", list(tools), drafts)
+    made, changes = update_suite(existing or NEW, list(tools), drafts=drafts)
     assert existing == before, "the existing suite was changed in place"
     if not changes.broken:
         parse_suite(json.dumps(made))
@@ -305,8 +306,8 @@ def test_the_changes_are_told_in_lines_that_are_safe_to_show() -> None:
 
 @given(st.permutations([WEATHER, TIME, tool("c"), tool("d", {"a": INTEGER}, ["a"])]), st.integers(0, 4))
 def test_any_update_gives_a_suite_that_loads(tools: list[dict[str, Any]], kept: int) -> None:
-    made, _ = update_suite(None, "new", tools[:2], drafts=True)
-    after, changes = update_suite(made, "new", tools[2 - kept // 2 :], drafts=True)
+    made, _ = update_suite(NEW, tools[:2])
+    after, changes = update_suite(made, tools[2 - kept // 2 :])
     parse_suite(json.dumps(after))
     assert changes.broken == {}
     assert {case["expected_tool"] for case in after["test_cases"]} == {

@@ -107,7 +107,7 @@ def test_how_it_ended(tmp_path: Path) -> None:
 
 def test_trials_come_in_their_order(tmp_path: Path) -> None:
     file = results(tmp_path / "r.json", simulation(trial=1), simulation(trial=0))
-    assert [run.field for run in read_transcripts([file])] == ["simulations[1]", "simulations[0]"]
+    assert [run.at.field for run in read_transcripts([file])] == ["simulations[1]", "simulations[0]"]
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
