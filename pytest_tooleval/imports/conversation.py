@@ -93,6 +93,11 @@ class MadeSuite(NamedTuple):
 Item = Conversation | Expected | ToolList | MadeSuite | Problem
 
 
+def called(id: Any, name: Any, arguments: Any) -> Message:
+    """A call in a chat message."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def unread_text(kinds: Iterable[str]) -> str:
     """`3 items of types that are not known here: riddle (2), omen`; empty if there are none."""
     counts = Counter(kinds)

@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from ..suite.source import MAX_DEPTH, decode_bytes
 _DEEPEST = MAX_DEPTH - 10
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
-_SPACE = re.compile(r"\s*")
+_BETWEEN = re.compile(r"[\s,]*")
+_DECODE = json.JSONDecoder().raw_decode
 
 
 class UnusableError(Exception):
@@ -128,8 +130,12 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     """The members of the list in a file, with their lines, or else its single value."""
     value = data.strip()
     members = [value]
-    if value.startswith(b"{") and not _is_one(value):
-        members = _one_after_another(value) or members
+    if value.startswith(b"{"):
+        try:
+            msgspec.json.decode(value, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            found_values, rest = one_after_another(value.decode())
+            members = members if rest else [text.encode() for _, text in found_values]
     if value.startswith(b"["):
         members = [bytes(raw) for raw in msgspec.json.decode(value, type=list[msgspec.Raw])]
     found = []
@@ -143,26 +149,17 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-def _is_one(data: bytes) -> bool:
-    try:
-        msgspec.json.decode(data, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
-
-
-def _one_after_another(data: bytes) -> list[bytes]:
-    """The values in a text that has several without a comma between them; empty if it is not so."""
-    decoder, text, found, place = json.JSONDecoder(), data.decode(), list[bytes](), 0
-    try:
+def one_after_another(text: str) -> tuple[list[tuple[Any, str]], str]:
+    """The JSON values that a text begins with, each with its own text, and the rest of the text."""
+    found: list[tuple[Any, str]] = []
+    place = len(text) - len(text.lstrip())
+    with suppress(ValueError, RecursionError):
         while place < len(text):
-            end = decoder.raw_decode(text, place)[1]
-            found.append(text[place:end].encode())
-            space = _SPACE.match(text, end)
+            value, end = _DECODE(text, place)
+            found.append((value, text[place:end]))
+            space = _BETWEEN.match(text, end)
             place = space.end() if space else end
-    except (ValueError, RecursionError):
-        return []
-    return found if len(found) > 1 else []
+    return found, text[place:]
 
 
 def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:

@@ -21,7 +21,7 @@ from ...errors import Problem
 from ...record.calls import is_number
 from ...record.transcript import Message, Usage, text_of
 from ...text import shorten
-from ..conversation import NO_NAME, Conversation
+from ..conversation import NO_NAME, Conversation, called
 from ..format import Format, each_file
 from ..openai_tools import typed
 from ..records import Record, UnusableError
@@ -149,10 +149,8 @@ def _messages(result: _Result, makes_calls: bool) -> Iterator[Message]:
 def _reply(step: _Step, ids: list[str]) -> Message:
     if not step.calls:
         return {"role": "assistant", "content": step.text}
-    calls = [
-        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        for id, (name, arguments) in zip(ids, step.calls, strict=True)
-    ]
+    pairs = zip(ids, step.calls, strict=True)
+    calls = [called(id, name, json.dumps(arguments)) for id, (name, arguments) in pairs]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 

@@ -43,7 +43,7 @@ def _convert(value: Any) -> Any:
         return value
     config = as_mapping(request.get("config") or request.get("generationConfig"))
     made = {**config, **request, "messages": [_message(each) for each in request["contents"]]}
-    mode = as_mapping(as_mapping(made.get("toolConfig") or made.get("tool_config")))
+    mode = as_mapping(made.get("toolConfig") or made.get("tool_config"))
     calling = as_mapping(mode.get("functionCallingConfig") or mode.get("function_calling_config"))
     choice = _CHOICES.get(as_text(calling.get("mode")).upper())
     names = as_list(calling.get("allowedFunctionNames") or calling.get("allowed_function_names"))

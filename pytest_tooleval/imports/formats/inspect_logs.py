@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import Problem, SuiteError
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversations
-from ..conversation import Item
+from ..conversation import Item, called
 from ..format import Format, each_record
 from ..records import Record, UnusableError
 
@@ -79,7 +79,7 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     arguments = _MALFORMED if call.get("parse_error") else call.get("arguments")
-    return {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": arguments}}
+    return called(call.get("id"), call.get("function"), arguments)
 
 
 def read_archive(path: Path) -> dict[str, Any]:

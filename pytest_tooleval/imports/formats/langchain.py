@@ -7,6 +7,7 @@ from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
+from ..conversation import called
 from ..format import Format
 
 _ROLES = {
@@ -45,18 +46,14 @@ def chat_message(message: Any) -> Any:
         return {**made, "tool_call_id": found.get("tool_call_id"), **status}
     extra = as_mapping(found.get("additional_kwargs"))
     every = (*objects_in(found.get("tool_calls")), *objects_in(found.get("invalid_tool_calls")))
-    if calls := [_call(each) for each in every] or objects_in(extra.get("tool_calls")):
+    made_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in every]
+    if calls := made_calls or objects_in(extra.get("tool_calls")):
         made |= {"tool_calls": calls, "content": _without_calls(made["content"])}
     elif "function_call" in extra:
         made["function_call"] = extra["function_call"]
     about = as_mapping(found.get("response_metadata"))
     ended = about.get("finish_reason") or about.get("stop_reason")
     return {**made, "finish_reason": ended} if isinstance(ended, str) else made
-
-
-def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = {"name": call.get("name"), "arguments": call.get("args")}
-    return {"id": call.get("id"), "type": "function", "function": function}
 
 
 def _without_calls(content: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from ...record.untrusted import as_mapping
@@ -29,26 +28,24 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     records = [record for source in sources for record in source.records]
     requests = {str(r.value["custom_id"]): r for r in records if _is_request(r.value)}
     answered = {str(r.value["custom_id"]) for r in records if _is_answer(r.value)}
-    read = partial(_read_record, requests=requests, answered=answered)
+
+    def read(record: Record) -> Iterator[Item]:
+        if not _holds(record.value):
+            raise UnusableError("neither a request nor an answer of a batch")
+        id = str(record.value["custom_id"])
+        if _is_request(record.value):
+            if id not in answered:
+                raise UnusableError("it has no answer: also name the file of answers")
+            return
+        if id not in requests:
+            raise UnusableError("its request is not here: also name the file of requests")
+        response = as_mapping(record.value["response"])
+        if response.get("status_code", 200) != 200 or record.value.get("error"):
+            raise UnusableError("the answer is an error from the provider")
+        value = {"request": requests[id].value["body"], "response": response.get("body")}
+        yield from (each._replace(id=id) for each in conversations(record, value))
+
     yield from each_record(read)(sources)
-
-
-def _read_record(record: Record, requests: dict[str, Record], answered: set[str]) -> Iterator[Item]:
-    if not _holds(record.value):
-        raise UnusableError("neither a request nor an answer of a batch")
-    id = str(record.value["custom_id"])
-    if _is_request(record.value):
-        if id not in answered:
-            raise UnusableError("it has no answer: also name the file of answers")
-        return
-    if id not in requests:
-        raise UnusableError("its request is not here: also name the file of requests")
-    response = as_mapping(record.value["response"])
-    if response.get("status_code", 200) != 200 or record.value.get("error"):
-        raise UnusableError("the answer is an error from the provider")
-    value = {"request": requests[id].value["body"], "response": response.get("body")}
-    for each in conversations(record, value):
-        yield each._replace(id=id)
 
 
 FORMAT = Format(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,8 +10,9 @@ import msgspec
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
+from ..conversation import called
 from ..format import Format
-from ..records import UnusableError, decoded
+from ..records import UnusableError, decoded, one_after_another
 
 _ROLES = {
     "system": "system", "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant",
@@ -78,7 +78,8 @@ def _messages(turns: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
         calls = [*_calls(text)] if role == "function_call" else [*_marked_calls(text, role)]
         if calls:
             open_ids = [f"call_{number}_{n}" for n in range(len(calls))]
-            made = [{"id": id, "function": call} for id, call in zip(open_ids, calls, strict=True)]
+            pairs = zip(open_ids, calls, strict=True)
+            made = [called(id, call["name"], call["arguments"]) for id, call in pairs]
             said = "" if role == "function_call" else _CALL.sub("", text).strip()
             yield {"role": "assistant", "content": said or None, "tool_calls": made}
         else:
@@ -123,17 +124,10 @@ def _without_tools(text: str) -> tuple[str, Any]:
 
 def _tools_in(text: str) -> Any:
     """Tools as a list, or as objects one after another."""
-    decoder = json.JSONDecoder()
-    found: list[Any] = []
-    rest = text.strip()
-    while rest[:1] in ("[", "{"):
-        try:
-            value, end = decoder.raw_decode(rest)
-        except ValueError:
-            break
-        found += value if isinstance(value, list) else [value]
-        rest = rest[end:].lstrip(" \n,")
-    return found or None
+    values = [
+        value for value, _ in one_after_another(text.strip())[0] if isinstance(value, (dict, list))
+    ]
+    return [tool for value in values for tool in (value if isinstance(value, list) else [value])] or None
 
 
 FORMAT = Format(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message, Usage
+from ...record.untrusted import as_mapping, as_text, objects_in
 from ...text import shown
+from ..chats import chat_messages
 from ..commands.tau2 import suite_name
-from ..conversation import NO_NAME, Conversation
+from ..conversation import NO_NAME, Conversation, called
 from ..format import Format, Source
 from ..openai_tools import typed
 from ..records import Record, UnusableError, read_records
@@ -25,49 +26,17 @@ _ENDED = ("user_stop", "agent_stop")
 _BROKEN_OFF = ("max_steps", "too_many_errors", "judge_stop", "agent_error")
 
 
-class _Call(Struct):
-    name: str
-    arguments: dict[str, Any]
-    id: str = ""
-
-
-class _Usage(Struct):
-    prompt_tokens: Annotated[int, Meta(ge=0)] = 0
-    completion_tokens: Annotated[int, Meta(ge=0)] = 0
-
-
-class _Message(Struct):
-    role: str
-    content: str | None = None
-    id: str = ""
-    tool_calls: list[_Call] | None = None
-    requestor: str = "assistant"
-    usage: _Usage | None = None
-
-
 class _Simulation(Struct):
     task_id: str
     termination_reason: str
-    messages: list[_Message] | None = None
+    messages: list[dict[str, Any]] | None = None
     trial: int | None = None
     agent_cost: Annotated[float, Meta(ge=0)] | None = None
 
 
-class _Agent(Struct):
-    llm: str | None = None
-
-
-class _Environment(Struct):
-    domain_name: str
-
-
 class _Info(Struct):
-    agent_info: _Agent
-    environment_info: _Environment
-
-
-class _Entry(Struct):
-    id: str
+    agent_info: dict[str, Any]
+    environment_info: dict[str, Any]
 
 
 class _Results(Struct):
@@ -75,16 +44,10 @@ class _Results(Struct):
 
     info: _Info
     simulations: list[_Simulation] | None = None
-    simulation_index: list[_Entry] | None = None
+    simulation_index: list[dict[str, Any]] = []
 
 
-class _Found(NamedTuple):
-    """A simulation and its place."""
-
-    simulation: _Simulation
-    place: Problem
-
-
+_Placed = tuple[_Simulation, Problem]  # its place, a problem without a message
 _FOLDER = "simulations"
 
 
@@ -108,22 +71,27 @@ def _read(sources: Sequence[Source]) -> Iterator[Conversation | Problem]:
         except UnusableError as error:
             yield record.problem(str(error))
             continue
-        for simulation, place in sorted(found, key=lambda each: each.simulation.trial or 0):
+        for simulation, place in sorted(found, key=lambda each: each[0].trial or 0):
             if simulation.messages is None:
                 yield replace(place, message="a simulation without messages, such as one of speech")
-            else:
-                yield _run(place, results.info, simulation, simulation.messages)
+                continue
+            try:
+                yield _run(place, results.info, simulation, list(_messages(simulation.messages)))
+            except UnusableError as error:
+                yield replace(place, message=str(error))
 
 
-def _simulations(source: Source, record: Record, results: _Results) -> Iterator[_Found]:
+def _simulations(
+    source: Source, record: Record, results: _Results
+) -> Iterator[tuple[_Simulation, Problem]]:
     """Raises UnusableError if one of them is missing."""
     path = source.path
     if results.simulations is not None:
         for number, simulation in enumerate(results.simulations):
-            yield _Found(simulation, record.inside(None, f"simulations[{number}]").problem())
+            yield simulation, record.inside(None, f"simulations[{number}]").problem()
         return
     files = {file.stem: file for file in sorted((path.parent / _FOLDER).glob("*.json"))}
-    for name in [entry.id for entry in results.simulation_index or ()] or files:
+    for name in [as_text(entry.get("id")) for entry in results.simulation_index] or files:
         if name not in files:
             raise UnusableError(f"there is no file {_FOLDER}/{shown(name)}.json beside it")
         read, problems = read_records(files[name])
@@ -131,53 +99,51 @@ def _simulations(source: Source, record: Record, results: _Results) -> Iterator[
             raise UnusableError(f"{_FOLDER}/{shown(name)}.json: expected one simulation as JSON")
         (clean,) = source.beside(files[name], read).records
         simulation = typed(clean.value, _Simulation, f"{_FOLDER}/{shown(name)}.json")
-        yield _Found(simulation, clean.problem())
+        yield simulation, clean.problem()
 
 
-def _run(
-    place: Problem, info: _Info, simulation: _Simulation, messages: Sequence[_Message]
-) -> Conversation:
+def _run(place: Problem, info: _Info, simulation: _Simulation, messages: list[Message]) -> Conversation:
     reason = simulation.termination_reason
-    broken_off = reason in _BROKEN_OFF and bool(messages)
+    broken_off = reason in _BROKEN_OFF and bool(simulation.messages)
     return Conversation(
         place,
-        list(_messages(messages)),
-        case=f"{suite_name(info.environment_info.domain_name)}::{simulation.task_id}",
-        model=info.agent_info.llm or NO_NAME,
-        usage=_usage(simulation, messages),
+        chat_messages(messages),
+        case=f"{suite_name(as_text(info.environment_info.get('domain_name')))}::{simulation.task_id}",
+        model=as_text(info.agent_info.get("llm")) or NO_NAME,
+        usage=_usage(simulation),
         by_benchmark=True,
         no_answer=NoAnswer("cut_off", f"tau2 ended it by {reason}") if broken_off else None,
         error="" if broken_off or reason in _ENDED else f"tau2 ended it by {reason}",
     )
 
 
-def _messages(messages: Sequence[_Message]) -> Iterator[Message]:
+def _messages(messages: Sequence[dict[str, Any]]) -> Iterator[Message]:
     """The messages as in the chat API, without the greeting, which is not from the model."""
-    first = next((n for n, each in enumerate(messages) if each.role == "user"), len(messages))
+    first = next((n for n, each in enumerate(messages) if each.get("role") == "user"), len(messages))
     for each in messages[first:]:
-        if each.role == "tool":
+        message: Message = {"role": each.get("role"), "content": each.get("content")}
+        calls = objects_in(each.get("tool_calls"))
+        if message["role"] == "tool":
             # The benchmark plays all calls.
-            answer = {"tool_call_id": each.id, "content": each.content or "", "status": "executed"}
-            yield {"role": "tool", **answer}
-            continue
-        message: Message = {"role": each.role, "content": each.content}
-        if each.tool_calls:
-            message["tool_calls"] = [_call(call) for call in each.tool_calls]
+            message |= {"tool_call_id": each.get("id"), "status": "executed"}
+        elif calls:
+            made = (called(one.get("id"), one.get("name"), one.get("arguments")) for one in calls)
+            message["tool_calls"] = list(made)
         yield message
 
 
-def _call(call: _Call) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": json.dumps(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
+def _usage(simulation: _Simulation) -> Usage:
+    replies = [each for each in (simulation.messages or ())[1:] if each.get("role") == "assistant"]
 
+    def total(name: str) -> int | None:
+        """The sum over all replies; None if one is unknown."""
+        counts = [as_mapping(each.get("usage")).get(name) for each in replies]
+        known = [each for each in counts if isinstance(each, int) and each >= 0]
+        return sum(known) or None if len(known) == len(counts) else None
 
-def _usage(simulation: _Simulation, messages: Sequence[_Message]) -> Usage:
-    usages = [each.usage for each in messages[1:] if each.role == "assistant"]
-    known = [usage for usage in usages if usage is not None]
-    complete = known if len(known) == len(usages) else []
     return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in complete) or None,
-        completion_tokens=sum(usage.completion_tokens for usage in complete) or None,
+        prompt_tokens=total("prompt_tokens"),
+        completion_tokens=total("completion_tokens"),
         cost_usd=simulation.agent_cost,
     )
 
