@@ -316,11 +316,11 @@ def destructive() -> str:
 
 
 def formats() -> str:
-    header = ("format", "recognised by", "tools", "calls", "expectations", "command")
+    header = ("format, and a file", "recognised by", "tools", "calls", "expectations")
     rows = []
     for each in sorted(all_formats().values(), key=lambda each: each.title.lower()):
-        command = f"`tooleval import {each.example}`"
-        rows.append((each.title, each.recognised, each.tools, each.calls, each.expectations, command))
+        name = f"{each.title}: `{each.example}`"
+        rows.append((name, each.recognised, each.tools, each.calls, each.expectations))
     return table(header, rows)
 
 
