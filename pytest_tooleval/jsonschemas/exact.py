@@ -35,16 +35,6 @@ def frozen(value: Any) -> Any:
     return ("number", exact(value)) if is_number(value) else (type(value), value)
 
 
-def _number(holds: Callable[[Any, Any], bool], words: str) -> Keyword:
-    def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        from jsonschema.exceptions import ValidationError
-
-        if is_number(instance) and not holds(exact(instance), exact(limit)):
-            yield ValidationError(f"{instance!r} {words} {limit!r}")
-
-    return check
-
-
 def _any(holds: Callable[[Any, Any], bool], words: Callable[[Any, Any], str]) -> Keyword:
     def check(validator: Any, operand: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
         from jsonschema.exceptions import ValidationError
@@ -61,6 +51,13 @@ def _is_listed(value: Any, listed: list[Any]) -> bool:
 
 def _is_unique(value: Any, unique: bool) -> bool:
     return not (unique and isinstance(value, list)) or len({*map(frozen, value)}) == len(value)
+
+
+def _number(holds: Callable[[Any, Any], bool], words: str) -> Keyword:
+    return _any(
+        lambda value, limit: not is_number(value) or holds(exact(value), exact(limit)),
+        lambda value, limit: f"{value!r} {words} {limit!r}",
+    )
 
 
 KEYWORDS: Mapping[str, Keyword] = {

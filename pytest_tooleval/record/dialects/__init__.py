@@ -1,4 +1,4 @@
-"""The dialects in which models write calls as text, a module for each family.
+"""The dialects in which models write calls as text, a module for each form or family.
 
 The facts are from the models' chat templates. `recovery` says where in a text a call counts.
 """
@@ -6,16 +6,14 @@ The facts are from the models' chat templates. `recovery` says where in a text a
 from __future__ import annotations
 
 from .deepseek import DEEPSEEK, DSML
-from .gemma import FUNCTION_GEMMA, GEMMA
 from .glm import GLM
 from .harmony import HARMONY
 from .json_calls import COHERE, GRANITE, GRANITE_20B, HERMES, INTERNLM, MINIMAX_M1, NEMOTRON, PHI
 from .kimi import KIMI
-from .lfm2 import LFM2, OLMO
 from .llama import LLAMA, LLAMA_FUNCTION
-from .minimax import MINIMAX_M2
 from .mistral import MISTRAL
-from .qwen3_coder import QWEN3_CODER
+from .pythonic import FUNCTION_GEMMA, GEMMA, LFM2, OLMO
+from .xml_calls import MINIMAX_M2, QWEN3_CODER
 
 # Several open with `<tool_call>` or `<function=`; what must follow tells them apart.
 DIALECTS = (

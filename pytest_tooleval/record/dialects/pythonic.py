@@ -1,13 +1,17 @@
-"""Calls as in Python, `get_weather(city="Paris")`, and Gemma's `call:get_weather{city:...}`."""
+"""Calls as in Python, `get_weather(city="Paris")`, and Gemma's `call:get_weather{city:...}`.
+
+Below the readers are the dialects of Gemma, LFM2 and Olmo 3. Gemma's fences are in `recovery`.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dialect import Broken, Cursor, Written
+from .dialect import LIST_NEXT, Broken, Cursor, Dialect, Written
+from .json_calls import read_values
 
 _MOST_LEVELS = 100
 _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.\-]*)\s*\(")
@@ -48,14 +52,6 @@ def read_call(cursor: Cursor) -> Written:
         if not cursor.skip(",") and not cursor.rest.startswith(")"):
             raise Broken(") is missing", name)
     return Written(name, arguments)
-
-
-def read_gemma(cursor: Cursor) -> Written:
-    """Read `call:name{key:value, ...}`. Raises Broken."""
-    opened = cursor.match(_GEMMA_CALL)
-    if opened is None:
-        raise Broken("no call follows")
-    return Written(opened["name"], _value(cursor, opened["name"]))
 
 
 def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
@@ -123,3 +119,71 @@ def _add(members: dict[str, Any], key: str, value: Any, name: str) -> None:
     if key in members:
         raise Broken(f"its key {key} appears twice", name)
     members[key] = value
+
+
+def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
+    """Return a reader of `call:name{key:value, ...}`, up to a closing token."""
+
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+        opened = cursor.match(_GEMMA_CALL)
+        if opened is None:
+            raise Broken("no call follows")
+        yield Written(opened["name"], _value(cursor, opened["name"]))
+        cursor.close(closer)
+
+    return read
+
+
+FUNCTION_GEMMA = Dialect(
+    name="FunctionGemma",
+    models="FunctionGemma",
+    opener=r"<start_function_call>\s*(?=call:|[A-Za-z_][\w.\-]*\{)",
+    read=_gemma_up_to("<end_function_call>"),
+    vllm="functiongemma",
+    ollama="functiongemma",
+)
+
+GEMMA = Dialect(
+    name="Gemma 4",
+    models="Gemma 4",
+    opener=r"<\|tool_call>\s*(?=call:|[A-Za-z_][\w.\-]*\{)",
+    read=_gemma_up_to("<tool_call|>"),
+    vllm="gemma4",
+    sglang="gemma4",
+)
+
+
+_PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
+_JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
+
+
+def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+        if cursor.match(_JSON_BEGINS):
+            yield from read_values(cursor)
+        else:
+            yield from read_list(cursor)
+            while cursor.rest[:1].isalpha():  # Olmo writes a call on each line
+                yield from read_list(cursor)
+        cursor.close(closer)
+
+    return read
+
+
+LFM2 = Dialect(
+    name="LFM2",
+    models="LFM2",
+    opener=rf"<\|tool_call_start\|>\s*(?:{LIST_NEXT}|{_PYTHON_NEXT})",
+    read=_calls_up_to("<|tool_call_end|>"),
+    sglang="lfm2",
+    ollama="lfm2",
+)
+
+OLMO = Dialect(
+    name="Olmo 3",
+    models="Olmo 3",
+    opener=rf"<function_calls>\s*{_PYTHON_NEXT}",
+    read=_calls_up_to("</function_calls>"),
+    vllm="olmo3",
+    ollama="olmo3",
+)

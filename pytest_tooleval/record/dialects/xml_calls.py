@@ -1,4 +1,7 @@
-"""Calls as XML, whose values are text: the tool's schema gives them their types."""
+"""Calls as XML, whose values are text: the tool's schema gives them their types.
+
+Below the reader are Qwen3-Coder's dialect, and the `<invoke>` of MiniMax M2 and Claude's text form.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..untrusted import as_list, as_mapping
-from .dialect import DECODER, Broken, Cursor, Written
+from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, Written
 
 _MOST_LEVELS = 20
 
@@ -113,3 +116,50 @@ _JSON_TYPES = {
     str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object",
     type(None): "null",
 }  # fmt: skip
+
+
+_QWEN = Tags(
+    call=re.compile(rf"<function=\s*(?P<name>{NAME})\s*>"),
+    parameter=re.compile(r"<parameter=\s*(?P<key>[^>\n]{1,200}?)\s*>"),
+    parameter_end=re.compile(r"</parameter>"),
+    call_end=re.compile(r"</function>"),
+    end=re.compile(r"</(?:tool_call|seed:tool_call)>"),
+)
+
+QWEN3_CODER = Dialect(
+    name="Qwen3-Coder",
+    models="Qwen3-Coder, Qwen 3.5, Nemotron 3, Seed-OSS",
+    opener=(
+        rf"<(?:seed:)?tool_call>\s*(?=<function=\s*{NAME}\s*>\s*(?:<parameter=|</|\Z))"
+        rf"|(?=<function=\s*{NAME}\s*>\s*(?:<parameter=|</function>))"
+    ),
+    read=_QWEN.read,
+    vllm="qwen3_coder",
+    sglang="qwen3_coder",
+    ollama="qwen3-coder",
+)
+
+
+# Claude's own tags have a namespace.
+_NAMESPACE = "(?:antml:)?"
+_NAMED = r"\s+name=[\"']?(?P<{}>[^\"'>\n]{{1,200}})[\"']?\s*>"
+_INVOKE = Tags(
+    call=re.compile("<" + _NAMESPACE + "invoke" + _NAMED.format("name")),
+    parameter=re.compile("<" + _NAMESPACE + "parameter" + _NAMED.format("key")),
+    parameter_end=re.compile(f"</{_NAMESPACE}parameter>"),
+    call_end=re.compile(f"</{_NAMESPACE}invoke>"),
+    end=re.compile(rf"</(?:minimax:tool_call|{_NAMESPACE}function_calls|tool_calls?)>"),
+)
+
+MINIMAX_M2 = Dialect(
+    name="MiniMax M2",
+    models="MiniMax M2",
+    opener=(
+        rf"(?:<(?:minimax:tool_call|{_NAMESPACE}function_calls|tool_calls?)>\s*)?"
+        rf"(?=<{_NAMESPACE}invoke\s+name=[\"']?[^\"'>\n]{{1,200}}[\"']?\s*>"
+        rf"\s*(?:<{_NAMESPACE}parameter\s|</{_NAMESPACE}invoke>|{ARGUMENTS_NEXT}))"
+    ),
+    read=_INVOKE.read,
+    vllm="minimax_m2",
+    sglang="minimax-m2",
+)
