@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from ..engine.limits.spending import Spending
+from ..engine.limits.ledger import SharedSpending
 from ..record.events import Estimated
 from ..record.results import CaseRow, KeptCase
 from ..reports.outputs import on_github
@@ -217,6 +217,6 @@ class EvalSession:
         return suites_in(self._config.rootpath, self.cases.suites if self.cases else None)(file)
 
     @cached_property
-    def _shared(self) -> Spending:
+    def _shared(self) -> SharedSpending:
         """What the processes of the run spent that share a ledger."""
-        return Spending(ledger=ledger_of(self._config))
+        return SharedSpending(ledger_of(self._config))

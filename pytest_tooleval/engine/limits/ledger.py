@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...record.run import Spent
 from ..cassettes.appending import Appender
 from ..cassettes.byte_locks import ByteLocks
 
@@ -67,3 +68,27 @@ class Ledger:
         has_ended = self._locks.take(1 + process)
         self._locks.drop(1 + process)
         return not has_ended
+
+
+class SharedSpending:
+    """What the processes that share a ledger spent, by model label; nothing without a ledger.
+
+    For xdist's controller, which waits for its workers, and must not load what `Spending` needs.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._ledger = None if path is None else Ledger(path)
+        self._spent: dict[str, Spent] = {}
+
+    @property
+    def by_model(self) -> dict[str, Spent]:
+        for event in self._ledger.new_events() if self._ledger is not None else ():
+            if isinstance(event, list):
+                count(event, self._spent)
+        return dict(self._spent)
+
+
+def count(event: list[Any], spent: dict[str, Spent]) -> None:
+    """Add the cost of an answer, which is a list in the ledger, to what was spent on its model."""
+    model, *cost = event
+    spent[model] = spent.get(model, Spent()) + Spent.of(*cost)

@@ -16,7 +16,7 @@ from ...figures import usd_text
 from ...record.run import Spent, add_up
 from ..clients.base import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
-from .ledger import Ledger
+from .ledger import Ledger, count
 from .reserves import Seen, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
@@ -144,9 +144,8 @@ class Spending:
                 self._take_in(event, self.apart)
 
     def _take_in(self, event: Any, spent: dict[str, Spent]) -> None:
-        if isinstance(event, list):  # an answer: its model, and its cost
-            model, *cost = event
-            spent[model] = spent.get(model, Spent()) + Spent.of(*cost)
+        if isinstance(event, list):
+            count(event, spent)
         elif "reserve" in event:
             self._open[event["reserve"]] = _Reserve(*event["by"])
         elif (ended := self._open.pop(event["end"], None)) is not None:
