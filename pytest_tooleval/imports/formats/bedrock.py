@@ -25,7 +25,7 @@ def _holds(value: Any) -> bool:
         return False
     blocks = [block for part in parts for block in _blocks(part.get("messages"))]
     return any("toolConfig" in part for part in parts) or any(
-        key in block or "type" not in block for block in blocks for key in _BLOCKS
+        block.keys() == {"text"} or any(key in block for key in _BLOCKS) for block in blocks
     )
 
 

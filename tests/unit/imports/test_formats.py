@@ -1,19 +1,35 @@
 """Each format by a small file of our own: what it is taken for, and which cases it makes.
 
 Every case passes with the answer that it was made of, or the import would leave it out. The readers were
-also tried on files that others wrote:
+also tried on files that others wrote. What they do not read, they refuse or leave out by name:
 
-- anthropic: pydantic/pydantic-ai 82fc848a, tests/models/cassettes/test_anthropic; simonw/llm-anthropic
-  3ae428f3, tests/cassettes (all streams, which are refused)
+- anthropic: pydantic/pydantic-ai 4fda3898, tests/models/cassettes/test_anthropic; simonw/llm-anthropic
+  3ae428f3, tests/cassettes (streams)
+- openai: pydantic/pydantic-ai 4fda3898, tests/models/cassettes/test_openai and test_openai_responses;
+  traceloop/openllmetry 93429cfb, packages/*/tests/**/cassettes (201 files, also of other providers)
+- gemini: simonw/llm-gemini 2a8c855a, tests/cassettes/test_gemini (bodies as bytes); pydantic/pydantic-ai
+  4fda3898, tests/models/cassettes/test_google; langchain-ai/langsmith-sdk bc8dd672,
+  python/tests/integration_tests/cassettes/test_g*
 - mcp_tools: jakemannix/mcp-proxy 4384b8a2, demo/mcp-snapshots (eight servers)
 - claude_code: daaain/claude-code-log a641071a, test/test_data; simonw/claude-code-transcripts cad133d9,
   tests/sample_session.jsonl
-- bedrock: pydantic/pydantic-ai 07b87749, tests/models/cassettes/test_bedrock
+- bedrock: pydantic/pydantic-ai 07b87749, tests/models/cassettes/test_bedrock; traceloop/openllmetry
+  93429cfb, packages/opentelemetry-instrumentation-bedrock/tests (its binary streams are refused)
 - deepeval: confident-ai/deepeval a2e0d4cf, tests/test_confident/goldens.json
 - inspect_logs: UKGovernmentBEIS/inspect_ai 499e6152, tests/log (25 logs)
-- promptfoo: promptfoo/promptfoo 028c62e9, examples/openai-tools-call/promptfooconfig.yaml
+- promptfoo: promptfoo/promptfoo 028c62e9, examples/openai-tools-call/promptfooconfig.yaml; 03e26246,
+  examples/tool-use/promptfooconfig.yaml (no assertion names a tool)
+- langchain: langfuse/langfuse 62751446, packages/shared/scripts/seeder/utils/chat_ml_json.json and
+  framework-traces/langgraph-2025-08-22.json
 - langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
-- sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json (300 conversations)
+- openai_batch: BerriAI/litellm, tests/openai_endpoints_tests/input.jsonl 1aedde15 and out.jsonl dd3137f6
+  (no tools)
+- otel: Arize-ai/phoenix 9478f954, tests/unit/pxi/evals/online_evals/fixtures/pxi_turn_trace.json;
+  Arize-ai/openinference 1fe497f1, js/packages/openinference-vercel/test/__fixtures__/v6-spans (the AI
+  SDK, no tools); grafana/tempo ad33aa8f, pkg/tempopb/trace.json (no messages)
+- sharegpt: hiyouga/LLaMA-Factory ff6d4d12, data/glaive_toolcall_en_demo.json and _zh_demo.json (600
+  conversations), data/dpo_en_demo.json (no tools)
+- xlam: MadeAgents/Hammer ff415d99, data/test/original/toolalpaca.json and sealtool.json (408 questions)
 - adk_evals: google/adk-samples e39b8067, python/agents/*/eval (15 sets); google/adk-python 7c670f63,
   tests/integration/fixture (13 sets)
 - codex: daaain/claude-code-log 77458401, test/test_data/codex; simonw/claude-code-transcripts 871966d6,
