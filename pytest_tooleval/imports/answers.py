@@ -41,8 +41,8 @@ def _most_common_tools(answers: Iterable[RecordedAnswer]) -> list[dict[str, Any]
     counted: Counter[str] = Counter()
     namespaces: dict[str, str] = {}
     for answer in answers:
-        namespaces |= dict(answer.offered.namespaces if answer.offered else ())
-        if answer.tools:
+        if answer.offered and answer.tools:
+            namespaces |= dict(answer.offered.namespaces)
             text = canonical(answer.tools)
             lists.setdefault(text, answer.tools)
             counted[text] += 1

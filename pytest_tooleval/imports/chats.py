@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -199,7 +200,7 @@ def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -
     made = Conversation(
         record.problem(),
         messages,
-        model=_model(parts),
+        model=next(filter(None, (as_text(part.get("model")) for part in parts)), NO_NAME),
         tools=tool_values(given) if given is not None else [] if is_known else None,
         choice=_field(parts, "tool_choice", "function_call", "toolChoice"),
     )
@@ -225,21 +226,11 @@ def conversation_reader(
     return each_record(read)
 
 
-def _model(parts: Sequence[Mapping[str, Any]]) -> str:
-    names = (part.get("model") for part in parts)
-    return next((name for name in names if name and isinstance(name, str)), NO_NAME)
-
-
 def _described(conversation: Conversation, record: Mapping[str, Any]) -> Conversation:
     """The conversation with what its record says of it. UnusableError if a field has another type."""
     found = typed(record, _About, "a conversation")
-    tokens = found.usage or _Usage()
-    usage = Usage(
-        prompt_tokens=tokens.prompt_tokens,
-        completion_tokens=tokens.completion_tokens,
-        cost_usd=found.cost_usd,
-        latency_s=found.latency_s,
-    )
+    tokens = structs.asdict(found.usage or _Usage())
+    usage = Usage(**tokens, cost_usd=found.cost_usd, latency_s=found.latency_s)
     *before, last = conversation.messages
     if last["role"] == "assistant" and found.finish_reason:
         last = {"finish_reason": found.finish_reason, **last}
@@ -654,14 +645,7 @@ def _decoded(item: _Item) -> _Item:
 
     Some tools that write logs encode them twice.
     """
-    for call in item.calls:
-        if call.function is not None:
-            call.function.arguments = _once(call.function.arguments)
+    for function in filter(None, (call.function for call in item.calls)):
+        with suppress(TypeError, ValueError):
+            function.arguments = msgspec.json.decode(function.arguments, type=str)
     return item
-
-
-def _once(arguments: Any) -> Any:
-    try:
-        return msgspec.json.decode(arguments, type=str)
-    except (TypeError, ValueError):
-        return arguments

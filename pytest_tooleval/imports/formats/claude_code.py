@@ -35,7 +35,11 @@ class _Thread:
     def add(self, entry: dict[str, Any], message: dict[str, Any] | None) -> None:
         """Add a record and its message; a part of an earlier reply joins it."""
         if message is not None and message["role"] == "assistant":
-            earlier = next((each for _, each in self.entries if each and _is_same(each, message)), None)
+            # Another line of the same reply has its id.
+            id = message.get("id")
+            earlier = next(
+                (each for _, each in self.entries if id and each and each.get("id") == id), None
+            )
             if earlier is not None:
                 blocks = [block for block in message["content"] if block not in earlier["content"]]
                 earlier["content"] += blocks
@@ -119,10 +123,6 @@ def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:
         return block
     text = _REMINDER.sub("", as_text(block.get("text")))
     return None if not text or text.startswith(_NOTICES) else {**block, "text": text}
-
-
-def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return one["role"] == "assistant" and "id" in one and one["id"] == other.get("id")
 
 
 def _conversation(thread: _Thread) -> Iterator[Conversation]:

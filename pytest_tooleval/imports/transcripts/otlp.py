@@ -19,26 +19,17 @@ _DEEPEST = 12
 _FAILED = (2, "STATUS_CODE_ERROR")
 
 
-class _Value(Struct, rename="camel"):
-    string_value: str | None = None
-    bool_value: bool | None = None
-    int_value: int | str | None = None
-    double_value: float | str | None = None
-    array_value: _Values | None = None
-    kvlist_value: _Pairs | None = None
-
-
-class _Values(Struct):
-    values: list[_Value] = field(default_factory=list)
-
-
 class _Pair(Struct):
     key: str
-    value: _Value | None = None
+    value: dict[str, Any] | None = None
 
 
 class _Pairs(Struct):
     values: list[_Pair] = field(default_factory=list)
+
+
+class _Values(Struct):
+    values: list[dict[str, Any]] = field(default_factory=list)
 
 
 class _Status(Struct):
@@ -183,28 +174,22 @@ def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str
         yield from _flattened(each, f"{name}.{key}" if name else str(key), depth + 1)
 
 
-def _number(value: int | str) -> int:
+def _number(value: Any) -> int:
     """A 64-bit number, which OTLP writes as text; 0 if it is none."""
     if isinstance(value, str):
         value = int(value) if len(value) < 20 and value.isdecimal() else 0
-    return value if -(2**63) <= value < 2**64 else 0
+    return value if isinstance(value, int) and -(2**63) <= value < 2**64 else 0
 
 
 def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
     return {pair.key: _plain(pair.value) for pair in pairs}
 
 
-def _plain(value: _Value | None) -> Any:
-    if value is None:
-        return None
-    if value.array_value is not None:
-        return [_plain(each) for each in value.array_value.values]
-    if value.kvlist_value is not None:
-        return _attributes(value.kvlist_value.values)
-    if value.int_value is not None:
-        return _number(value.int_value)
-    found: str | bool | float | None
-    for found in (value.string_value, value.bool_value, value.double_value):
-        if found is not None:
-            return found
-    return None
+def _plain(value: Mapping[str, Any] | None) -> Any:
+    """The value in `{"stringValue": ...}`, or in one of the other kinds."""
+    kind, given = next(iter((value or {}).items()), ("", None))
+    if kind == "arrayValue":
+        return [_plain(each) for each in typed(given, _Values, "OTLP").values]
+    if kind == "kvlistValue":
+        return _attributes(typed(given, _Pairs, "OTLP").values)
+    return _number(given) if kind == "intValue" else given
