@@ -24,8 +24,8 @@ _TYPES: Mapping[str, Any] = {
     "array": list[Any],
     "object": dict[str, Any],
 }
-_NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get the current weather of a city."
-_PROMPT = "What is the weather in Paris right now?"
+_NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get current weather for a city"
+_PROMPT = "What's the weather in Paris?"
 _PARAMS, _EXPECTED = {"city": "string"}, {"city": "Paris"}
 
 
