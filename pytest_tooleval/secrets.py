@@ -80,16 +80,15 @@ def key_values() -> tuple[str, ...]:
     return _longest_first(key_variables())
 
 
-def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
+def secret_values() -> tuple[str, ...]:
     """Return the values in the environment that must not be shown, longest first.
 
-    These are the values of key variables, of the variables in `names`, and of all variables whose name
-    suggests a secret.
+    These are the values of key variables, of those that a model's table or a suite names, and of all
+    variables whose name suggests a secret.
     """
-    named = {*names, *_named}
     values = set(key_variables())
     for name in list(os.environ):
-        meant = name in named or _means_secret(name)
+        meant = name in _named or _means_secret(name)
         if meant or _may_mean_secret(name):
             value = _value(name)
             if len(value) >= _SHORTEST if meant else _may_be_secret(value):

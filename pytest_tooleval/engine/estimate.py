@@ -49,19 +49,21 @@ def estimate(
         return row
 
     for case, spec, cassette, player in asked:
-        replayed = _replayed(case, spec, cassette, player)
-        row = row_of(spec.label, sums, replayed)
         user = case.user
+        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
+        begins = user_request(player, opening(user)) if user and player else first
+        replayed = 0
+        if cassette is not None and (player or not user):
+            replayed = _replayed(case, (user and player) or spec, cassette, begins)
+        row = row_of(spec.label, sums, replayed)
         turns = user.max_turns if user else len(case.turns) or 1
         fewest = 1 if user else (case.optimal_hops or 1) if case.kind == "chain" else turns
         longest = max(fewest, turns * case.round_limit)
         replies = fewest, longest
-        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
         _add(row, spec, case.trials - replayed, replies, first)
         if user is not None and player is not None:
             row = row_of(payer(player.label, "user"), others, replayed)
-            first = user_request(player, opening(user))
-            _add(row, player, case.trials - replayed, (2, turns + 1), first)
+            _add(row, player, case.trials - replayed, (2, turns + 1), begins)
         if judge is not None and case.rubrics:
             row = row_of(payer(judge.label, "judge"), others, replayed)
             for rubric in case.rubrics:
@@ -70,16 +72,8 @@ def estimate(
     return [*sums.values(), *others.values()]
 
 
-def _replayed(
-    case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None, player: ModelSpec | None
-) -> int:
+def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette, first: ChatRequest) -> int:
     """The number of trials whose first question is in the cassette."""
-    if cassette is None or (case.user and player is None):
-        return 0
-    if case.user and player:
-        spec, first = player, user_request(player, opening(case.user))
-    else:
-        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
     trials = range(case.first_trial, case.first_trial + case.trials)
     requests = (structs.replace(first, trial=trial) for trial in trials)
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)

@@ -110,7 +110,7 @@ class McpServer:
     def scrubbed(self, text: str) -> str:
         """The text without the values of the variables and the secrets in the URL."""
         sent = self._sent(self._variables)
-        return scrub(text, _longest_first({*sent, *secret_values(self._variables)}))
+        return scrub(text, _longest_first({*sent, *secret_values()}))
 
     def scrubbed_data(self, data: Any) -> Any:
         """A copy of a JSON value from the server, without the secrets that the server was sent.

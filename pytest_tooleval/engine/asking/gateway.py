@@ -205,7 +205,7 @@ class ModelGateway:
             answer = await self._client.complete(request, self._timeout_s)
         except ModelError as error:
             # The provider's error message may echo a key.
-            error.message = scrub(error.message, secret_values([self._spec.api_key_env]))
+            error.message = scrub(error.message, secret_values())
             raise
         replies = [_priced(each, self._spec) for each in answer.replies]
         costs = [each.cost_usd for each in replies]

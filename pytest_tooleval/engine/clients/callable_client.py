@@ -113,7 +113,7 @@ class CallableClient:
             return read_giving_up(self._spec, error, request.messages, latency_s)
         if error is not None:
             text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
-            raise callable_error(self._spec, text)
+            raise callable_error(text)
         return read_result(self._spec, result, request.messages, latency_s)
 
     def _own_loop(self) -> LoopClock:
@@ -261,7 +261,7 @@ def _path(spec: ModelSpec) -> str:
 
 
 def _unusable(spec: ModelSpec, reason: str) -> ModelError:
-    return callable_error(spec, f"callable {spec.callable!r} of {spec.place}: {reason}", fatal=True)
+    return callable_error(f"callable {spec.callable!r} of {spec.place}: {reason}", fatal=True)
 
 
 def import_object(target: str, folder: Path | None) -> Any:

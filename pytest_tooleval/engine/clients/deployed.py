@@ -21,6 +21,7 @@ from . import anthropic_messages, openai_responses
 from .base import ChatAnswer, ChatRequest
 from .event_streams import events, joined_chat, joined_messages, joined_responses
 from .http_client import HttpAnswer, HttpClient
+from .provider_errors import one_line
 from .transport import headers_from, not_json
 
 # What ends a pointer to something that is not in every answer.
@@ -87,7 +88,7 @@ class DeployedClient(HttpClient):
         try:
             return list(events(answered.text)) if streams else [json.loads(answered.data)]
         except (ValueError, RecursionError):
-            raise not_json(self._clean(answered.text) or "it is empty") from None
+            raise not_json(one_line(answered.text) or "it is empty") from None
 
     def _joined(self, documents: Sequence[Any]) -> _Document:
         answer = self._spec.answer
@@ -135,7 +136,7 @@ class DeployedClient(HttpClient):
         return found
 
     def _broken(self, text: str) -> ModelError:
-        return ModelError(f"{self._clean(text)}; see {self._spec.place}", kind="unread")
+        return ModelError(f"{one_line(text)}; see {self._spec.place}", kind="unread")
 
 
 def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> list[Any]:

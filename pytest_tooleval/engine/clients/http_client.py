@@ -11,7 +11,7 @@ import ssl
 import time
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -106,7 +106,7 @@ class HttpClient(ABC):
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
         document = self._streamed(answered.text) if is_stream(answered.text[:20]) else None
-        return self._read(document or _parsed(answered, self._clean), answered, request)
+        return self._read(document or _parsed(answered), answered, request)
 
     def _streamed(self, text: str) -> Mapping[str, Any] | None:
         """The document in a stream, which some servers send unasked; None if it cannot be joined."""
@@ -160,9 +160,6 @@ class HttpClient(ABC):
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
 
-    def _clean(self, text: str) -> str:
-        return one_line(text, self._spec)
-
     def _no_address(self) -> ModelError:
         named = "url" if self._spec.url else "api_base"
         where = named if self._spec.url or self._spec.api_base else self._spec.base_variable
@@ -176,15 +173,15 @@ class HttpClient(ABC):
     def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
         if isinstance(error, aiohttp.InvalidURL):
             return self._no_address()
-        broken = connection_error(error, shown_address(self._base), self._clean, timeout_s)
+        broken = connection_error(error, shown_address(self._base), one_line, timeout_s)
         return broken or ModelError(
-            f"the request could not be sent: {self._clean(f'{type(error).__name__}: {error}')}",
+            f"the request could not be sent: {one_line(f'{type(error).__name__}: {error}')}",
             kind="bad_request",
         )
 
     def _refused(self, status: int, text: str, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         """Return the answer in an error response, or raise the error if it has none."""
-        detail = self._clean(text)
+        detail = one_line(text)
         answer = refused_answer(status, text, detail, answered.latency_s, request.messages)
         if answer is not None:
             return answer
@@ -209,12 +206,12 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _parsed(answered: HttpAnswer, clean: Callable[[str], str]) -> Mapping[str, Any]:
+def _parsed(answered: HttpAnswer) -> Mapping[str, Any]:
     """The JSON document; empty if it is not an object."""
     try:
         parsed: object = json.loads(answered.data)
     except (ValueError, RecursionError):
-        raise not_json(clean(answered.text) or "it is empty") from None
+        raise not_json(one_line(answered.text) or "it is empty") from None
     return as_mapping(parsed)
 
 

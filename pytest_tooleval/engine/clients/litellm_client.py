@@ -225,7 +225,7 @@ class LitellmClient:
         bodies = (getattr(cause, "body", None) for cause in chain(error))
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
         text = _text_of(error)
-        detail = self._clean(text)
+        detail = _clean(text)
         asked = request.messages
         found = (refused_answer(status, each, detail, latency_s, asked) for each in [*texts, text])
         refused = next((answer for answer in found if answer is not None), None)
@@ -249,7 +249,7 @@ class LitellmClient:
         status = _status(error)
         refused = status is not None and 400 <= status < 500
         where = shown_address(self._spec.api_base or "") or self._spec.model
-        broken = connection_error(error, where, self._clean, timeout_s, refused=refused)
+        broken = connection_error(error, where, _clean, timeout_s, refused=refused)
         if broken is not None and not (status is None and lacks_credentials(str(error))):
             return broken
         unreadable = _NO_MESSAGE.search(str(error))
@@ -259,7 +259,7 @@ class LitellmClient:
             getattr(error, "response", None), "headers", None
         )
         # Messages about litellm's own failures include a traceback.
-        text = self._clean(_text_of(error).partition("Traceback (most recent call last)")[0])
+        text = _clean(_text_of(error).partition("Traceback (most recent call last)")[0])
         if refused and self._spec.provider.name == "azure" and wants_responses(text):
             deployment = self._spec.model.removeprefix("azure/")
             text += f' (model = "azure/responses/{deployment}" asks there: {self._spec.place})'
@@ -278,7 +278,7 @@ class LitellmClient:
         lacking = [cause for cause in chain(error) if isinstance(cause, ImportError)]
         if not lacking:
             return None
-        detail = self._clean(str(lacking[0]))
+        detail = _clean(str(lacking[0]))
         needed = _PACKAGES.get((lacking[-1].name or "").partition(".")[0])
         way = f"; pip install '{needed}'" if needed and needed not in detail else ""
         if needed == _MCP:
@@ -292,9 +292,10 @@ class LitellmClient:
             fatal=True,
         )
 
-    def _clean(self, text: str) -> str:
-        """One line, without secrets and without litellm's class names."""
-        return _LITELLM_TALK.sub("", one_line(text, self._spec))
+
+def _clean(text: str) -> str:
+    """One line, without secrets and without litellm's class names."""
+    return _LITELLM_TALK.sub("", one_line(text))
 
 
 _MCP = "pytest-tooleval[mcp]"

@@ -69,11 +69,11 @@ _READ = 8_000
 LONGEST_TEXT = 2**17
 
 
-def one_line(text: str, spec: ModelSpec) -> str:
+def one_line(text: str) -> str:
     """A provider's text on one line without secrets; only its size if it is huge."""
     if len(text) > LONGEST_TEXT:
         return size_of(text)
-    return " ".join(scrub(text, secret_values([spec.api_key_env])).split())
+    return " ".join(scrub(text, secret_values()).split())
 
 
 def size_of(text: str | bytes) -> str:
@@ -113,7 +113,7 @@ def provider_error(
     """
     # Parsed from JSON, the text may contain secrets that were escaped before.
     sentence = spoken(text)
-    detail = shorten(one_line(sentence, spec), 500)
+    detail = shorten(one_line(sentence), 500)
     text = text[:_READ]
 
     def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:

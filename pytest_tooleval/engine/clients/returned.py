@@ -70,7 +70,7 @@ def read_giving_up(
     last = ChatAnswer(
         {"role": "assistant", "content": None},
         finish_reason="_".join(filter(None, (GAVE_UP, error.kind))),
-        finish_message=callable_error(spec, str(error)).message,
+        finish_message=callable_error(str(error)).message,
         latency_s=latency_s,
     )
     if not error.messages:
@@ -138,12 +138,12 @@ def _plain(spec: ModelSpec, result: Any) -> Any:
 
 
 def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
-    return callable_error(spec, f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}")
+    return callable_error(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}")
 
 
-def callable_error(spec: ModelSpec, text: str, *, fatal: bool = False) -> ModelError:
+def callable_error(text: str, *, fatal: bool = False) -> ModelError:
     """The error for a function that cannot be used, on one line and without secrets."""
-    clean = " ".join(scrub(text, secret_values([spec.api_key_env])).split())
+    clean = " ".join(scrub(text, secret_values()).split())
     return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
 
 
@@ -191,7 +191,7 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
             read.append({"id": call.get("id"), "type": "function", "function": short})
         else:
             text = f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}"
-            raise callable_error(spec, text)
+            raise callable_error(text)
     return read
 
 
