@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..case import CaseKind
-from .calls import CALLS
 from .chain import CHAIN
 from .conversation import CONVERSATION
-from .kind import Kind
+from .kind import OF_CHAINS, OF_CONVERSATIONS, Kind
+
+# One message, and a reply with any number of calls.
+CALLS = Kind("calls", {**OF_CHAINS, **OF_CONVERSATIONS})
 
 KINDS: Mapping[CaseKind, Kind] = {kind.name: kind for kind in (CALLS, CHAIN, CONVERSATION)}
