@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from nightly import ALL
 
 # A shell that starts a job in the background lets it ignore Ctrl-C, and all that it starts; the tests
 # of Ctrl-C would wait for ever.
@@ -45,10 +46,14 @@ collect_ignore_glob = ["examples/*", "docs/*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave slow tests out where nobody asks for any."""
-    is_plain = config.args_source is not pytest.Config.ArgsSource.ARGS
-    if is_plain and "CI" not in os.environ and not config.option.markexpr and not config.option.keyword:
-        config.option.markexpr = "not slow"
+    """Leave slow tests out where nobody asks for any, and in CI those that run at night."""
+    option, in_ci = config.option, "CI" in os.environ
+    if ALL or option.markexpr or option.keyword:
+        return
+    if in_ci:
+        option.markexpr = "not nightly"
+    elif config.args_source is not pytest.Config.ArgsSource.ARGS:
+        option.markexpr = "not slow and not nightly"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -94,9 +99,12 @@ def _starts_workers(param: object) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A row that repeats a test with workers runs at night, unless the test is marked as slow."""
     for item in items:
-        if "under_xdist" in item.name or any(map(_starts_workers, _params_of(item))):
+        if "under_xdist" in item.name:
             item.add_marker("slow")
+        elif any(map(_starts_workers, _params_of(item))) and not item.get_closest_marker("slow"):
+            item.add_marker("nightly")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

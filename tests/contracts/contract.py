@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import os
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from builders import call, tool
+from nightly import ALL
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -210,7 +210,7 @@ TARGETS = [
     Target("openrouter/deepseek/deepseek-v4", ends=_ROUTED),
 ]
 
-# One for each protocol and client, and those that refuse what others take. TOOLEVAL_CONTRACTS tries all.
+# One for each protocol and client, and those that refuse what others take; every night tries all.
 _OFTEN = {
     label.strip()
     for label in """
@@ -221,7 +221,7 @@ bedrock/anthropic.claude-haiku-4-5-20251001-v1:0, bedrock/amazon.nova-pro-v1:0,
 openrouter/openai/gpt-4o, openrouter/openai/gpt-4o (litellm), openrouter/google/gemini-3.1-pro-preview
 """.split(",")
 }
-TRIED = [one for one in TARGETS if one.label in _OFTEN or "TOOLEVAL_CONTRACTS" in os.environ]
+TRIED = [one for one in TARGETS if one.label in _OFTEN or ALL]
 
 
 def script() -> dict[str, Sequence[Said]]:

@@ -13,6 +13,7 @@ from traces.test_traces import check
 from .running import skip_without
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("library", record.LIBRARIES)
 def test_spans_of_today(library: str, tmp_path: Path) -> None:
     skip_without("opentelemetry.exporter.otlp.json.file")

@@ -1,7 +1,6 @@
 """Verdicts on tau2's tasks against tau2's own evaluator, and its result files.
 
-The evaluator loads a database for each
-verdict, so only a sample of the conversations is judged here; `TOOLEVAL_TAU2_SAMPLE` is its size.
+The evaluator loads a database for each verdict, so only a sample of the conversations is judged.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from nightly import ALL
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.imports.commands.tau2 import DOMAINS, tau2_suite
@@ -29,7 +29,7 @@ from pytest_tooleval.worlds import tau2 as worlds
 pytest.importorskip("tau2")
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or it is fetched when the evaluator is imported
 
-SAMPLE = int(os.environ.get("TOOLEVAL_TAU2_SAMPLE", "60"))
+SAMPLE = 60 if ALL else 6
 
 
 class Step(NamedTuple):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from doors.pytest.project import Project, raising, right, wrong
+from nightly import ALL
 
 from .plugins import NEIGHBOURS, loaded
 
@@ -15,12 +14,8 @@ WAYS = {
     "workers": ["-pxdist", "-n2", "--tooleval-fail-under=suite:0.9", "--tooleval-fail-over=errors=1"],
 }
 
-# Two stand for all, but where all are tried: one that runs cases again, and one with hooks of its own.
-NAMES = (
-    NEIGHBOURS
-    if os.environ.get("TOOLEVAL_NEIGHBOURS") == "all"
-    else ("pytest-html", "pytest-rerunfailures")
-)
+# Two stand for all, but at night: one that runs cases again, and one with hooks of its own.
+NAMES = NEIGHBOURS if ALL else ("pytest-html", "pytest-rerunfailures")
 # What came of each way without a neighbour.
 _alone: dict[str, object] = {}
 

@@ -330,9 +330,7 @@ def test_a_fork_replays_and_comments_in_its_summary(job: Job, tmp_path: Path) ->
         # Paris is right, and Oslo wrong. A gate does not count who was not asked.
         ("Paris", "--tooleval-fail-under=0.9", "", 0),
         ("Paris", "--tooleval-fail-under=0.9\n-pxdist\n-n2", "", 0),
-        ("Paris", "--tooleval-fail-over=errors=0", "", 0),
         ("Oslo", "--tooleval-fail-under=0.9", "", 1),
-        ("Oslo", "--tooleval-fail-over=errors=0", "", 1),
         # Nor does it excuse another test, or a file that cannot be read.
         ("Paris", "", "def test_other(): assert 0", 1),
         ("Paris", "--continue-on-collection-errors", "1 / 0", 1),

@@ -217,6 +217,7 @@ def test_a_damaged_line_is_named_and_asked_again(project: Project) -> None:
     assert len(project.calls) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [(), ("--tooleval-record=none",), ("--tooleval-record=all",), ("-n2",)]
 )

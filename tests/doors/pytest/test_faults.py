@@ -51,6 +51,7 @@ def test_nothing_is_asked_where_the_cassette_cannot_be_written(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "workers"])
 def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: tuple[str, ...]) -> None:
     """Also in an earlier run that could not be stored."""

@@ -51,6 +51,7 @@ def test_a_failure_that_no_gate_judges_fails_the_run(project: Project) -> None:
     assert project.run(gate, "--tooleval-fail-under=model=agent:0.5").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) -> None:
     """And every plugin is told so."""

@@ -47,6 +47,7 @@ TALKATIVE = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [("-rA", "--log-cli-level=INFO"), ("--capture=sys",), ("-n", "2")], ids=str
 )

@@ -63,6 +63,7 @@ def wait_until_asked(project: Project, process: subprocess.Popen[str]) -> None:
     project.wait_for("finished.log", "quick", process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "args"),
     [
