@@ -11,7 +11,8 @@ Whole processes, one after the other:
 - cassette: a replay of five cases whose cassette has so many megabytes of other answers, then one
   with a missing answer (aim: below 250 MB at the peak)
 - prune: `tooleval history prune` of so many runs in a folder (aim: below 10 s)
-- served: so many cases at a local server without latency, with a history (aim: 1.5 ms of CPU a case)
+- served: so many cases at a local server without latency, with a history and without, against as many
+  empty tests
 
 bench_start.py has the time above the ideal of 200 cases of 0.5 s.
 """
@@ -35,6 +36,7 @@ sys.path.insert(0, str(TESTS))
 
 from bench_history import WORDS, fill
 from bench_latency import QUIET, user_environment, write_project
+from bench_pytest import EMPTY
 from mock_server import MockServer
 
 from pytest_tooleval.history import History
@@ -182,11 +184,16 @@ def served(folder: Path, cases: int) -> None:
         write_project(folder, server.base_url, cases)
         arguments = (*PYTEST, "--tooleval-model=openai")
         start = run(folder, *arguments, "-k", f"town{cases - 1}")
+        (folder / "test_empty.py").write_text(EMPTY.format(cases=cases), encoding="utf-8")
+        empty = run(folder, *PYTEST, "test_empty.py")
         for history in ([], ["--tooleval-history=off"]):
-            found = run(folder, *arguments, *history)
+            found = run(folder, *arguments, *history, "bench.tooleval.json")
             each = 1000 * (found.cpu - start.cpu) / cases
             name = "without a history" if history else "with a history"
-            print(f"served    {cases:,} cases {name}: {each:.2f} ms of CPU a case, {_shown(found)}")
+            print(
+                f"served    {cases:,} cases {name}: {each:.2f} ms of CPU a case, "
+                f"{found.cpu / empty.cpu:.1f} times that of empty tests, {_shown(found)}"
+            )
 
 
 if __name__ == "__main__":

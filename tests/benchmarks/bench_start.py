@@ -173,13 +173,21 @@ def start(rounds: int, peer: list[str] | None, only: list[str]) -> None:
         print(
             f"{cases} cases of {latency} s, {in_flight} in flight, ideal {cases * latency / in_flight} s"
         )
-        by_turns(commands, folder, rounds, [("lean", "pydantic-evals"), ("litellm", "bare litellm")])
+        pairs = [("lean", "pydantic-evals"), ("litellm", "bare litellm")]
+        by_turns(commands, folder, rounds, pairs, cases * latency / in_flight)
 
 
 def by_turns(
-    commands: dict[str, list[str]], folder: Path, rounds: int, pairs: list[tuple[str, str]]
+    commands: dict[str, list[str]],
+    folder: Path,
+    rounds: int,
+    pairs: list[tuple[str, str]],
+    ideal_s: float = 0,
 ) -> None:
-    """Time commands by turns; prints medians, and how long one of a pair takes against the other."""
+    """Time commands by turns; prints medians, and how long one of a pair takes against the other.
+
+    Above the ideal, too, if there is one.
+    """
     seen: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for number in range(rounds):
         for name, command in commands.items():
@@ -194,6 +202,9 @@ def by_turns(
             ratios = sorted(m[0] / o[0] for m, o in zip(seen[mine], seen[other], strict=True))
             each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
             print(f"{mine} / {other}: {wall[mine] / wall[other]:.2f} (by round {each})")
+            if ideal_s:
+                above = (wall[mine] - ideal_s) / (wall[other] - ideal_s)
+                print(f"{mine} / {other}, above the ideal: {above:.2f}")
 
 
 def claude(rounds: int) -> None:
