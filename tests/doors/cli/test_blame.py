@@ -96,6 +96,7 @@ def test_the_change_that_breaks_cases_is_named(folder: Path) -> None:
     assert "fails 3 of 3 trials, without it 0 of 3" in line
 
 
+@pytest.mark.nightly
 def test_a_flaky_case_is_asked_anew_and_everything_replays(folder: Path) -> None:
     # Today's first answer is wrong and selects the case; all others are right.
     (folder / "agent.py").write_text(AGENT)

@@ -285,6 +285,7 @@ def test_better_and_worse(
     assert len(job.github.comments) == 2
 
 
+@pytest.mark.nightly
 def test_the_baseline_is_that_of_the_base_in_a_shared_history(job: Job, tmp_path: Path) -> None:
     shared = {"HISTORY": str(tmp_path / "shared"), "BASELINE": "auto"}
     (job.folder / "new").write_text("")
@@ -349,6 +350,7 @@ def test_a_fork_is_excused_only_cases_without_a_recorded_answer(
     assert ("1 case not asked" in job.output) == (not status)
 
 
+@pytest.mark.nightly
 def test_a_shallow_clone_finds_the_cassette_of_its_base(job: Job, tmp_path: Path) -> None:
     shallow = Job(tmp_path / "shallow", job.github)
     (job.folder / "new").write_text("")
@@ -363,6 +365,7 @@ def test_a_shallow_clone_finds_the_cassette_of_its_base(job: Job, tmp_path: Path
     assert "\n- 2 recorded answers\n" in shallow.comment
 
 
+@pytest.mark.nightly
 def test_a_base_that_the_clone_lacks_is_named_with_the_remedy(job: Job) -> None:
     job.base = "f" * 40
     job.run()
@@ -372,6 +375,7 @@ def test_a_base_that_the_clone_lacks_is_named_with_the_remedy(job: Job) -> None:
     assert f"**Changed by this pull request**\n\n{missing}actions/checkout\n" in job.comment
 
 
+@pytest.mark.nightly
 def test_the_newer_of_two_runs_has_the_comment(job: Job) -> None:
     job.github.add("<!-- tooleval: tooleval; run 13 -->\nnewer")
     job.run()
@@ -384,6 +388,7 @@ def test_the_newer_of_two_runs_has_the_comment(job: Job) -> None:
     assert "not commented: the pull request has a newer commit" in job.output
 
 
+@pytest.mark.nightly
 def test_two_runs_at_once_leave_one_comment(job: Job) -> None:
     theirs = {"id": 99, "body": "<!-- tooleval: tooleval; run 13 -->\nnewer", "user": {"login": BOT}}
     job.github.meanwhile = theirs

@@ -73,7 +73,7 @@ def wait_until_asked(project: Project, process: subprocess.Popen[str]) -> None:
         ([signal.SIGHUP], ()),
         ([signal.SIGINT], ("-n2",)),
         ([signal.SIGTERM], ("-n2",)),
-        ([signal.SIGHUP], ("-n2",)),
+        pytest.param([signal.SIGHUP], ("-n2",), marks=pytest.mark.nightly),
     ],
     ids=str,
 )
