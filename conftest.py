@@ -48,11 +48,11 @@ collect_ignore_glob = ["examples/*", "docs/*"]
 def pytest_configure(config: pytest.Config) -> None:
     """Leave slow tests out where nobody asks for any, and in CI those that run at night."""
     option, in_ci = config.option, "CI" in os.environ
-    if ALL or option.markexpr or option.keyword:
+    if ALL or option.markexpr:
         return
     if in_ci:
         option.markexpr = "not nightly"
-    elif config.args_source is not pytest.Config.ArgsSource.ARGS:
+    elif not option.keyword and config.args_source is not pytest.Config.ArgsSource.ARGS:
         option.markexpr = "not slow and not nightly"
 
 
