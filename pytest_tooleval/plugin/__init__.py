@@ -159,7 +159,8 @@ class _Results:
             from ..record.encoding import to_json
             from .crash import crashed
 
-            eval_session(self._config).add(to_json(crashed(self._config, crashitem)))
+            overrides = self._config.stash[_settings_key].asking.overrides
+            eval_session(self._config).add(to_json(crashed(self._config, overrides, crashitem)))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:

@@ -67,7 +67,10 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
                 (item.config.rootpath / "reached").touch()
         """,
     )
-    cases = [*(right(f"c{i}") for i in range(6)), case("crash", {"exit": 3, "until": "reached"})]
+    cases = [
+        *(right(f"c{i}") for i in range(6)),
+        case("crash", {"exit": 3, "until": "reached"}, tags=["smoke"], weight=2),
+    ]
     project.suite(*cases)
     result = project.run_subprocess("-n2", "--tooleval-report=out.json")
     result.assert_outcomes(passed=6, failed=1)
@@ -77,6 +80,9 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     assert len([name for name in rows if name != "crash[agent]"]) == 6
     crashed = rows["crash[agent]"]
     assert (crashed["outcome"], crashed["suite"], crashed["position"]) == ("error", "Weather", 6)
+    # What gates and `merge` read.
+    assert (crashed["tags"], crashed["weight"]) == (["smoke"], 2)
+    assert crashed["suite_content"] == rows["c0[agent]"]["suite_content"]
     assert crashed["reason"].startswith(
         "the worker process died while it ran this case and requested others"
     )
