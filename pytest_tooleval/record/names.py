@@ -38,6 +38,19 @@ def meant(name: str, offered: Collection[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+class OfferedNames:
+    """The names of many offered tools, found without comparing each."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_key: dict[str, set[str]] = {}
+        for name in names:
+            self._by_key.setdefault(folded(name), set()).add(name)
+
+    def meant(self, name: str) -> str | None:
+        """Return the tool that a name means; None if it means none of them."""
+        return meant(name, self._by_key.get(folded(name), ()))
+
+
 def qualified(name: str, namespace: str | None) -> str:
     """Return the name of a tool, with its namespace if it has one."""
     return f"{namespace}.{name}" if namespace else name

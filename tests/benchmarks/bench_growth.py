@@ -134,7 +134,8 @@ def suite(folder: Path, tools: int, cases: int) -> str:
         {
             "id": f"c{n}",
             "prompt": f"{' '.join(chance.choices(WORDS, k=5))} {n} in Paris",
-            "expected_tool": f"tool_{n % tools}",
+            # A tool is the same in upper case, and then harder to find.
+            "expected_tool": f"{'TOOL' if n % 2 else 'tool'}_{n % tools}",
             "expected_params": {"city": "Paris"},
         }
         for n in range(cases)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...explain import listing, nearest, show
 from ...findings import Finding, Findings, Loc
-from ...record.names import meant
+from ...record.names import OfferedNames
 from ..case import TestCase, Turn
 from ..expectations import ANY_TOOL
 from ..model import Suite
@@ -22,16 +22,17 @@ class KnownTools:
         self.source = source
         self.names = dict.fromkeys(tool.name for tool in tools)
         self.complete = complete and "" not in self.names
+        self._offered = OfferedNames(self.names)
         self._places: dict[str, list[int]] = {}
         for place, tool in enumerate(tools):
             self._places.setdefault(tool.name, []).append(place)
 
     def lacks(self, name: str) -> bool:
-        return self.complete and name != ANY_TOOL and meant(name, self.names) is None
+        return self.complete and name != ANY_TOOL and self._offered.meant(name) is None
 
     def meant(self, names: Iterable[str]) -> set[str]:
         """The names of the tools that these names mean."""
-        return {found for name in names if (found := meant(name, self.names)) is not None}
+        return {found for name in names if (found := self._offered.meant(name)) is not None}
 
     def named(self, names: Collection[str]) -> Sequence[Tool]:
         """The tools that any of these names means; `"*"` means all of them."""

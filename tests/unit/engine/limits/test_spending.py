@@ -105,8 +105,9 @@ class Provider:
             cost = price(prompt, output, spec.input_price, spec.output_price)
             self.billed += cost or 0.0
             spending.add(spec.label, cost)
-            answer = ChatAnswer({}, prompt_tokens=prompt, completion_tokens=output, cost_usd=cost)
-            reserved.append(answer)
+            reserved.answer = ChatAnswer(
+                {}, prompt_tokens=prompt, completion_tokens=output, cost_usd=cost
+            )
         return cost or 0.0
 
 
@@ -183,7 +184,7 @@ async def test_an_agent_reserves_what_its_dearest_run_has_cost() -> None:
     async def run(cost: float) -> None:
         async with spending.reserved(agent, request(), asyncio.sleep) as reserved:
             spending.add("m", cost)
-            reserved.append(ChatAnswer({}, cost_usd=cost))
+            reserved.answer = ChatAnswer({}, cost_usd=cost)
 
     await run(0.4)
     await run(0.3)
