@@ -35,8 +35,12 @@ class ToolCall(Struct, frozen=True, gc=False):
     arguments: Annotated[dict[str, Any] | None, doc("The arguments; null when they are not an object.")]
     raw_arguments: Annotated[str | None, doc("The arguments as the model sent them, if as text.")] = None
     id: Annotated[str | None, doc("The call's id.")] = None
-    caller: Annotated[dict[str, Any] | None, doc("The calling program, in the provider's form.")] = None
-    hosted: Annotated[bool, doc("Whether the provider runs it, so that it needs no answer.")] = False
+    caller: Annotated[
+        dict[str, Any] | None, doc("The program that made the call, as the provider names it.")
+    ] = None
+    hosted: Annotated[
+        bool, doc("Whether the provider runs its own tool for the call, which then needs no answer.")
+    ] = False
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:

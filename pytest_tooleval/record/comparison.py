@@ -69,7 +69,9 @@ class Incomparable(Identity, frozen=True, kw_only=True, gc=False):
 class Moved(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
-    was: Annotated[Identity | None, doc("The case compared with it; null in older runs.")] = None
+    was: Annotated[
+        Identity | None, doc("The case that it is compared with; null in runs of older versions.")
+    ] = None
     old: Annotated[float | None, doc("overall in the baseline.")]
     new: Annotated[float | None, doc("overall now.")]
     old_passes: Annotated[str, doc("Passed of the answered trials in the baseline, such as 4/5.")]
@@ -98,7 +100,9 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
         doc("If that takes fewer: about how many trials of each case in both runs decide; null: none."),
     ]
     metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
-    newly_broken_p: Annotated[float | None, doc("The p value of newly broken cases; null: not tested.")]
+    newly_broken_p: Annotated[
+        float | None, doc("The p value of the number of newly broken cases; null: not tested.")
+    ]
     newly_broken_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
     newly_broken_failed: Annotated[bool, doc("Whether the newly broken cases fail the run.")]
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]

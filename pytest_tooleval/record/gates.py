@@ -16,7 +16,9 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
 
     kind: Annotated[Literal["fail_under", "fail_over"], doc("The option of the gate.")]
     name: Annotated[str, doc("A short name.")]
-    verdict: Annotated[Verdict, doc("Inconclusive: the interval includes the value that is needed.")]
+    verdict: Annotated[
+        Verdict, doc("The verdict. Inconclusive: the interval includes the value that is needed.")
+    ]
     failed: Annotated[
         bool,
         doc("Whether it fails the run; if inconclusive, it does with --tooleval-fail-inconclusive."),

@@ -110,7 +110,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         tuple[str, ...],
         doc("A line for each call that the run answers with an error, and the world would not."),
     ] = ()
-    differing: Annotated[tuple[str, ...], doc("A line for each answer unlike the world's.")] = ()
+    differing: Annotated[
+        tuple[str, ...],
+        doc("A line for each recorded answer that the world gives otherwise."),
+    ] = ()
     others_cost_usd: Annotated[
         float | None, doc("The cost of judge and simulated user in US dollars. Null: unknown, or none.")
     ] = None
@@ -176,7 +179,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     against: Annotated[str, doc("The variant that it is compared with; empty: the unchanged case.")] = ""
     is_same: Annotated[bool, doc("Whether the variant leaves the case as it is.")] = False
     is_earlier: Annotated[bool, doc("Whether the variant is how the case was before.")] = False
-    added_called: Annotated[tuple[str, ...], doc("Tools of the variant that any trial called.")] = ()
+    added_called: Annotated[
+        tuple[str, ...], doc("Tools that the variant added, and that were called in any trial.")
+    ] = ()
     outcome: Annotated[Outcome, doc("The outcome.")]
     tolerated: Annotated[
         bool,

@@ -80,7 +80,9 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     of: Annotated[int, doc("How many shards there are.", ge=1)]
     cases: Annotated[int, doc("Cases selected for all shards, each once for each model.", ge=0)]
     split: Annotated[str, doc("A hash of these cases, their suites, and which shard each belongs to.")]
-    judging: Annotated[dict[str, Any], doc("The ini file's gates, judged over all shards.")] = {}
+    judging: Annotated[
+        dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
+    ] = {}
     misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a nonexistent case.")] = ()
 
 
@@ -94,7 +96,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
-    scoring_version: Annotated[int, doc("The version of the scoring rules; 0: unknown.", ge=0)] = 0
+    scoring_version: Annotated[
+        int, doc("The version of the scoring rules; 0: unknown, as in older records.", ge=0)
+    ] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
     tests_failed: Annotated[
@@ -114,10 +118,14 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         doc("Where cached answers came from: a cassette, the previous run, this run."),
     ] = "shared"
     models: Annotated[tuple[AskedModel, ...], doc("The models that were asked.")] = ()
-    options: Annotated[dict[str, Any], doc("The given options of pytest-tooleval, by name.")] = {}
+    options: Annotated[
+        dict[str, Any], doc("The options of pytest-tooleval that were given, and their values.")
+    ] = {}
     git: Annotated[Git | None, doc("The repository's state; null outside a repository.")] = None
     selected: Annotated[int, doc("Selected cases, each once for each model; 0: unknown.", ge=0)] = 0
-    collected: Annotated[dict[str, int], doc("The number of cases by model, selected or not.")] = {}
+    collected: Annotated[
+        dict[str, int], doc("The label of a model to its number of cases, selected or not.")
+    ] = {}
     unapplied: Annotated[tuple[str, ...], doc("The variants that apply to no selected case.")] = ()
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
     shard: Annotated[Shard | None, doc("Which shard of a run it is; null: it is a whole run.")] = None

@@ -59,9 +59,13 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     errors: Annotated[int, doc("Cases without an answer to judge.", ge=0)]
     tolerated: Annotated[int, doc("Failed cases and errors that do not fail the run.", ge=0)]
     skipped: Annotated[int, doc("Cases that were not run.", ge=0)]
-    pass_rate: Annotated[Mean | None, doc("The share of cases with an answer that passed; null: none.")]
+    pass_rate: Annotated[
+        Mean | None, doc("The share of the passed and failed cases that passed; null: none.")
+    ]
     metrics: Annotated[dict[str, Mean], doc("Means over the passed and failed cases, by metric.")]
-    reliability: Annotated[Reliability | None, doc("pass@k and pass^k; null if cases have one trial.")]
+    reliability: Annotated[
+        Reliability | None, doc("pass@k and pass^k; null when every case had one trial.")
+    ]
     trials: Annotated[int, doc("Trials with an answer.", ge=0)]
     cached: Annotated[int, doc("Trials with cached answers.", ge=0)]
     recovered: Annotated[int, doc("Trials whose calls were written as text.", ge=0)]
@@ -72,7 +76,7 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     fallbacks: Annotated[tuple[Fallback, ...], doc("Values sent instead of refused parameters.")]
     tokens: Annotated[Tokens, doc("Tokens of all trials.")]
     cost_usd: Annotated[
-        float | None, doc("US dollars for all answers, even cached ones. Null: unknown.")
+        float | None, doc("The answers' cost in US dollars, including cached ones. Null: unknown.")
     ]
     others_cost_usd: Annotated[
         float | None,

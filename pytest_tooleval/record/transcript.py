@@ -57,22 +57,34 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False):
     ] = None
     prompt_tokens: Annotated[int | None, doc("Prompt tokens. Null: unknown.")] = None
     completion_tokens: Annotated[int | None, doc("Answer tokens. Null: unknown.")] = None
-    reasoning_tokens: Annotated[int | None, doc("Answer tokens for reasoning. Null: unknown.")] = None
+    reasoning_tokens: Annotated[
+        int | None, doc("Reasoning tokens, part of the answer tokens. Null: unknown.")
+    ] = None
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
-    cost_at_least: Annotated[bool, doc("Whether tools or programs of unknown price add to it.")] = False
-    served_model: Annotated[str | None, doc("The provider's name of the model. Null: unknown.")] = None
-    system_fingerprint: Annotated[str | None, doc("OpenAI's system fingerprint. Null: unknown.")] = None
+    cost_at_least: Annotated[
+        bool, doc("Whether it may cost more, as the provider ran tools or programs of unknown price.")
+    ] = False
+    served_model: Annotated[
+        str | None, doc("The model that answered, by the provider's name. Null: unknown.")
+    ] = None
+    system_fingerprint: Annotated[
+        str | None, doc("OpenAI's fingerprint of the system that answered. Null: unknown.")
+    ] = None
     answered_at: Annotated[str | None, doc("When the answer came: ISO 8601, UTC. Null: unknown.")] = None
 
 
 class Measures(Usage, frozen=True, kw_only=True, gc=False):
     """Time, tokens, cost and request parameters of one answer or of all answers of a trial."""
 
-    format: Annotated[CallFormat | None, doc("recovered: written as text; null: no answer.")] = None
+    format: Annotated[
+        CallFormat | None, doc("native; recovered: calls were written as text; null: no answer.")
+    ] = None
     recovered_calls: Annotated[int, doc("Calls that were written as text, and read.", ge=0)] = 0
     lost_calls: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
     dialect: Annotated[str, doc("The dialect of calls written as text; empty: none were.")] = ""
-    tool_choice: Annotated[str | None, doc("The tool_choice sent last, perhaps after a refusal.")] = None
+    tool_choice: Annotated[
+        str | None, doc("The tool_choice that was sent last; after a refusal, the one sent instead.")
+    ] = None
     temperature: Annotated[float | None, doc("The temperature sent; null: left to the model.")] = None
     cached: Annotated[bool, doc("Whether it came from a cassette or an earlier run.")] = False
 
@@ -94,11 +106,16 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     A reply with a prompt begins a turn; the first turn's prompt is the transcript's.
     """
 
-    prompt: Annotated[tuple[Message, ...], doc("The user's message, if it starts a later turn.")] = ()
+    prompt: Annotated[
+        tuple[Message, ...], doc("The user's message before it, if it starts a later turn; else empty.")
+    ] = ()
     message: Annotated[Message, doc("The message in the chat API's format.")]
     calls: Annotated[tuple[ToolCall, ...], doc("Its calls.")] = ()
     searches: Annotated[tuple[ToolSearch, ...], doc("Its tool searches, which are not calls.")] = ()
-    answers: Annotated[tuple[Message, ...], doc("The answers to its calls, as chat messages.")] = ()
+    answers: Annotated[
+        tuple[Message, ...],
+        doc("The answers to its calls, as chat messages; none where nothing follows."),
+    ] = ()
     status: Annotated[
         tuple[CallStatus | None, ...],
         doc("The status of each call; null: unknown. Empty: all unknown."),

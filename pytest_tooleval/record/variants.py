@@ -77,7 +77,9 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
     p: Annotated[
         float | None, doc("The two-sided p value of the paired permutation test (McNemar's if exact).")
     ] = None
-    p_adjusted: Annotated[float | None, doc("Corrected by Holm over all variants and models.")] = None
+    p_adjusted: Annotated[
+        float | None, doc("The same after Holm's correction over all variants and models.")
+    ] = None
     verdict: Annotated[
         Effect,
         doc(
@@ -85,7 +87,9 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
             "answers from before this run."
         ),
     ]
-    apart: Annotated[str, doc("Answers from before this run, if they rule out a verdict.")] = ""
+    apart: Annotated[
+        str, doc("Which answers are from before this run, if that rules out a verdict.")
+    ] = ""
     attack: Annotated[
         Attacked | None,
         doc("How often attacks were followed; null without any. The utility is new, the control's old."),
