@@ -170,13 +170,13 @@ class ModelGateway:
         await self._pace.wait(self._breaker.pause)
         spending, slots = self._shared.spending, self._shared.slots
         reserve = spending.reserved(self._spec, request, self._breaker.pause)
-        async with reserve as answered, slots.hold(context.priority):
+        async with reserve as reserved, slots.hold(context.priority):
             self._breaker.check()
             spending.check()
             if context.cassette is not None:
                 context.cassette.require_writing()
-            answered.append(await self._falling_back(request, context))
-            return answered[0]
+            reserved.answer = answer = await self._falling_back(request, context)
+            return answer
 
     async def _falling_back(self, request: ChatRequest, context: Context) -> ChatAnswer:
         """Send a request, and if a parameter is refused, immediately send it again without that one.

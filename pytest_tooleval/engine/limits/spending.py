@@ -8,6 +8,7 @@ import os
 import secrets
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,13 @@ class _Reserve(NamedTuple):
     process: int
     model: str
     usd: float
+
+
+@dataclass
+class Reserved:
+    """A request that is being sent; set `answer` when it has come."""
+
+    answer: ChatAnswer | None = None
 
 
 class Spending:
@@ -72,29 +80,28 @@ class Spending:
     @contextlib.asynccontextmanager
     async def reserved(
         self, spec: ModelSpec, request: ChatRequest, pause: Callable[[float], Awaitable[None]]
-    ) -> AsyncIterator[list[ChatAnswer]]:
+    ) -> AsyncIterator[Reserved]:
         """Reserve what the request may cost, and give back what it did not cost.
 
-        Yields a list, to which the caller adds the answer.
         Waits with `pause` while the reserves of other requests leave no room, and while a model's first
         request, whose cost nothing shows yet, is in flight. Raises ModelError if no room can come.
         """
-        answered: list[ChatAnswer] = []
+        reserved = Reserved()
         if self._most_usd is None or not has_price(spec):
-            yield answered
+            yield reserved
             return
         async with self._turns.setdefault(spec.label, asyncio.Lock()):
             while (name := self._reserve(spec, request)) is None:
                 await pause(_TICK_S)
         is_lost = False
         try:
-            yield answered
+            yield reserved
         except ModelError as error:
             is_lost = error.answered or error.kind == "timeout"  # it may be billed
             raise
         finally:
-            seen = next((Seen.of(request, answer) for answer in answered), None)
-            self._record({"end": name, "lost": is_lost, "seen": seen})
+            answer = reserved.answer
+            self._record({"end": name, "lost": is_lost, "seen": answer and Seen.of(request, answer)})
 
     def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
         """The name of the new reserve; None while there is no room for it."""

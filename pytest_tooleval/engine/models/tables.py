@@ -230,8 +230,9 @@ def check_tables(tables: ModelTables) -> None:
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     """The model defined by `[models.NAME]`. Raises ConfigError that names the invalid key."""
     table = tables.tables[name]
-    for message, key in _problems(table):
-        raise tables.error(name, message, key)
+    problem = next(_problems(table), None)
+    if problem is not None:
+        raise tables.error(name, *problem)
     own = {key: value for key, value in table.items() if key not in SAMPLING}
     spec = ModelSpec(
         label=name,
@@ -250,7 +251,7 @@ _Problems = Iterator[tuple[str, str | None]]
 
 
 def _problems(table: Any) -> _Problems:
-    """What is wrong with a table, and the key. Each check relies on those before it."""
+    """What is wrong with a table, and the key. Each check relies on those before it: take the first."""
     if not isinstance(table, dict):
         yield f"expected a table, got {table!r}", None
     yield from ((_unknown_key(key), key) for key in table if key not in _Table.__struct_fields__)
@@ -272,11 +273,10 @@ def _problems(table: Any) -> _Problems:
             '"https://..." of an agent; the address of a model\'s server is api_base',
             None,
         )
-    yield from (
-        _problems_of_agent(table)
-        if "url" in table
-        else ((f"{key}: only for an agent with a url", key) for key in _OF_AGENTS if key in table)
-    )
+    if "url" in table:
+        yield from _problems_of_agent(table)
+    else:
+        yield from ((f"{key}: only for an agent with a url", key) for key in _OF_AGENTS if key in table)
     for problem in _problems_of_extra(table.get("extra", {})):
         yield f"extra: {problem}", "extra"
     api, model = table.get("api"), table.get("model", "")
