@@ -7,11 +7,12 @@ from msgspec import structs
 
 from ..errors import ToolevalError
 from ..record.results import CaseResult
-from ..run.scored import CasePlace, unscored
+from ..run.scored import unscored
 from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.load import load_suite
 from ..suite.overrides import Overrides
 from ..suite.resolved import resolve
+from .items import Origin
 from .nodeids import split_nodeid
 
 _REASON = (
@@ -34,14 +35,7 @@ def crashed(config: pytest.Config, overrides: Overrides, nodeid: str) -> CaseRes
             nodeid=nodeid, suite=file, case=name, model=model, outcome="error", reason=_REASON, file=file
         )
     else:
-        place = CasePlace(
-            nodeid=nodeid,
-            file=file,
-            position=position,
-            content=case.content,
-            suite_content=content_of_bytes(path.read_bytes()),
-            suite_cases=len(suite.test_cases),
-            tools_content=ToolsContent(suite).of(case),
-        )
+        origin = Origin(suite, content_of_bytes(path.read_bytes()), ToolsContent(suite))
+        place = origin.place(nodeid, case, position)
         result = unscored(case, model, place, "error", _REASON)
     return structs.replace(result, variant=variant, tolerated=bool(variant))

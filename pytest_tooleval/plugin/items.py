@@ -54,6 +54,17 @@ class Origin:
     content: str
     tools: ToolsContent
 
+    def place(self, nodeid: str, case: ResolvedCase, position: int) -> CasePlace:
+        return CasePlace(
+            nodeid=nodeid,
+            file=nodeid.partition("::")[0],
+            position=position,
+            content=case.content,
+            suite_content=self.content,
+            suite_cases=len(self.suite.test_cases),
+            tools_content=self.tools.of(case),
+        )
+
 
 class CaseItem(pytest.Item):
     """One test case on one model: queried in the background, scored and reported here."""
@@ -133,16 +144,7 @@ class CaseItem(pytest.Item):
 
     @property
     def _place(self) -> CasePlace:
-        suite = self.origin.suite
-        return CasePlace(
-            nodeid=self.nodeid,
-            file=self.nodeid.partition("::")[0],
-            position=self._position,
-            content=self.case.content,
-            suite_content=self.origin.content,
-            suite_cases=len(suite.test_cases),
-            tools_content=self.origin.tools.of(self.case),
-        )
+        return self.origin.place(self.nodeid, self.case, self._position)
 
     def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
         """Evaluate these answers."""
