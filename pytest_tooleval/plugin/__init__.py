@@ -23,7 +23,8 @@ from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
-from .settings import LEDGER, STANDARD_INPUT, USAGE_ERROR, read_settings
+from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
+from .workers import LEDGER
 
 if TYPE_CHECKING:
     from .case_session import CaseSession

@@ -24,7 +24,7 @@ from ..text import counted
 from .items import CaseItem
 from .started import run_started
 from .state import Wait
-from .workers import ledger_of, lookahead, queued, worker_asking, worker_count
+from .workers import ledger_of, lookahead, queued, worker_count
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
@@ -53,16 +53,15 @@ class CaseQueue:
         self._undecided = undecided
         self._is_worker = hasattr(config, "workerinput")
         self.settings = settings
-        # A worker gets its share of the run's limits.
-        self.asking = worker_asking(config, settings.asking)
+        self._asking = settings.asking
         self._in_steps: list[CaseItem] = []
         self._known: list[pytest.Item] = []
         self._pending: dict[str, Pending] = {}
-        tapes = Tapes(self._folder, self._record, self.asking.cassette is not None)
+        tapes = Tapes(self._folder, self._record, self._asking.cassette is not None)
         started = run_started(config).isoformat(timespec="milliseconds")
         self.cassettes = Cassettes(config.rootpath, tapes, self._project, started)
         self.asker = Asker(
-            self._start, self.cassettes, self.asking.judge, self.asking.allowed_tools, self._tick
+            self._start, self.cassettes, self._asking.judge, self._asking.allowed_tools, self._tick
         )
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
@@ -97,7 +96,7 @@ class CaseQueue:
             return  # nothing to send: transcripts that need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._begin(item)
-            if self.asking.most_trials is not None:
+            if self._asking.most_trials is not None:
                 self._in_steps.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -113,7 +112,7 @@ class CaseQueue:
     def _ask_queued(self) -> None:
         """In an xdist worker: send the items queued so far."""
         items = self._known
-        most = lookahead(self.asking.concurrency)
+        most = lookahead(self._asking.concurrency)
         if len(self._pending) <= most - most // _PART:
             items = [*items, *queued(self._config, items[0].session.items, most)]
         for item in items:
@@ -157,7 +156,7 @@ class CaseQueue:
         return len(self._pending)
 
     def _start(self) -> Runner:
-        settings = self.asking
+        settings = self._asking
         most = most_in_flight(settings.concurrency)
         if most < settings.concurrency:
             self._warn(
@@ -168,7 +167,7 @@ class CaseQueue:
 
     @cached_property
     def _spending(self) -> Spending:
-        most, ledger = self.asking.max_cost, ledger_of(self._config)
+        most, ledger = self._asking.max_cost, ledger_of(self._config)
         if most is not None and self.settings.shard is not None:
             most /= self.settings.shard.of
         if self._is_remote:
@@ -189,24 +188,24 @@ class CaseQueue:
     @property
     def _project(self) -> Path | None:
         """The config file's folder, where agents and their modules are found; None without agents."""
-        named = (*self.asking.models, self.asking.judge, self.asking.user)
+        named = (*self._asking.models, self._asking.judge, self._asking.user)
         return next((spec.folder for spec in named if spec is not None and spec.callable), None)
 
     @property
     def _record(self) -> RecordMode:
-        return self.asking.record if self.asking.cassette is not None else "new"
+        return self._asking.record if self._asking.cassette is not None else "new"
 
     def _folder(self) -> Path | None:
         """The folder for answers, either the cassettes' or the run's own below `.tooleval`."""
-        if self.asking.cassette is not None:
-            return self.asking.cassette
+        if self._asking.cassette is not None:
+            return self._asking.cassette
         # Test discovery in an editor must leave no files behind.
-        if self.asking.transcripts is not None or self._config.option.collectonly:
+        if self._asking.transcripts is not None or self._config.option.collectonly:
             return None
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
         else:
-            folder = answers_folder(self._config.rootpath, resume=self.asking.resume)
+            folder = answers_folder(self._config.rootpath, resume=self._asking.resume)
         try:
             make_room(self._config.rootpath)
         except OSError as error:

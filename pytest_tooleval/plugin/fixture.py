@@ -24,7 +24,6 @@ from .case_session import CaseSession
 from .no_model import missing_model, no_model
 from .settings import config_tables
 from .suites import load, worker_user
-from .workers import worker_model
 
 _runs_key = pytest.StashKey[int]()
 
@@ -108,10 +107,9 @@ class Tooleval:
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
         if name is not None:
-            config = self._request.config
-            spec = resolve_models([name], config_tables(config))[0]
-            return worker_model(config, self._session.settings.asking, spec)
-        models = self._session.queue.asking.models
+            spec = resolve_models([name], config_tables(self._request.config))[0]
+            return self._session.settings.asking.own(spec)
+        models = self._session.settings.asking.models
         if not models:
             config = self._request.config
             problem = missing_model(config, self._session.settings)

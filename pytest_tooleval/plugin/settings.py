@@ -19,6 +19,7 @@ from ..settings.parts import Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Baseline, Gates, Judging
 from .options import ini_options, typed_options
+from .workers import worker_share
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from ..reports.outputs import Report
     from ..verdicts.sides import Side
 
-# In the xdist controller: the file in which all processes record their spending.
-LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 # A duplicate of pytest's standard input, if the run must end with it.
 STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
 # Prefix of a collection report whose problem concerns the whole run.
@@ -49,10 +48,14 @@ def read_settings(config: pytest.Config) -> Settings:
             given = Given(OPTIONS.values(), typed, ini)
         given.check()
         settings = _read(config, given, left)
-        return _of_shard(settings, settings.shard) if settings.shard else settings
+        settings = _of_shard(settings, settings.shard) if settings.shard else settings
     except ConfigError as error:
         more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
         raise pytest.UsageError(f"{error}{more}") from None
+    asking = settings.asking
+    if hasattr(config, "workerinput"):
+        asking = asking.part(*worker_share(config, asking))
+    return dataclasses.replace(settings, asking=asking)
 
 
 def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

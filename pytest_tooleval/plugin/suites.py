@@ -25,15 +25,13 @@ from ..suite.model import Suite
 from ..suite.source import decode_bytes, read_document
 from ..text import printable
 from .settings import config_tables
-from .workers import worker_model
 
 
 def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
-    """The model that plays the user of a case, if any, with this worker's share of its limits."""
-    spec = user_of(case.user, settings.asking.user, lambda: config_tables(config))
-    if spec is not None and spec is not settings.asking.user and settings.shard is not None:
-        spec = spec.part(settings.shard.of, settings.shard.number - 1)
-    return spec and worker_model(config, settings.asking, spec)
+    """The model that plays the user of a case, if any, with this process's share of its limits."""
+    asking = settings.asking
+    spec = user_of(case.user, asking.user, lambda: config_tables(config))
+    return spec if spec is None or spec is asking.user else asking.own(spec)
 
 
 class SuiteWarnings:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ..engine.models.spec import ModelSpec
 from ..settings.parts import Asking
-from .settings import LEDGER
+
+# In the xdist controller: the file in which all processes record their spending.
+LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 
 
 def lookahead(concurrency: int) -> int:
@@ -55,18 +56,8 @@ def active_workers(asking: Asking, count: int) -> int:
     return max(1, min(count, *limits))
 
 
-def worker_asking(config: pytest.Config, asking: Asking) -> Asking:
-    """What to ask, with this worker's share of the run's limits; unchanged in a run without xdist."""
-    return asking.part(*_part(config, asking)) if hasattr(config, "workerinput") else asking
-
-
-def worker_model(config: pytest.Config, asking: Asking, spec: ModelSpec) -> ModelSpec:
-    """The model with this worker's share of its limits; unchanged in a run without xdist."""
-    return spec.part(*_part(config, asking)) if hasattr(config, "workerinput") else spec
-
-
-def _part(config: pytest.Config, asking: Asking) -> tuple[int, int]:
-    """The number of shares into which the limits are split, and this worker's share, from 0."""
+def worker_share(config: pytest.Config, asking: Asking) -> tuple[int, int]:
+    """The number of shares into which the run's limits are split, and this worker's share, from 0."""
     count = active_workers(asking, worker_count(config))
     # A worker that replaces a crashed one has a number beyond the count.
     return count, worker_number(config.workerinput["workerid"]) % count  # type: ignore[attr-defined]

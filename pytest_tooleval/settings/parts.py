@@ -25,7 +25,7 @@ class Asking:
 
     `transcripts` are those to judge instead of querying `models`, which are then the transcripts'
     models. `most_trials` is the maximum for `--tooleval-trials=auto`, None without it. `max_cost` is in
-    US dollars.
+    US dollars. `shares` are the parts taken of all limits: their number, and which, from 0.
     """
 
     models: tuple[ModelSpec, ...]
@@ -42,6 +42,7 @@ class Asking:
     record: RecordMode
     resume: bool
     max_cost: float | None
+    shares: tuple[tuple[int, int], ...] = ()
 
     def part(self, of: int, number: int) -> Asking:
         """These settings with share `number`, from 0, of the limits, which are split into `of`."""
@@ -53,7 +54,14 @@ class Asking:
             judge=self.judge and self.judge.part(of, number),
             user=self.user and self.user.part(of, number),
             concurrency=share(self.concurrency, of, number),
+            shares=(*self.shares, (of, number)),
         )
+
+    def own(self, spec: ModelSpec) -> ModelSpec:
+        """Another model with the same share of its limits."""
+        for of, number in self.shares:
+            spec = spec.part(of, number)
+        return spec
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,14 @@ def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
     assert max(project.log("flight")) == 4
 
 
+def test_workers_share_the_limits_of_a_model(project: Project) -> None:
+    project.write("tooleval.toml", '[models.agent]\ncallable = "my_agent:answer"\nmax_concurrency = 4\n')
+    project.suite(*(right(f"c{i}", delay=0.3) for i in range(8)))
+    result = project.run_subprocess("-n2")
+    result.assert_outcomes(passed=8)
+    assert max(project.log("flight")) == 2  # of each worker
+
+
 def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
     project.suite(wrong("first"), *(right(f"c{i}", delay=1) for i in range(200)))
     result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2")
