@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..errors import ToolevalError
 
@@ -26,23 +27,6 @@ class Comment(NamedTuple):
     is_own: bool
 
 
-class Forge(Protocol):
-    """One pull request. All methods raise Refused, and ToolevalError for other problems."""
-
-    def head(self) -> str:
-        """The newest commit of the pull request."""
-
-    def comments(self) -> Iterator[Comment]: ...
-
-    def add_comment(self, text: str) -> None: ...
-
-    def edit_comment(self, id: int, text: str) -> None: ...
-
-    def delete_comment(self, id: int) -> None: ...
-
-    def set_status(self, commit: str, passed: bool, name: str, text: str, link: str) -> None: ...
-
-
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Never sends the token to another host."""
 
@@ -50,16 +34,46 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Api:
+class Forge(ABC):
+    """One pull request. All methods raise Refused, and ToolevalError for other problems."""
+
+    # What the forges call the same things: paths, a method, a field of a status and its value.
+    _comments: str
+    _comment: str
+    _statuses: str
+    _edit: str
+    _title: str
+    _failure: str
+
     def __init__(self, base: str, headers: Mapping[str, str]) -> None:
         self._base = base
         self._headers = {"Accept": "application/json", "Content-Type": "application/json", **headers}
         self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    @abstractmethod
+    def head(self) -> str:
+        """The newest commit of the pull request."""
+
+    @abstractmethod
+    def comments(self) -> Iterator[Comment]: ...
+
+    def add_comment(self, text: str) -> None:
+        self._send("POST", self._comments, {"body": text})
+
+    def edit_comment(self, id: int, text: str) -> None:
+        self._send(self._edit, f"{self._comment}/{id}", {"body": text})
+
+    def delete_comment(self, id: int) -> None:
+        self._send("DELETE", f"{self._comment}/{id}")
+
+    def set_status(self, commit: str, passed: bool, name: str, text: str, link: str) -> None:
+        about = {self._title: name, "description": text[:140], "target_url": link or None}
+        state = "success" if passed else self._failure
+        self._send("POST", f"{self._statuses}/{commit}", {"state": state, **about})
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        url = self._base + path
-        request = urllib.request.Request(url, data, dict(self._headers), method=method)
+        request = urllib.request.Request(self._base + path, data, self._headers, method=method)
         what = f"{method} {path.partition('?')[0]}"
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
@@ -71,73 +85,50 @@ class _Api:
         except (OSError, ValueError) as error:
             raise ToolevalError(f"{what}: {error}") from None
 
-    def pages(self, path: str) -> Iterator[Any]:
+    def _pages(self) -> Iterator[Any]:
         page = 1
-        while found := self.send("GET", f"{path}?per_page={_PAGE}&page={page}"):
+        while found := self._send("GET", f"{self._comments}?per_page={_PAGE}&page={page}"):
             yield from found
             if len(found) < _PAGE:
                 return
             page += 1
 
 
-class GitHub:
+class GitHub(Forge):
     """A pull request on GitHub, with a job's token."""
+
+    _edit, _title, _failure = "PATCH", "context", "failure"
 
     def __init__(self, url: str, repository: str, number: int, token: str) -> None:
         version = {"X-GitHub-Api-Version": "2022-11-28", "Authorization": f"Bearer {token}"}
-        self._api = _Api(f"{url.rstrip('/')}/repos/{repository}", version)
-        self._number = number
+        super().__init__(f"{url.rstrip('/')}/repos/{repository}", version)
+        self._request, self._statuses = f"/pulls/{number}", "/statuses"
+        self._comments, self._comment = f"/issues/{number}/comments", "/issues/comments"
 
     def head(self) -> str:
-        return str(self._api.send("GET", f"/pulls/{self._number}")["head"]["sha"])
+        return str(self._send("GET", self._request)["head"]["sha"])
 
     def comments(self) -> Iterator[Comment]:
-        for each in self._api.pages(f"/issues/{self._number}/comments"):
+        for each in self._pages():
             login = (each.get("user") or {}).get("login")
             yield Comment(int(each["id"]), str(each.get("body")), login == "github-actions[bot]")
 
-    def add_comment(self, text: str) -> None:
-        self._api.send("POST", f"/issues/{self._number}/comments", {"body": text})
 
-    def edit_comment(self, id: int, text: str) -> None:
-        self._api.send("PATCH", f"/issues/comments/{id}", {"body": text})
-
-    def delete_comment(self, id: int) -> None:
-        self._api.send("DELETE", f"/issues/comments/{id}")
-
-    def set_status(self, commit: str, passed: bool, name: str, text: str, link: str) -> None:
-        state = "success" if passed else "failure"
-        body = {"state": state, "context": name, "description": text[:140], "target_url": link or None}
-        self._api.send("POST", f"/statuses/{commit}", body)
-
-
-class GitLab:
+class GitLab(Forge):
     """A merge request on GitLab, with a project access token: a job's may not comment."""
 
+    _edit, _title, _failure = "PUT", "name", "failed"
+
     def __init__(self, url: str, project: str, number: int, token: str) -> None:
-        self._all = _Api(url.rstrip("/"), {"PRIVATE-TOKEN": token})
-        self._project = f"/projects/{project}"
-        self._notes = f"{self._project}/merge_requests/{number}/notes"
-        self._number = number
+        super().__init__(url.rstrip("/"), {"PRIVATE-TOKEN": token})
+        self._request = f"/projects/{project}/merge_requests/{number}"
+        self._statuses = f"/projects/{project}/statuses"
+        self._comments = self._comment = f"{self._request}/notes"
 
     def head(self) -> str:
-        return str(self._all.send("GET", f"{self._project}/merge_requests/{self._number}")["sha"])
+        return str(self._send("GET", self._request)["sha"])
 
     def comments(self) -> Iterator[Comment]:
-        own = self._all.send("GET", "/user")["username"]
-        for each in self._all.pages(self._notes):
+        own = self._send("GET", "/user")["username"]
+        for each in self._pages():
             yield Comment(int(each["id"]), str(each["body"]), each["author"]["username"] == own)
-
-    def add_comment(self, text: str) -> None:
-        self._all.send("POST", self._notes, {"body": text})
-
-    def edit_comment(self, id: int, text: str) -> None:
-        self._all.send("PUT", f"{self._notes}/{id}", {"body": text})
-
-    def delete_comment(self, id: int) -> None:
-        self._all.send("DELETE", f"{self._notes}/{id}")
-
-    def set_status(self, commit: str, passed: bool, name: str, text: str, link: str) -> None:
-        state = "success" if passed else "failed"
-        body = {"state": state, "name": name, "description": text[:140], "target_url": link or None}
-        self._all.send("POST", f"{self._project}/statuses/{commit}", body)
