@@ -17,7 +17,7 @@ from ..writing import write_whole
 from .history import folder_option, own_options, print_lines
 
 if TYPE_CHECKING:
-    from ..history import Place, Trends
+    from ..history import Place, Trend
     from ..record.document import Document
     from ..record.results import CaseRow, KeptCase
     from ..reports.outputs import Report
@@ -80,7 +80,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         print_lines([verdict.uncompared])
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
-    trends = _keep(document, book.cases.values(), store, place) if place else None
+    trends = _keep(document, book.cases.values(), store, place) if place else ()
     unwritten = _leave(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
@@ -166,7 +166,7 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
     return f": {'; '.join(reasons)}" if reasons else ""
 
 
-def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Trends | None:
+def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Sequence[Trend]:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
     from ..history import History
 
@@ -182,7 +182,7 @@ def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Pla
         trends = history.trends_for(document)
     except Exception as error:
         click.echo(printable(f"the run was not saved in the history: {error}"))
-        return None
+        return ()
     click.echo(f"saved as {document.run.id}; view: tooleval show")
     return trends
 
@@ -191,7 +191,7 @@ def _leave(
     document: Document,
     verdict: RunVerdict,
     reports: Sequence[Report],
-    trends: Trends | None,
+    trends: Sequence[Trend],
     store: Path,
     github: str,
 ) -> list[str]:

@@ -5,7 +5,7 @@ from .heads import ShortCase
 from .log import RunWriter
 from .places import Place, place_of
 from .store import History, Pruned, has_runs, load_side
-from .trends import Trend, TrendPoint, Trends
+from .trends import Trend, TrendPoint
 
 __all__ = [
     "History",
@@ -15,7 +15,6 @@ __all__ = [
     "ShortCase",
     "Trend",
     "TrendPoint",
-    "Trends",
     "git_state",
     "has_runs",
     "load_side",

@@ -35,7 +35,7 @@ from .older import adopt
 from .places import Folder, Place
 from .refresh import THREADS, refresh, tag_file
 from .run_names import find_run
-from .trends import Trend, Trends, read_trend, read_trends
+from .trends import Trend, read_trend, read_trends
 
 _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 
@@ -273,8 +273,8 @@ class History:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
         return self._ask(lambda index: read_trend(index, name, model, limit, self._is_there))
 
-    def trends_for(self, document: RowsDocument) -> Trends:
-        """The pass rates of a document's suites and models up to its run, for the HTML report."""
+    def trends_for(self, document: RowsDocument) -> list[Trend]:
+        """The suites of a document on its models up to its run, for the HTML report."""
         return self._ask(lambda connection: read_trends(connection, document, self._is_there))
 
     def _is_there(self, file: str) -> bool:

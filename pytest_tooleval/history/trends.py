@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -66,34 +66,6 @@ class Trend(Struct, frozen=True):
         return "suite" if self.case is None else "case"
 
 
-class PastRun(Struct, frozen=True):
-    """A run in the trends of a report."""
-
-    id: str
-    started: str
-    commit: str | None
-    scoring_version: int
-
-
-class Series(Struct, frozen=True):
-    """The pass rates of a suite on a model, one per run; None if a run has none.
-
-    `values` are those of whole runs, `parts` those of runs with only some of the suite's cases.
-    """
-
-    model: str
-    suite: str
-    values: tuple[float | None, ...]
-    parts: tuple[float | None, ...]
-
-
-class Trends(Struct, frozen=True):
-    """The suites and models of a report over its run and earlier ones."""
-
-    runs: tuple[PastRun, ...]
-    series: tuple[Series, ...]
-
-
 def read_trend(
     connection: sqlite3.Connection,
     name: str,
@@ -108,38 +80,72 @@ def read_trend(
     and for one that several suites or cases have.
     """
     meant = _resolve(connection, name)
-    suite, case, file = meant.suite, meant.case, meant.file
-    bound = {"suite": suite, "file": file, "name": case, "model": model}
-    chosen = "suites.name = :suite AND model != ''"
-    chosen += " AND file = :file" if file else ""
-    chosen += " AND model = :model" if model else ""
-    chosen += f" AND {_HAS_CASE}" if case else ""
-    if not file:
-        check_one_file(connection, name, chosen, bound, is_there, case)
-    runs = connection.execute(
-        f"""
-        SELECT number, summary FROM runs
-        WHERE number IN (SELECT run FROM suites WHERE {chosen})
-        {NEWEST} LIMIT :limit
-        """,
-        {**bound, "limit": -1 if limit is None else limit},
-    ).fetchall()[::-1]
-    if not runs:
+    points = _points(connection, meant, is_there, model=model, limit=limit)
+    if not points:
         known = connection.execute(
-            "SELECT DISTINCT model FROM suites WHERE name = ? AND model != '' ORDER BY model", (suite,)
+            "SELECT DISTINCT model FROM suites WHERE name = ? AND model != '' ORDER BY model",
+            (meant.suite,),
         ).fetchall()
         names = _names(known)
         raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
+    return Trend(meant.suite, meant.case or None, points)
+
+
+def read_trends(
+    connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere
+) -> list[Trend]:
+    """The suites of a document on its models, up to its run.
+
+    A suite whose file moved is the same, unless several files have a suite of this name.
+    """
+    models = {row.model for row in document.models}
+    until = document.run.started
+    found = []
+    for suite, label in suite_names(row.identity for row in document.suites).items():
+        try:
+            named = Identity(suite.suite)
+            points = _points(connection, named, is_there, limit=_REPORTED_RUNS, until=until)
+        except ToolevalError:
+            points = _points(connection, suite, is_there, limit=_REPORTED_RUNS, until=until)
+        found.append(Trend(label, None, tuple(point for point in points if point.model in models)))
+    return found
+
+
+def _points(
+    connection: sqlite3.Connection,
+    of: Identity,
+    is_there: IsThere,
+    *,
+    model: str | None = None,
+    limit: int | None,
+    until: str | None = None,
+) -> tuple[TrendPoint, ...]:
+    """The points of a case or a suite. Raises ToolevalError if it names no file, and several have it."""
+    bound = {"suite": of.suite, "file": of.file, "name": of.case, "model": model}
+    chosen = "suites.name = :suite AND model != ''"
+    chosen += " AND file = :file" if of.file else ""
+    chosen += " AND model = :model" if model else ""
+    chosen += f" AND {_HAS_CASE}" if of.case else ""
+    if not of.file:
+        check_one_file(connection, of.case or of.suite, chosen, bound, is_there, of.case)
+    runs = connection.execute(
+        f"""
+        SELECT number, summary FROM runs
+        WHERE number IN (SELECT run FROM suites WHERE {chosen}) AND started <= ifnull(:until, started)
+        {NEWEST} LIMIT :limit
+        """,
+        {**bound, "until": until, "limit": -1 if limit is None else limit},
+    ).fetchall()[::-1]
     points: list[TrendPoint] = []
     for number, summary in runs:
-        if not case:
-            by_model = read_parts(connection, number, suite, file or None)
-            found = [_of_suite(part) for model, part in by_model.items() if model]
+        if not of.case:
+            by_model = read_parts(connection, number, of.suite, of.file or None)
+            found = [_of_suite(part) for each, part in by_model.items() if each]
         else:
             found = _of_case(connection, chosen, {**bound, "run": number})
         facts = _facts(msgspec.json.decode(summary, type=RunSummary))
         points += [TrendPoint(**facts, **each) for each in found if model in (None, each["model"])]
-    return Trend(suite, case or None, tuple(points))
+    return tuple(points)
 
 
 def _of_suite(part: Part) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def _of_suite(part: Part) -> dict[str, Any]:
         "outcome": None,
         "cases": total.cases,
         "passed": total.passed,
-        "is_part": _is_part(part),
+        "is_part": total.cases - total.errors < part.suite_cases,
         "pass_rate": _mean(total.pass_rate),
         "overall": _mean(total.metrics.get("overall")),
     }
@@ -181,67 +187,6 @@ def _facts(run: RunSummary) -> dict[str, Any]:
 
 def _mean(found: Mean | None) -> float | None:
     return None if found is None else found.mean
-
-
-def _is_part(part: Part) -> bool:
-    """Whether some cases of the suite are missing or have no answer."""
-    return part.total is not None and part.total.cases - part.total.errors < part.suite_cases
-
-
-def read_trends(connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere) -> Trends:
-    """The pass rates of the suites and models of a document, over its run and earlier ones."""
-    models = {row.model for row in document.models}
-    labels = suite_names(row.identity for row in document.suites)
-    names = list({suite.suite for suite in labels})
-    among = f"({', '.join('?' * len(names))})"
-    runs = connection.execute(
-        f"""
-        SELECT number, summary FROM runs
-        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {among})
-        {NEWEST} LIMIT ?
-        """,
-        (document.run.started, *names, _REPORTED_RUNS),
-    ).fetchall()[::-1]
-    series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
-    for number, *_ in runs:
-        rows = connection.execute(
-            f"SELECT DISTINCT name, file FROM suites WHERE run = ? AND name IN {among} ORDER BY 1, 2",
-            (number, *names),
-        )
-        known = [Identity(name, file=file) for name, file in rows]
-        for suite in known:
-            now = _now(suite, known, labels, is_there)
-            found = read_parts(connection, number, suite.suite, suite.file) if now else {}
-            for model, part in found.items():
-                rate = _mean(part.total.pass_rate) if part.total else None
-                if model in models and rate is not None and now:
-                    kinds = series.setdefault((labels[now], model), ({}, {}))
-                    kinds[_is_part(part)][number] = rate
-    past = [msgspec.json.decode(summary, type=RunSummary) for _, summary in runs]
-    return Trends(
-        tuple(
-            PastRun(run.id, run.started, run.git.commit if run.git else None, run.scoring_version)
-            for run in past
-        ),
-        tuple(
-            Series(model, suite, *(tuple(values.get(run[0]) for run in runs) for values in kinds))
-            for (suite, model), kinds in series.items()
-        ),
-    )
-
-
-def _now(
-    suite: Identity, known: Sequence[Identity], labels: Collection[Identity], is_there: IsThere
-) -> Identity | None:
-    """Which of the suites in `labels` an earlier run's suite is; `known` are all of that run.
-
-    One whose file is gone may have moved, unless several files have a suite of this name.
-    """
-    if suite in labels:
-        return suite
-    others = [each for each in labels if each.suite == suite.suite]
-    is_only = len(others) == 1 == sum(each.suite == suite.suite for each in known)
-    return others[0] if is_only and not is_there(suite.file) else None
 
 
 def _names(rows: Iterable[tuple[str]], after: str = "") -> str:

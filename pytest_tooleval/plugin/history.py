@@ -11,7 +11,7 @@ from ..record.results import KeptCase
 from .state import Observer, RunState, Wait
 
 if TYPE_CHECKING:
-    from ..history import History, RunWriter, Trends
+    from ..history import History, RunWriter, Trend
 
 
 class Keeper(Observer):
@@ -61,12 +61,12 @@ class Keeper(Observer):
         except Exception as error:
             self._fail(error)
 
-    def trends(self, document: Document) -> Trends | None:
-        """The pass rates of recent runs per model and suite; None without a history."""
+    def trends(self, document: Document) -> list[Trend]:
+        """The suites of a document over recent runs; none without a history."""
         try:
             return self._history().trends_for(document)
         except Exception:
-            return None
+            return []
 
     def _history(self) -> History:
         from ..history import History, place_of

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import pytest
 
 from ..reports.outputs import leave, on_github
 from .history import Keeper
 from .state import Observer, RunState
+
+if TYPE_CHECKING:
+    from ..history import Trend
 
 
 class ReportFiles(Observer):
@@ -23,7 +29,7 @@ class ReportFiles(Observer):
     def finished(self) -> None:
         state, config, outputs = self._state, self._state.config, self._state.settings.outputs
         document = state.book.whole_document()
-        trends = None
+        trends: Sequence[Trend] = ()
         if self._history is not None and outputs.writes("html"):
             trends = self._history.trends(document)
         others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")

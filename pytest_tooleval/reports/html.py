@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from .tables import model_table
 from .variants import series_of, variants_table
 
 if TYPE_CHECKING:
-    from ..history import Trends
+    from ..history import Trend
 
 PAGE = Path(__file__).with_name("page")
 # Compressed one by one, cases would take four times the space. More at a time would save little,
@@ -80,7 +80,7 @@ The one of --tooleval-report=FILE.md does not.</p></noscript></main>
 """
 
 
-def html_text(document: Document, trends: Trends | None = None) -> str:
+def html_text(document: Document, trends: Sequence[Trend] = ()) -> str:
     """A result document as one HTML page that needs no network.
 
     No text of the document is in the markup. The data is compressed: a line for what is shown at once,

@@ -14,7 +14,7 @@ from ..record.encoding import document_json
 from ..writing import write_whole
 
 if TYPE_CHECKING:
-    from ..history import Trends
+    from ..history import Trend
 
 
 _ENDINGS = {".json": "json", ".html": "html", ".md": "markdown", ".csv": "csv"}
@@ -73,7 +73,7 @@ def _check_writable(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: cannot write to {above}")
 
 
-def _write_reports(reports: Sequence[Report], document: Document, trends: Trends | None) -> list[str]:
+def _write_reports(reports: Sequence[Report], document: Document, trends: Sequence[Trend]) -> list[str]:
     problems = []
     for report in reports:
         try:
@@ -83,13 +83,13 @@ def _write_reports(reports: Sequence[Report], document: Document, trends: Trends
     return problems
 
 
-def report_parts(format: str, document: Document, trends: Trends | None = None) -> Iterator[bytes]:
+def report_parts(format: str, document: Document, trends: Sequence[Trend] = ()) -> Iterator[bytes]:
     """The file in parts; `trends` are for HTML."""
     for text in _texts(format, document, trends):
         yield text.encode("utf-8", "replace")
 
 
-def _texts(format: str, document: Document, trends: Trends | None) -> Iterator[str]:
+def _texts(format: str, document: Document, trends: Sequence[Trend]) -> Iterator[str]:
     if format == "json":
         yield from document_json(document)
     elif format == "html":
@@ -117,7 +117,7 @@ class Left(NamedTuple):
 def leave(
     document: Document,
     reports: Sequence[Report],
-    trends: Trends | None,
+    trends: Sequence[Trend],
     root: Path,
     *,
     github: bool,

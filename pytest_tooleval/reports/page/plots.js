@@ -9,6 +9,11 @@ import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText
 /** @import { Row } from "./cases.js" */
 /** @import { Trial } from "./trial.js" */
 /** @typedef {{index: number, model: string, passing: any, rows: Row[], answered: Trial[]}} ModelRows with the pass rate and its interval */
+/**
+ * A suite or a case over its runs, as in history/trends.py.
+ * @typedef {{id: string, started: string, git: {commit: string} | null, scoring_version: number, content: string, model: string, is_part: boolean, pass_rate: number | null}} Point
+ * @typedef {{suite: string, case: string | null, points: Point[]}} Trend
+ */
 
 const MOST_MODELS = 16;
 const MOST_DOTS = 250;
@@ -192,14 +197,21 @@ function failuresPlot(models) {
 
 /**
  * A line per model over its runs, oldest first, also where other models ran between them. Partial runs are
- * markers off the line, as they cannot be compared with whole ones.
- * @param {string} heading
- * @param {{started: string, commit?: string | null, scoring_version: number, isChanged?: boolean}[]} runs `isChanged`: the suite or case differs from the run before
- * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
+ * markers off the line, as they cannot be compared with whole ones. A dashed line marks a change of the suite, the
+ * case or the scoring rules.
+ * @param {Trend} trend
+ * @param {string[]} first models in the order of their colours
  * @param {number} width
  * @param {string} level the element of the heading
  */
-export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
+export function trendPlot({ suite, case: name, points }, first = [], width = WIDTH, level = "h3") {
+  const runs = [...Map.groupBy(points, ({ id }) => id).values()];
+  const models = [...new Set([...first, ...points.map(({ model }) => model)])];
+  const lines = models.flatMap((model, index) => {
+    const own = runs.map((found) => found.find((point) => point.model === model));
+    const rates = (/** @type {boolean} */ isPart) => own.map((point) => (point?.is_part === isPart ? point.pass_rate : null));
+    return own.some(Boolean) ? [{ index, model, values: rates(false), parts: rates(true) }] : [];
+  });
   const hasParts = lines.some((line) => line.parts.some(isKnown));
   if (!hasParts && !lines.some((line) => line.values.some(isKnown))) return null;
   const [top, bottom] = [26, 196];
@@ -210,11 +222,12 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   // A narrow plot has no room for a third date.
   const dates = [...new Set(last > 1 && width >= WIDTH ? [0, last >> 1, last] : [0, last])].map((i) => {
     const side = runs.length === 1 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
-    return caption(across(i), bottom + 14, dayText(runs, i), side, "tick");
+    return caption(across(i), bottom + 14, dayText(runs.map(([{ started }]) => started), i), side, "tick");
   });
-  const hasOtherRules = (/** @type {number} */ i) => i > 0 && runs[i].scoring_version !== runs[i - 1].scoring_version;
-  const changes = runs.flatMap((run, i) => (run.isChanged || hasOtherRules(i) ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
-  const name = (/** @type {number} */ i) => `${momentText(runs[i].started)} ${(runs[i].commit ?? "").slice(0, 10)}`.trim();
+  const hasOtherRules = (/** @type {number} */ i) => i > 0 && runs[i][0].scoring_version !== runs[i - 1][0].scoring_version;
+  const isChanged = (/** @type {number} */ i) => i > 0 && runs[i][0].content && runs[i - 1][0].content && runs[i][0].content !== runs[i - 1][0].content;
+  const changes = runs.flatMap((_, i) => (isChanged(i) || hasOtherRules(i) ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
+  const runText = (/** @type {number} */ i) => `${momentText(runs[i][0].started)} ${(runs[i][0].git?.commit ?? "").slice(0, 10)}`.trim();
   const drawn = lines.flatMap(({ index, model, values, parts }) => {
     const known = (/** @type {number} */ i) => isKnown(values[i]);
     const points = values.flatMap((value, i) => (isKnown(value) ? [`${across(i).toFixed(1)} ${up.at(value).toFixed(1)}`] : []));
@@ -222,11 +235,11 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     // A marker at each value unless there are too many; isolated values are always marked, as they have no line.
     const marks = values.flatMap((value, i) => {
       const isMarked = isKnown(value) && (runs.length <= 40 || i === last || !(known(i - 1) || known(i + 1)));
-      return isMarked ? [marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)}, ${name(i)}`)] : [];
+      return isMarked ? [marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)}, ${runText(i)}`)] : [];
     });
     const beside = parts.flatMap((value, i) => {
       if (!isKnown(value)) return [];
-      const made = marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)} in a partial run, ${name(i)}`, 3.5);
+      const made = marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)} in a partial run, ${runText(i)}`, 3.5);
       made.classList.add("part");
       return [made];
     });
@@ -236,37 +249,28 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     const found = line.values.filter(isKnown);
     return { ...line, about: found.length > 1 ? `first ${scoreText(found[0])} … last ${scoreText(found[found.length - 1])}` : "" };
   });
-  return figure(heading, [...verticalAxis(up, "pass rate", width - RIGHT), ...changes, ...dates, ...drawn], {
+  return figure(name === null ? suite : `${suite} :: ${name}`, [...verticalAxis(up, "pass rate", width - RIGHT), ...changes, ...dates, ...drawn], {
     height: bottom + 24,
     width,
     level,
     words: `${plural(runs.length, "run")}, oldest first. ${ends.map(({ model, about }) => `${modelText(model)}: ${about}`).join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
-    numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} (partial)` : scoreText(values[i])))]),
+    numbers: runs.map((_, i) => [runText(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} (partial)` : scoreText(values[i])))]),
     below: [legend(ends), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, runs.some((_, i) => hasOtherRules(i)) ? "┆ the suite, the case or the scoring rules changed" : "┆ the suite or case changed")],
   });
 }
 
-/** The day of a run, with the time if several runs are on that day. @param {{started: string}[]} runs @param {number} i */
-function dayText(runs, i) {
-  const days = runs.map(({ started }) => momentText(started, { dateStyle: "medium" }));
+/** The day of a run, with the time if several runs are on that day. @param {string[]} starts @param {number} i */
+function dayText(starts, i) {
+  const days = starts.map((started) => momentText(started, { dateStyle: "medium" }));
   if (days.indexOf(days[i]) === days.lastIndexOf(days[i])) return days[i];
   // Without the year, so that two fit on a narrow screen.
-  return momentText(runs[i].started, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return momentText(starts[i], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/**
- * The history of a run's suites, a plot for each.
- * @param {{runs: any[], series: any[]} | null} trends
- * @param {string[]} first models in the order of their colours
- */
+/** The history of a run's suites, a plot for each that has run before. @param {Trend[]} trends @param {string[]} first models in the order of their colours */
 export function trendsSection(trends, first) {
-  if (!trends || trends.runs.length < 2) return null;
-  const models = [...new Set([...first, ...trends.series.map(({ model }) => model)])];
-  const groups = Map.groupBy(trends.series, ({ suite }) => suite);
-  const plots = Array.from(groups, ([suite, series]) => {
-    const lines = series.map(({ model, values, parts }) => ({ index: models.indexOf(model), model, values, parts }));
-    return trendPlot(shortened(suite, 60), trends.runs, lines);
-  }).filter((plot) => plot !== null);
+  const known = trends.filter(({ points }) => points.some(({ id }) => id !== points[0].id));
+  const plots = known.map((trend) => trendPlot({ ...trend, suite: shortened(trend.suite, 60) }, first)).filter((plot) => plot !== null);
   return plots.length ? section("trends", "Trends", el("div", { class: "plots" }, ...plots)) : null;
 }

@@ -15,6 +15,7 @@ import { variantsSection } from "./variants.js";
 /** @import { Identity } from "./cases.js" */
 /** @import { Links } from "./comparison.js" */
 /** @import { Opening } from "./confusion.js" */
+/** @import { Trend } from "./plots.js" */
 /**
  * @typedef {Surroundings & {heading: string, runHref: (id: string) => string, address: (query: string) => string}} RunSurroundings
  *   `heading` is the element of the verdict, `address` gives this run's address with a query
@@ -23,7 +24,7 @@ import { variantsSection } from "./variants.js";
 export class RunView {
   /**
    * @param {any} document as `page_document` in reports/html.py makes it
-   * @param {any} trends from the history, or null
+   * @param {Trend[]} trends from the history
    * @param {RunSurroundings} around
    * @param {string} query of the address
    */

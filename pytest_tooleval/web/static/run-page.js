@@ -120,7 +120,7 @@ class RunPage {
       document ??= await call("GET", historyPath(state.id));
       if (this.isGone()) return;
       this.cases?.remove();
-      const view = new RunView(document, null, this.around(), this.shown);
+      const view = new RunView(document, [], this.around(), this.shown);
       this.cases = view.cases;
       view.show(this.body);
     } catch (error) {

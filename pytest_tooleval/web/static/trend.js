@@ -72,24 +72,14 @@ function nameOf(name, file, suites) {
 }
 
 /** @param {any} trend */
-function trendNodes({ suite, case: name, points }) {
-  const byRun = [...Map.groupBy(points, (/** @type {any} */ point) => point.id).values()].map((found) => /** @type {any[]} */ (found));
-  const runs = byRun.map(([{ started, git, content, scoring_version }], i) => {
-    const before = i > 0 && byRun[i - 1][0].content;
-    return { started, commit: git?.commit, scoring_version, isChanged: Boolean(before && content && before !== content) };
-  });
-  const models = [...new Set(points.map((/** @type {any} */ point) => point.model))];
-  const lines = models.map((model, index) => {
-    const own = byRun.map((found) => found.find((point) => point.model === model));
-    const rates = (/** @type {boolean} */ isPart) => own.map((point) => (point && point.is_part === isPart ? point.pass_rate : null));
-    return { index, model, values: rates(false), parts: rates(true) };
-  });
+function trendNodes(trend) {
+  const { case: name, points } = trend;
+  const runs = new Set(points.map((/** @type {any} */ point) => point.id)).size;
   // As wide as the screen, so that the text keeps its size.
   const width = Math.max(280, Math.min(WIDEST, window.innerWidth - 80));
-  const title = name === null ? suite : `${suite} :: ${name}`;
   return [
-    trendPlot(title, runs, lines, width, "h2") || el("p", { class: "muted" }, "No run has an answer."),
-    el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "Runs"), pointTable(points, name !== null)),
+    trendPlot(trend, [], width, "h2") || el("p", { class: "muted" }, "No run has an answer."),
+    el("details", { open: runs <= 12 ? "" : null }, el("summary", {}, "Runs"), pointTable(points, name !== null)),
   ];
 }
 

@@ -10,7 +10,7 @@ import msgspec
 from builders import result_of, trial_of
 from msgspec import structs
 
-from pytest_tooleval.history import Trends
+from pytest_tooleval.history import Trend, TrendPoint
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.confusion import Choice
@@ -331,31 +331,33 @@ def comparison() -> dict[str, Any]:
     }
 
 
-def trends(runs: int = 12) -> Trends:
+def point_of(**fields: Any) -> TrendPoint:
+    """A point of a trend: a whole run of a suite."""
+    about = {"id": "run", "started": "2026-11-01T10:00:00+00:00", "status": "finished", "exitstatus": 0}
+    made = {"ending": "", "scoring_version": 1, "git": None, "model": "gpt-4o", "outcome": None}
+    counts = {"cases": 2, "passed": 1, "passes": 1, "scored": 2, "suite_cases": 2, "is_part": False}
+    rates = {"pass_rate": 0.5, "overall": 0.5, "content": ""}
+    return msgspec.convert({**about, **made, **counts, **rates, **fields}, TrendPoint)
+
+
+def trends(runs: int = 12) -> list[Trend]:
     dice = random.Random(3)
-    series = [
-        {
-            "model": model,
-            "suite": suite,
-            "values": [
-                None if i == 4 and place == 1 else min(1.0, _QUALITY[place] + dice.uniform(-0.08, 0.08))
-                for i in range(runs)
-            ],
-            "parts": [0.3 if i == 4 and place == 1 else None for i in range(runs)],
-        }
-        for place, model in enumerate(MODELS)
-        for suite in ("Weather", "Travel desk")
-    ]
-    days = [
-        {
-            "id": f"run-{i}",
-            "started": f"2026-11-{i + 1:02d}T10:00:00+00:00",
-            "commit": f"{i:07x}abc",
-            "scoring_version": 1 if i < runs - 2 else 2,
-        }
-        for i in range(runs)
-    ]
-    return msgspec.convert({"runs": days, "series": series}, Trends)
+    points: dict[str, list[TrendPoint]] = {"Weather": [], "Travel desk": []}
+    for i in range(runs):
+        for place, model in enumerate(MODELS):
+            for found in points.values():
+                is_part = i == 4 and place == 1
+                point = point_of(
+                    id=f"run-{i}",
+                    started=f"2026-11-{i + 1:02d}T10:00:00+00:00",
+                    git={"commit": f"{i:07x}abc", "branch": "main", "dirty": False},
+                    scoring_version=1 if i < runs - 2 else 2,
+                    model=model,
+                    is_part=is_part,
+                    pass_rate=0.3 if is_part else min(1.0, _QUALITY[place] + dice.uniform(-0.08, 0.08)),
+                )
+                found.append(point)
+    return [Trend(suite, None, tuple(found)) for suite, found in points.items()]
 
 
 # Everything that could run, reorder or break the page. `%s` is where a place puts its name.
@@ -407,18 +409,22 @@ def hostile_document() -> Document:
     return whole(run(**fields), rows, gates, found)
 
 
-def hostile_trends() -> Trends:
-    series = [
-        {
-            "model": text,
-            "suite": EVIL[i - 1],
-            "values": [0.5, None, float("nan")],
-            "parts": [None, 0.5, None],
-        }
-        for i, text in enumerate([*EVIL, LONG])
-    ]
-    runs = [{"id": t, "started": t, "commit": t, "scoring_version": 1} for t in EVIL[:3]]
-    return msgspec.convert({"runs": runs, "series": series}, Trends)
+def hostile_trends() -> list[Trend]:
+    found = []
+    for i, text in enumerate([*EVIL, LONG]):
+        points = [
+            point_of(
+                id=each,
+                started=each,
+                git={"commit": each, "branch": each, "dirty": True},
+                model=text,
+                is_part=number == 1,
+                pass_rate=float("nan") if number == 2 else 0.5,
+            )
+            for number, each in enumerate(EVIL[:3])
+        ]
+        found.append(Trend(EVIL[i - 1], None, tuple(points)))
+    return found
 
 
 def _hostile_row(number: int, text: str, model: str) -> CaseResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,14 +12,14 @@ from builders import as_json
 from msgspec import structs
 from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
-from pytest_tooleval.history import Trends
+from pytest_tooleval.history import Trend
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.reports.html import html_text
 
 from .conftest import Opened
-from .documents import rich_document, trends, varied_document
+from .documents import point_of, rich_document, trends, varied_document
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ Draw = Callable[..., Opened]
 def draw(open_page: Callable[..., Opened], tmp_path: Path) -> Draw:
     """`draw(document, trends=None)`: the report of it, opened."""
 
-    def draw_(made: Document, lines: Trends | None = None) -> Opened:
+    def draw_(made: Document, lines: Sequence[Trend] = ()) -> Opened:
         path = tmp_path / "report.html"
         path.write_text(html_text(made, lines), encoding="utf-8")
         return open_page(path)
@@ -307,38 +307,32 @@ def test_a_trend_marks_other_scoring_rules_and_a_comparison_lists_what_they_keep
 
 def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
     page = draw(document()).page
-    run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc", "scoring_version": 1}
 
-    def drawn(runs: int, *values: float | None) -> list[str] | None:
-        line = {"model": "m", "suite": "Weather", "values": values, "parts": [None] * len(values)}
+    def drawn(*values: float | None) -> list[str] | None:
+        points = [point_of(id=str(number), pass_rate=value) for number, value in enumerate(values)]
         found: list[str] | None = page.evaluate(
             "(lines) => { const made = trendsSection(lines, []); return made && "
             "[...made.querySelectorAll('h3, path')].map((n) => n.getAttribute('d') ?? n.textContent) }",
-            {"runs": [run] * runs, "series": [line]},
+            [msgspec.to_builtins(Trend("Weather", None, tuple(points)))],
         )
         return found
 
-    assert drawn(1, 0.5) is None
-    assert drawn(2, None, None) is None
-    heading, path = drawn(5, 0.1, 0.2, None, 0.4, 0.5) or []
+    assert drawn(0.5) is None
+    assert drawn(None, None) is None
+    heading, path = drawn(0.1, 0.2, None, 0.4, 0.5) or []
     assert heading == "Weather"
     # The line of a model goes on past a run without it.
     assert re.sub(r"[\d. ]+", "", path) == "MLLL"
 
 
 def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:
-    runs = [
-        {"id": str(n), "started": "2026-01-01", "commit": "", "scoring_version": 1} for n in range(2)
-    ]
-    series = [
-        {"model": model, "suite": "", "values": [0.5, 0.6], "parts": [None, None]}
-        for model in ("gpt-4o", "b")
-    ]
+    points = [point_of(id=str(n), model=model) for n in range(2) for model in ("gpt-4o", "b")]
     opened = draw(
         document(row("passed", trial(0), model="b"), row("passed", trial(0))),
-        msgspec.convert({"runs": runs, "series": series}, Trends),
+        [Trend("", None, tuple(points))],
     )
     classes = opened.page.locator("#trends svg[role=img] > g").evaluate_all(
         "(all) => all.map((n) => n.getAttribute('class'))"
     )
-    assert classes == ["model-1", "model-0"]
+    assert classes == ["model-0", "model-1"]
+    assert opened.page.locator("#trends .legend li").all_text_contents()[0].strip().startswith("b")

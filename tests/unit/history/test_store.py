@@ -10,8 +10,7 @@ from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History, documents
-from pytest_tooleval.history.trends import PastRun, Series, Trends
-from pytest_tooleval.record.run import SCORING_VERSION, Git, new_run_id
+from pytest_tooleval.record.run import Git, new_run_id
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
 from pytest_tooleval.verdicts.words import sums_of
 
@@ -180,7 +179,7 @@ def test_hostile_texts_come_back(history: History) -> None:
     assert history.trend(HOSTILE, model=HOSTILE).points[0].cases == 1
     assert history.runs(branch=HOSTILE, suite=HOSTILE, model=HOSTILE)[0].id == writer.id
     assert history.find(f"latest:{HOSTILE}") == writer.id
-    assert len(history.trends_for(document).series) == 1
+    assert len(history.trends_for(document)) == 1
     with pytest.raises(ToolevalError, match=r"\\udcff: expected text in UTF-8"):
         history.trend("\udcff")
 
@@ -261,13 +260,8 @@ def test_trends_for_the_html_report(history: History, keep: Keep) -> None:
     first = keep(2, case_of(outcome="failed"), case_of("rome"), case_of(model="gpt-4o"))
     second = keep(3, case_of(), case_of("rome"), case_of("x", suite="Travel"))
     keep(4, case_of())
-    assert history.trends_for(history.document(second)) == Trends(
-        (
-            PastRun(first, "2026-11-02T10:00:00+00:00", COMMIT, SCORING_VERSION),
-            PastRun(second, "2026-11-03T10:00:00+00:00", COMMIT, SCORING_VERSION),
-        ),
-        (
-            Series("claude-3", "Weather", (0.5, 1.0), (None, None)),
-            Series("claude-3", "Travel", (None, None), (None, 1.0)),
-        ),
-    )
+    travel, weather = history.trends_for(history.document(second))
+    assert (travel.suite, weather.suite) == ("Travel", "Weather")
+    found = [(point.id, point.model, point.is_part, point.pass_rate) for point in weather.points]
+    assert found == [(first, "claude-3", False, 0.5), (second, "claude-3", False, 1.0)]
+    assert [(point.id, point.is_part) for point in travel.points] == [(second, True)]

@@ -76,12 +76,12 @@ def test_the_series_of_a_report_are_of_its_own_files(history: History, keep: Kee
     keep(1, case_of("c", file=a, **whole), bad)
     one = keep(2, case_of("c", file=a, **whole))
     two = keep(3, case_of("c", file=a, **whole), case_of("c", file=b, nodeid="b::c", **whole))
-    (series,) = history.trends_for(history.rows_document(one)).series
-    assert (series.suite, series.values) == ("Weather", (1.0, 1.0))
-    found = history.trends_for(history.rows_document(two)).series
-    assert {row.suite: row.values for row in found} == {
-        f"Weather ({a})": (1.0, 1.0, 1.0),
-        f"Weather ({b})": (0.0, None, 1.0),
+    (trend,) = history.trends_for(history.rows_document(one))
+    assert (trend.suite, [point.pass_rate for point in trend.points]) == ("Weather", [1.0, 1.0])
+    found = history.trends_for(history.rows_document(two))
+    assert {trend.suite: [point.pass_rate for point in trend.points] for trend in found} == {
+        f"Weather ({a})": [1.0, 1.0, 1.0],
+        f"Weather ({b})": [0.0, 1.0],
     }
 
 
@@ -96,14 +96,16 @@ def test_a_run_of_a_part_of_the_cases_is_told_apart(history: History, keep: Keep
         *((False, 0.5), (True, 1.0), (True, 1.0), (False, 0.5)),
     ]
     assert not history.trend("a").points[1].is_part
-    (series,) = history.trends_for(history.rows_document(last)).series
-    assert (series.values, series.parts) == ((0.5, None, None, 0.5), (None, 1.0, 1.0, None))
+    (trend,) = history.trends_for(history.rows_document(last))
+    assert trend.points == points
 
 
 def test_a_suite_that_was_moved_is_the_same(history: History, keep: Keep) -> None:
     keep(1, case_of("a", file="old.tooleval.json"))
-    keep(2, case_of("a", file="new.tooleval.json"))
+    new = keep(2, case_of("a", file="new.tooleval.json"))
     assert len(history.trend("Weather").points) == len(history.trend("a").points) == 2
+    (trend,) = history.trends_for(history.rows_document(new))
+    assert len(trend.points) == 2
 
 
 def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> None:
@@ -127,8 +129,8 @@ def test_a_change_of_the_scoring_rules_shows(history: History, keep: Keep) -> No
     keep(1, scoring_version=0)
     second = keep(2)
     assert [p.scoring_version for p in history.trend("paris").points] == [0, SCORING_VERSION]
-    past = history.trends_for(history.document(second)).runs
-    assert [run.scoring_version for run in past] == [0, SCORING_VERSION]
+    (trend,) = history.trends_for(history.document(second))
+    assert [p.scoring_version for p in trend.points] == [0, SCORING_VERSION]
     assert [run.scoring_version for run in history.runs()] == [SCORING_VERSION, 0]
 
 

@@ -165,19 +165,17 @@ def test_trends_are_of_one_file(old: Passes, new: Passes) -> None:
             assert not points
         trends = history.trends_for(history.rows_document(NEW.id))
         labels = suite_names(new)
-        for series in trends.series:
-            (file,) = (suite.file for suite, label in labels.items() if label == series.suite)
+        for trend in trends:
+            (file,) = (suite.file for suite, label in labels.items() if label == trend.suite)
+            shown = {(each.id, each.model): each.pass_rate for each in trend.points}
             for run, made in ((old, OLD), (new, NEW)):
-                place = [each.id for each in trends.runs].index(made.id) if run else 0
-                outcomes = [
-                    n == TRIALS
-                    for case, n in run.items()
-                    if (case.file, case.model) == (file, series.model)
-                ]
-                shown = [series.values[place], series.parts[place]]
-                rate = sum(outcomes) / len(outcomes) if outcomes else None
-                assert rate in shown
-                assert outcomes or shown == [None, None]
+                for model in {case.model for case in new}:
+                    of = (file, model)
+                    passed = [n == TRIALS for case, n in run.items() if (case.file, case.model) == of]
+                    assert shown.pop((made.id, model), None) == (
+                        sum(passed) / len(passed) if passed else None
+                    )
+            assert not shown
 
 
 def test_notes_name_the_files_of_cases_that_share_a_name() -> None:
