@@ -13,8 +13,7 @@ from ..errors import ConfigError, ToolevalError
 from ..history import History
 from ..record.encoding import to_json
 from ..reports.html import html_text, page_comparison, page_document
-from .responses import ApiError, field_error, json_response, needed
-from .wording import in_page_words
+from .responses import ApiError, field_error, in_page_words, json_response, needed
 
 _DEFAULT_LIMIT = 50
 _MAX_LIMIT = 1000

@@ -32,8 +32,7 @@ async def import_mcp(request: Request) -> Response:
         check_name(body.file)
     try:
         server = McpServer.of(body.stdio, body.http, body.sse, body.headers, body.env, body.timeout)
-        with request.app.state.imports.one():
-            found = await discover(server)
+        found = await discover(server)
     except (ConfigError, McpError) as error:
         raise ApiError(422, str(error)) from None
     answer, status = await run_in_threadpool(_imported, folder, body, found)

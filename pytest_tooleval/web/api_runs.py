@@ -18,9 +18,8 @@ from ..reports.html import page_columns
 from ..settings.options import FORM
 from .bodies import NewRun, taking
 from .events import stream
-from .pytest_run import PytestRun
 from .responses import ApiError, field_error, json_response
-from .runs import Runs
+from .runs import PytestRun, Runs
 from .suite_files import SuiteFolder
 
 

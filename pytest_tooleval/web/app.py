@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,19 +10,14 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..history import History
 from ..project.root import Project
 from . import api_history, api_import, api_runs, api_suites, pages
-from .responses import ApiError, Limit, error_response
+from .responses import ApiError, error_response
 from .runs import Runs
 from .security import Access, Guard
 from .suite_files import SuiteFolder
-
-MAX_IMPORTS = 4
-
-_logger = logging.getLogger("pytest_tooleval.web")
 
 
 def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) -> Starlette:
@@ -39,7 +33,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
             *api_import.ROUTES,
             *pages.ROUTES,
         ],
-        middleware=[Middleware(Guard, access=access), Middleware(_Net)],
+        middleware=[Middleware(Guard, access=access)],
         exception_handlers={ApiError: _api_error, HTTPException: _http_error},
     )
     app.router.redirect_slashes = False
@@ -47,7 +41,6 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.state.folder = SuiteFolder(root)
     app.state.history = History(app.state.folder.root / ".tooleval", Project(root, root).history())
     app.state.documents = {}
-    app.state.imports = Limit(MAX_IMPORTS, "imports")
     app.state.runs = Runs(app.state.folder.root, allowed_tools)
     return app
 
@@ -66,27 +59,3 @@ async def _http_error(request: Request, error: Exception) -> Response:
     response = error_response(ApiError(error.status_code, message))
     response.headers.update(error.headers or {})
     return response
-
-
-class _Net:
-    """Catches unexpected errors: the log gets the traceback, the browser a message."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def send_noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_noted)
-        except Exception as error:
-            _logger.exception("%s %s failed", scope.get("method"), scope.get("path"))
-            if not begun and scope["type"] == "http":
-                name = type(error).__name__
-                answer = error_response(ApiError(500, f"internal error of pytest-tooleval: {name}"))
-                await answer(scope, receive, send)

@@ -1,10 +1,9 @@
-"""The API's responses: JSON, and errors with their place."""
+"""The API's responses: JSON, and errors with their place, in the words of the page."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +11,15 @@ from starlette.responses import Response
 
 from ..errors import Problem
 from ..record.encoding import to_json
-from .wording import in_page_words
+from ..settings.options import FORM
+
+_OPTION = re.compile(r"--tooleval-([a-z-]+)(?:=([\w.:-]*\w))?")
+_IMPORT = {
+    "--header NAME=VARIABLE": "“Headers”",
+    "--sse": "“URL (HTTP with SSE, older)”",
+    "--http": "“URL (streamable HTTP)”",
+    " (--timeout)": "",
+}
 
 
 class ApiError(Exception):
@@ -26,23 +33,6 @@ class ApiError(Exception):
         self.message = message
         self.problems = tuple(problems)
         self.extra = extra
-
-
-class Limit:
-    """So many of something at a time, as each is a process; ApiError 409 for one more."""
-
-    def __init__(self, most: int, what: str) -> None:
-        self._free = threading.BoundedSemaphore(most)
-        self._refusal = f"{most} {what} at a time are enough; wait for one to end"
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        if not self._free.acquire(blocking=False):
-            raise ApiError(409, self._refusal)
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
@@ -79,3 +69,18 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 def error_response(error: ApiError) -> Response:
     body = {"message": in_page_words(error.message), "problems": problem_dicts(error.problems)}
     return json_response({"error": body, **error.extra}, error.status)
+
+
+def in_page_words(text: str) -> str:
+    """A message with the labels of the run form and the MCP import in place of options."""
+    for option, label in _IMPORT.items():
+        text = text.replace(option, label)
+    return _OPTION.sub(_label, text)
+
+
+def _label(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    if name not in FORM:
+        return found[0]
+    label = name.replace("-", " ").capitalize()
+    return f"“{label}: {value}”" if value else f"“{label}”"

@@ -7,6 +7,7 @@ host, origin and cookie are checked on every request before anything else.
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .responses import ApiError, error_response
+
+_logger = logging.getLogger("pytest_tooleval.web")
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # Pages of other sites cannot send it without a preflight request, which is always denied.
@@ -89,7 +92,10 @@ def _cookies(headers: Headers, name: str) -> list[str]:
 
 
 class Guard:
-    """ASGI middleware: refuses forbidden requests, and sets security headers on all responses."""
+    """ASGI middleware: refuses forbidden requests, and sets security headers on all responses.
+
+    After an unexpected error the log gets the traceback, and the browser a message.
+    """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -103,8 +109,12 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        begun = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(raw=message["headers"])
                 headers.update(_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
@@ -113,10 +123,15 @@ class Guard:
 
         try:
             self._check(Headers(scope=scope), scope["method"], scope["path"])
+            await self._app(scope, receive, send_guarded)
         except ApiError as error:
             await error_response(error)(scope, receive, send_guarded)
-            return
-        await self._app(scope, receive, send_guarded)
+        except Exception as error:
+            _logger.exception("%s %s failed", scope["method"], scope["path"])
+            if not begun:
+                name = type(error).__name__
+                answer = error_response(ApiError(500, f"internal error of pytest-tooleval: {name}"))
+                await answer(scope, receive, send_guarded)
 
     def _check(self, headers: Headers, method: str, path: str) -> None:
         hosts = headers.getlist("host")

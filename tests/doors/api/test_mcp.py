@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
@@ -54,14 +52,6 @@ def test_a_preview_writes_nothing(client: TestClient, folder: Path, command: lis
 def test_errors_name_the_controls_of_the_page(message: str, shown: str) -> None:
     body = error_response(ApiError(422, message)).body
     assert json.loads(bytes(body))["error"]["message"] == shown
-
-
-def test_a_few_servers_at_a_time(app: Starlette, client: TestClient, command: list[str]) -> None:
-    with ExitStack() as held:
-        for _ in range(4):
-            held.enter_context(app.state.imports.one())
-        assert client.post(PATH, json={"stdio": command}).status_code == 409
-    assert client.post(PATH, json={"stdio": command}).status_code == 200
 
 
 def test_a_suite_is_written_and_brought_up_to_date(

@@ -6,8 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.web import runs
 from pytest_tooleval.web.bodies import NewRun
 from pytest_tooleval.web.events import EventLog
-from pytest_tooleval.web.pytest_run import pytest_arguments
+from pytest_tooleval.web.runs import pytest_arguments
 
 from .suites import case, events_of, weather
 
@@ -243,27 +241,6 @@ def test_a_cassette_of_the_project(run: Run, folder: Path) -> None:
     (folder / "tooleval.toml").write_text('[models.mine]\ncallable = "agent:answer"\n')
     assert run(models=["mine"], options={"cassette": "tapes/mine"})["problem"] == ""
     assert (folder / "tapes" / "mine" / "weather.jsonl").is_file()
-
-
-def test_a_few_estimates_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = threading.Event()
-
-    def estimate(*given: object) -> str:
-        free.wait(120)
-        return "a table"
-
-    monkeypatch.setattr(runs, "estimate", estimate)
-    body = {"files": [FILE], "models": ["builtin/lexical"]}
-    with ThreadPoolExecutor(12) as threads:
-        path = "/api/runs/estimate"
-        asked = [threads.submit(client.post, path, json=body) for _ in range(12)]
-        refused = [done.result() for done in islice(as_completed(asked), 8)]
-        free.set()
-        statuses = [done.result().status_code for done in asked]
-    assert {answer.status_code for answer in refused} == {409}
-    assert "4 estimates at a time are enough" in refused[0].text
-    assert sorted(statuses) == [200] * 4 + [409] * 8
-    assert client.post(path, json=body).status_code == 200
 
 
 def test_models_are_those_of_the_config(
