@@ -73,7 +73,7 @@ class _Recording:
     ) -> Iterator[tuple[str, Trial]]:
         """Each trial of these cases, with its name."""
         from ..engine.models.tables import resolve_models
-        from ..engine.trial import Trial
+        from ..engine.trial import Job, Trial
         from ..engine.users import user_of
 
         tables = self.tables
@@ -84,21 +84,11 @@ class _Recording:
         for case in cases:
             player = user_of(case.user, playing, lambda: tables)
             for spec in specs:
+                job = Job(case, spec, recorded, tools.live, judging, player)
                 for number in range(case.trials):
                     name = f"{case.id}[{spec.label}]"
                     name += f" trial {number + 1}" if case.trials > 1 else ""
-                    yield (
-                        name,
-                        Trial(
-                            case,
-                            spec,
-                            number,
-                            cassette=recorded,
-                            live=tools.live,
-                            judge=judging,
-                            user=player,
-                        ),
-                    )
+                    yield name, Trial(job, number)
 
     def resolved(self, suite: Suite) -> list[ResolvedCase]:
         from ..suite.overrides import Overrides
@@ -193,7 +183,7 @@ def freeze(recording: _Recording, out: Path | None) -> None:
         trials = []
         for name, trial in recording.trials_of([case], recorded, tools):
             try:
-                trials.append([*live_answers(trial, replayed(trial))])
+                trials.append([*live_answers(trial.job, replayed(trial))])
             except NotRecorded as error:
                 why = recorded.why_missing(error.asked, always=True)
                 missing.setdefault(why, []).append(name)

@@ -15,7 +15,7 @@ from ..suite.model import Suite
 from ..suite.resolved import resolve
 from .models.spec import ModelSpec
 from .runner import Runner
-from .trial import Trial
+from .trial import Job, Trial
 
 _WEATHER = {
     "type": "function",
@@ -96,7 +96,7 @@ def _reply(spec: ModelSpec, probe: Probe, timeout_s: float) -> Reply | ModelErro
     # Its own runner, so that the fallbacks of one probe do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
-        (found,) = runner.submit(_trial(spec, probe)).result()
+        (found,) = runner.submit(Trial(_job(spec, probe))).result()
     finally:
         runner.close()
     if isinstance(found, ModelError):
@@ -105,8 +105,8 @@ def _reply(spec: ModelSpec, probe: Probe, timeout_s: float) -> Reply | ModelErro
     return structs.replace(found.replies[-1], calls=found.calls)
 
 
-def _trial(spec: ModelSpec, probe: Probe) -> Trial:
+def _job(spec: ModelSpec, probe: Probe) -> Job:
     case = {"prompt": _ONE, "expected_tool": "*", **probe.case}
     suite = Suite.model_validate({"name": "check", "tools": [_WEATHER], "test_cases": [case]})
     own = dataclasses.replace(spec, sampling={**spec.sampling, **probe.sampling})
-    return Trial(resolve(suite, suite.test_cases[0]), own)
+    return Job(resolve(suite, suite.test_cases[0]), own)

@@ -21,6 +21,7 @@ from .models.prices import listed
 from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
 from .players import player_request
 from .toolbox import Toolbox
+from .trial import Job
 from .users import opening, user_request
 
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it isn't set.
@@ -31,14 +32,8 @@ CHARACTERS_PER_TOKEN = 4
 _REPLY_TOKENS = 150
 
 
-def estimate(
-    asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None, ModelSpec | None]],
-    judge: ModelSpec | None = None,
-) -> list[Estimate]:
-    """Return an Estimate per model in order of first appearance, then per judge and simulated user.
-
-    Each case comes with its model, its cassette, and the model that plays its user.
-    """
+def estimate(jobs: Iterable[Job]) -> list[Estimate]:
+    """Return an Estimate per model in order of first appearance, then per judge and simulated user."""
     sums: dict[str, Estimate] = {}
     others: dict[str, Estimate] = {}
 
@@ -48,13 +43,13 @@ def estimate(
         row.replayed += replayed
         return row
 
-    for case, spec, cassette, player in asked:
-        user = case.user
+    for job in jobs:
+        case, spec, player, judge, user = job.case, job.model, job.user, job.judge, job.case.user
         first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
         begins = user_request(player, opening(user)) if user and player else first
         replayed = 0
-        if cassette is not None and (player or not user):
-            replayed = _replayed(case, (user and player) or spec, cassette, begins)
+        if job.cassette is not None and (player or not user):
+            replayed = _replayed(case, (user and player) or spec, job.cassette, begins)
         row = row_of(spec.label, sums, replayed)
         turns = user.max_turns if user else len(case.turns) or 1
         fewest = 1 if user else (case.optimal_hops or 1) if case.kind == "chain" else turns

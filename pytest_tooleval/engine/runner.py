@@ -17,10 +17,8 @@ from typing import Any, TypeVar
 
 from ..errors import ModelError
 from ..record.transcript import Judged, Transcript
-from ..suite.case import ResolvedCase
 from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
-from .cassettes.cassette import Cassette
 from .clients.choice import load_client
 from .clients.transport import missing_key
 from .hosted_tools import refusal
@@ -30,7 +28,7 @@ from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .threads import DaemonThreads
-from .trial import Trial, run_trial
+from .trial import Job, Trial, run_trial
 
 TrialAnswer = Transcript | ModelError
 _T = TypeVar("_T")
@@ -74,8 +72,8 @@ class Runner:
 
     def _load_for(self, trial: Trial) -> None:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
-        case, cassette = trial.case, trial.cassette
-        needed = (trial.model, trial.user, trial.judge if case.rubrics else None)
+        job, case, cassette = trial.job, trial.job.case, trial.job.cassette
+        needed = (job.model, job.user, job.judge if case.rubrics else None)
         specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
         if specs and cassette is not None and not trial.fresh:
             with contextlib.suppress(ModelError):  # the request raises it again
@@ -93,14 +91,14 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _hold(self, trial: Trial) -> Transcript:
-        live = trial.live_tools()
+        job, live = trial.job, trial.live_tools()
         context = Context(
             trial.priority,
-            trial.cassette,
+            job.cassette,
             trial.fresh,
-            set_by(trial.model, trial.case),
-            (live.refusal if live else "") or refusal(trial.case, trial.model, trial.allowed),
-            public=trial.case.public,
+            set_by(job.model, job.case),
+            (live.refusal if live else "") or refusal(job.case, job.model, job.allowed),
+            public=job.case.public,
         )
         return await run_trial(trial, AskedModels(self._gateway, context), live)
 
@@ -111,19 +109,15 @@ class Runner:
         return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
 
     def submit_judging(
-        self,
-        case: ResolvedCase,
-        answers: Sequence[TrialAnswer],
-        judge: ModelSpec,
-        cassette: Cassette | None,
+        self, job: Job, answers: Sequence[TrialAnswer]
     ) -> concurrent.futures.Future[list[TrialAnswer]]:
-        """Judge conversations that ran elsewhere."""
-        models = AskedModels(self._gateway, Context(cassette=cassette, public=case.public))
+        """Let the job's judge judge conversations that ran elsewhere."""
+        models = AskedModels(self._gateway, Context(cassette=job.cassette, public=job.case.public))
 
         async def judged(answer: TrialAnswer) -> Transcript:
             if isinstance(answer, ModelError):
                 raise answer
-            return await with_verdicts(case, answer, judge, models)
+            return await with_verdicts(job.case, answer, job.judge, models)
 
         return self._start(_answers(partial(judged, answer) for answer in answers))
 

@@ -12,6 +12,7 @@ from itertools import count
 from msgspec import structs
 
 from ..record.transcript import Message, Reply, Transcript, ended_turn
+from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
 from .alterations import Alterations
 from .cassettes.cassette import Cassette, NotRecorded
@@ -28,34 +29,44 @@ from .users import UserInConversation, user_in
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """One trial to run. A lower `priority` goes first. `fresh` ignores recorded answers.
+class Job:
+    """A case on a model, with all that is needed to ask and score it.
 
     `live` has the server of the live tools, and `allowed` are the tools that the command line allows.
-    `judge` applies the case's rubrics, and `user` plays its user.
+    `judge` applies the case's rubrics, `user` plays its user, and `scorers` are those of hooks.
     """
 
     case: ResolvedCase
     model: ModelSpec
-    number: int = 0
-    priority: int = 0
     cassette: Cassette | None = None
-    fresh: bool = False
     live: Live | None = None
     judge: ModelSpec | None = None
     user: ModelSpec | None = None
     allowed: Sequence[str] = ()
+    scorers: Sequence[Scorer] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial of a job. A lower `priority` goes first. `fresh` ignores recorded answers."""
+
+    job: Job
+    number: int = 0
+    priority: int = 0
+    fresh: bool = False
 
     def live_tools(self) -> LiveTools | None:
         """The trial's live tools. Close them at its end."""
-        if self.live is None or not self.case.has_tool_rounds:
+        job = self.job
+        if job.live is None or not job.case.has_tool_rounds:
             return None
-        return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
+        return LiveTools(job.live, job.case, job.model, self.number, job.allowed, fresh=self.fresh)
 
 
 async def run_trial(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
     """The judged transcript of a trial. Raises ModelError if an answer is missing."""
-    require_judge(trial.case, trial.judge)
+    job = trial.job
+    require_judge(job.case, job.judge)
     try:
         try:
             transcript = await _converse(trial, models, live)
@@ -64,20 +75,21 @@ async def run_trial(trial: Trial, models: Models, live: LiveTools | None = None)
     finally:
         if live is not None:
             await live.close()
-    return await with_verdicts(trial.case, transcript, trial.judge, models)
+    return await with_verdicts(job.case, transcript, job.judge, models)
 
 
 async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Transcript:
-    prefix = trial.model.tool_prefix or trial.case.tool_prefix
-    case, number = structs.replace(trial.case, tool_prefix=prefix), trial.number
-    player = Player(case, trial.model, models, number)
-    user = user_in(case, trial.user, models, number)
+    job, number = trial.job, trial.number
+    prefix = job.model.tool_prefix or job.case.tool_prefix
+    case = structs.replace(job.case, tool_prefix=prefix)
+    player = Player(case, job.model, models, number)
+    user = user_in(case, job.user, models, number)
     world = WorldTools(case.world, case.public) if case.world is not None else None
     sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]
     if live is not None:
         sources.append(live)
     try:
-        transcript = await _play(case, player, user, sources, trial.allowed)
+        transcript = await _play(case, player, user, sources, job.allowed)
     finally:
         if world is not None:
             world.close()

@@ -158,10 +158,10 @@ class _Results:
         """Report the case that an xdist worker was running when it died."""
         if crashitem.partition("::")[0].endswith(SUITE_ENDING):
             from ..record.encoding import to_json
-            from .crash import crashed
+            from ..run.scored import crashed
 
-            overrides = self._config.stash[_settings_key].asking.overrides
-            eval_session(self._config).add(to_json(crashed(self._config, overrides, crashitem)))
+            session = eval_session(self._config)
+            session.add(to_json(crashed(crashitem, session.places)))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -213,16 +213,16 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers collect the same cases. The xdist controller collects none."""
-    from .nodeids import is_case, split_nodeid
+    from ..run.nodeids import is_case, split_nodeid
 
     cases = list(filter(is_case, ids))
-    selected = sum(not split_nodeid(nodeid).variant for nodeid in cases)
+    unchanged = [nodeid for nodeid in cases if not split_nodeid(nodeid).variant]
     if cases:
         session = eval_session(node.config)
         facts = session.state.facts
-        is_first, facts.selected = not facts.selected, selected
+        is_first, facts.selected = not facts.selected, len(unchanged)
         if is_first:
-            session.foresee(cases)
+            session.foresee(session.places.of(nodeid) for nodeid in unchanged)
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
             from .no_model import missing_keys
 

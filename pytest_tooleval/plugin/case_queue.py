@@ -60,9 +60,7 @@ class CaseQueue:
         tapes = Tapes(self._folder, self._record, self._asking.cassette is not None)
         started = run_started(config).isoformat(timespec="milliseconds")
         self.cassettes = Cassettes(config.rootpath, tapes, self._project, started)
-        self.asker = Asker(
-            self._start, self.cassettes, self._asking.judge, self._asking.allowed_tools, self._tick
-        )
+        self.asker = Asker(self._start, self._tick)
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError if every selected item lacks its model's key or its callable.
@@ -218,6 +216,7 @@ class CaseQueue:
     def close(self) -> None:
         """Cancel all pending requests."""
         self.asker.close()
+        self.cassettes.close()
         self._pending.clear()
 
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from ..run.facts import Part
+from ..run.nodeids import split_nodeid
 from ..settings.parts import Settings
 from ..suite.model import Suite
 from ..text import printable
@@ -18,7 +19,6 @@ from .case_queue import CaseQueue, is_skipped
 from .garbage import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem
 from .no_model import missing_model, path_of_cases
-from .nodeids import split_nodeid
 from .output import clean_sections
 from .settings import USAGE_ERROR
 from .started import evaluates, will_run
@@ -51,7 +51,7 @@ class CaseSession:
         """What this process knows of the run."""
         return structs.replace(
             self._known,
-            problems=tuple(self.queue.asker.problems),
+            problems=(*self.queue.asker.problems, *self.queue.cassettes.problems),
             recorded=self.queue.cassettes.recorded,
             spent=self.queue.spent_apart,
         )
@@ -116,7 +116,7 @@ class CaseSession:
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not self._is_worker and will_run(session):
-                self._session.foresee(item.nodeid for item in cases if not is_skipped(item))
+                self._session.foresee(item.place for item in cases if not is_skipped(item))
                 self._ask_ahead(session.items)
             # Other tests may turn existing objects into garbage, which pytest reports at the end, or
             # look at what happens at exit.

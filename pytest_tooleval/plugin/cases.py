@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..engine.models.spec import ModelSpec
+from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
-from ..run.job import Job
+from ..run.nodeids import split_nodeid
+from ..run.place import Origin
 from ..scoring.registry import ScorerRegistry
 from ..scoring.tool_selection import find_tool
 from ..suite.case import ResolvedCase, XFail
-from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.resolved import resolve
 from ..text import printable
-from .items import CaseFailure, CaseItem, Origin
+from .items import CaseFailure, CaseItem
 from .no_model import no_model
 from .suites import load, worker_user
 from .unknown import unknown_metric
@@ -38,11 +41,11 @@ class Cases:
 
     def items(self) -> Iterator[pytest.Item]:
         file, session = self._file, self._session
-        settings = session.settings
+        settings, asking = session.settings, session.settings.asking
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = session.queue.cassettes.of(file.path), settings.asking.allowed_tools
+            cassette, allowed = session.queue.cassettes.of(file.path), asking.allowed_tools
             suite, live = load(file.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
@@ -51,20 +54,19 @@ class Cases:
         except (SuiteError, ConfigError) as error:
             # Show paths as pytest does elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
-        overrides = settings.asking.overrides
-        content = content_of_bytes(file.path.read_bytes())
+        overrides = asking.overrides
         problem = unknown_metric(settings, registry.metrics)
         if problem:
             raise pytest.UsageError(problem)
         runs = session.transcripts.of_suite(suite) if session.transcripts else None
-        models: Sequence[ModelSpec | None] = settings.asking.models or (None,)
+        models: Sequence[ModelSpec | None] = asking.models or (None,)
         if runs:  # transcripts of other suites may have other models
             labels = {run.model for each in runs.values() for run in each}
-            models = [spec for spec in settings.asking.models if spec.label in labels]
+            models = [spec for spec in asking.models if spec.label in labels]
         session.suites[file.nodeid] = suite
-        origin = Origin(suite, content, ToolsContent(suite))
+        origin = Origin(suite, file.path)
         variants = self._variants()
-        asks = session.transcripts is None and settings.asking.models
+        asks = session.transcripts is None and asking.models
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
@@ -73,11 +75,10 @@ class Cases:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             varied = list(self._varied(variants, origin, resolved)) if asks else []
             for spec in models:
-                job = (
-                    None
-                    if spec is None
-                    else Job(resolved, spec, file.path, registry.scorers, live, user)
-                )
+                job = None
+                if spec is not None:
+                    judge, scorers = asking.judge, registry.scorers
+                    job = Job(resolved, spec, cassette, live, judge, user, allowed, scorers)
                 item = self._item(origin, position, resolved, job)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
@@ -192,3 +193,19 @@ def _xfail_mark(xfail: bool | str | XFail, *, is_variant: bool) -> pytest.MarkDe
     strict = {} if is_strict is None else {"strict": is_strict}
     # Only a model's failure is expected; a missing answer remains an error.
     return pytest.mark.xfail(reason=printable(reason), raises=CaseFailure, **strict)
+
+
+def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
+    """The problem if `FILE::CASE[MODEL]` on the command line names a model that is not in the run.
+
+    Empty if there is none. pytest would only report that it cannot find the case.
+    """
+    found = list(map(split_nodeid, nodeids))
+    models = dict.fromkeys(each.model for each in found)
+    for argument in config.args:
+        file, case, model, _ = split_nodeid(argument)
+        is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
+        if is_here and model not in ("", *models) and any(case == each.case for each in found):
+            asked = ", ".join(filter(None, models)) or "no model"
+            return f"{argument}: this run asks {asked}, not {model}; use --tooleval-model={model}"
+    return ""

@@ -26,8 +26,7 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> list[pytest.Item]:
         from ..errors import ConfigError
-        from .cases import Cases
-        from .nodeids import not_asked
+        from .cases import Cases, not_asked
         from .settings import config_tables
 
         try:

@@ -30,14 +30,12 @@ class EstimateOnly:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not will_run(session):
             return None
-        asking, cassettes = self._session.settings.asking, self._session.queue.cassettes
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
         # A variant that leaves a case unchanged sends no request.
         chosen = [item for item in chosen if not item.case.arm.is_same]
-        jobs = (item.job for item in chosen if item.job is not None)
-        cases = ((job.case, job.model, cassettes.of(job.suite), job.user) for job in jobs)
-        rows = tuple(estimate(cases, asking.judge))
-        estimated = Estimated(models=rows, most_trials=asking.most_trials)
+        rows = tuple(estimate(item.job for item in chosen if item.job is not None))
+        most_trials = self._session.settings.asking.most_trials
+        estimated = Estimated(models=rows, most_trials=most_trials)
         self._tell(estimated)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:

@@ -28,9 +28,9 @@ from ..record.events import (
     RunStarted,
 )
 from ..record.results import KeptCase
+from ..run.nodeids import is_case, split_nodeid
 from ..secrets import scrub, secret_values
 from ..text import printable
-from .nodeids import is_case, split_nodeid
 from .report_files import ReportFiles
 from .state import Observer, RunState, Wait
 

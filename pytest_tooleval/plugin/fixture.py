@@ -11,11 +11,12 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
 from ..engine.runner import TrialAnswer
+from ..engine.trial import Job
 from ..errors import ConfigError, ModelError, ToolevalError
 from ..record.results import CaseResult
 from ..run.asker import Pending
-from ..run.job import Job
-from ..run.scored import CasePlace, evaluate
+from ..run.place import CasePlace
+from ..run.scored import evaluate
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import TestCase
 from ..suite.model import Suite
@@ -85,13 +86,12 @@ class Tooleval:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        path = live = None
+        asking = self._session.settings.asking
+        cassette = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
             cassette = self._session.queue.cassettes.of(path)
-            suite, live = load(
-                path, registry.metrics, cassette, self._session.settings.asking.allowed_tools
-            )
+            suite, live = load(path, registry.metrics, cassette, asking.allowed_tools)
         elif suite.tools_from is not None:
             raise ConfigError(
                 f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
@@ -99,9 +99,18 @@ class Tooleval:
             )
         if isinstance(case, str):
             case = suite.case(case)
-        resolved = resolve(suite, case, self._session.settings.asking.overrides)
+        resolved = resolve(suite, case, asking.overrides)
         user = worker_user(self._request.config, self._session.settings, case)
-        job = Job(resolved, self._spec(model), path, registry.scorers, live, user)
+        job = Job(
+            resolved,
+            self._spec(model),
+            cassette,
+            live,
+            asking.judge,
+            user,
+            asking.allowed_tools,
+            registry.scorers,
+        )
         return job, self._session.queue.asker.send(job, fresh=self._fresh, first=True)
 
     def _spec(self, name: str | None) -> ModelSpec:
@@ -128,5 +137,5 @@ class Tooleval:
         for answer in answers:
             if isinstance(answer, ModelError):
                 raise answer
-        place = CasePlace(self._request.node.nodeid)
-        return evaluate(job.case, job.model.label, place, answers, job.scorers)
+        place = CasePlace(job.case, job.model.label, self._request.node.nodeid)
+        return evaluate(place, answers, job.scorers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -13,17 +12,16 @@ import pytest
 from msgspec import structs
 
 from ..engine.runner import TrialAnswer
+from ..engine.trial import Job
 from ..imports.conversation import Conversation
 from ..record.encoding import to_json
 from ..record.results import CaseResult, CaseRow, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
-from ..run.job import Job
-from ..run.scored import CasePlace, as_expected, evaluate, unscored
+from ..run.place import CasePlace, Origin
+from ..run.scored import as_expected, evaluate, unscored
 from ..settings.parts import Settings
 from ..suite.case import ResolvedCase
-from ..suite.fingerprints import ToolsContent
-from ..suite.model import Suite
 from ..text import printable
 from .verdicts import tolerate
 
@@ -44,26 +42,6 @@ class AnswerSource(Protocol):
 
     def take(self, item: CaseItem) -> Sequence[TrialAnswer]:
         """Wait for the answer to each trial of the case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What a file's cases share, such as its fingerprint (`content`)."""
-
-    suite: Suite
-    content: str
-    tools: ToolsContent
-
-    def place(self, nodeid: str, case: ResolvedCase, position: int) -> CasePlace:
-        return CasePlace(
-            nodeid=nodeid,
-            file=nodeid.partition("::")[0],
-            position=position,
-            content=case.content,
-            suite_content=self.content,
-            suite_cases=len(self.suite.test_cases),
-            tools_content=self.tools.of(case),
-        )
 
 
 class CaseItem(pytest.Item):
@@ -143,8 +121,8 @@ class CaseItem(pytest.Item):
         return self.job.model.label if self.job else ""
 
     @property
-    def _place(self) -> CasePlace:
-        return self.origin.place(self.nodeid, self.case, self._position)
+    def place(self) -> CasePlace:
+        return self.origin.place(self.nodeid, self.case, self.model, self._position)
 
     def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
         """Evaluate these answers."""
@@ -152,8 +130,7 @@ class CaseItem(pytest.Item):
 
     def _evaluated(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         assert self.job is not None
-        scorers = self.job.scorers
-        return evaluate(self.case, self.model, self._place, answers, scorers, explain=explain)
+        return evaluate(self.place, answers, self.job.scorers, explain=explain)
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.
@@ -232,7 +209,7 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error":
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return unscored(self.case, self.model, self._place, outcome, _reason(report))
+            return unscored(self.place, outcome, _reason(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):

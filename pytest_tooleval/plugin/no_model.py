@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ..run.nodeids import is_case
 from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
-from .nodeids import is_case
 from .settings import config_tables
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from ..engine.limits.ledger import SharedSpending
+from ..errors import ToolevalError
 from ..record.events import Estimated
 from ..record.results import CaseRow, KeptCase
 from ..reports.outputs import on_github
@@ -30,6 +31,7 @@ from .verdicts import VerdictItem, remember_tolerated, report_finding, undecided
 from .workers import ledger_of
 
 if TYPE_CHECKING:
+    from ..run.place import CasePlace, Places
     from ..suite.model import Suite
     from .case_session import CaseSession
     from .report_files import ReportFiles
@@ -118,15 +120,17 @@ class EvalSession:
         """Keep what an xdist worker knows of the run."""
         self.state.facts.take_over(msgspec.convert(part, Part))
 
-    def foresee(self, nodeids: Iterable[str]) -> None:
+    def foresee(self, places: Iterable[CasePlace]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self._settings
         if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
-        from .plan import planned
+        from ..run.scored import planned
 
-        rows = planned(nodeids, self._suite, settings.asking.overrides)
-        lines = foresee(rows, settings.judging)
+        try:
+            lines = foresee(planned(places), settings.judging)
+        except ToolevalError:  # a suite has changed since it was collected
+            return
         for each in self._observers:
             each.planned(lines)
 
@@ -144,6 +148,13 @@ class EvalSession:
     def waited(self, wait: Wait) -> None:
         for each in self._observers:
             each.waited(wait)
+
+    @cached_property
+    def places(self) -> Places:
+        """Where cases stand that this process did not collect itself."""
+        from ..run.place import Places
+
+        return Places(self._config.rootpath, self._suite, self._settings.asking.overrides)
 
     def add(self, json: bytes) -> None:
         """Keep a case from the JSON of its result. Reruns overwrite it."""

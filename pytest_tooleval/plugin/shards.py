@@ -8,10 +8,10 @@ import pytest
 
 from ..record.encoding import to_json
 from ..record.run import Shard
+from ..run.nodeids import split_nodeid
 from ..settings.parts import Settings
 from ..suite.fingerprints import content_of_bytes
 from .items import CaseItem
-from .nodeids import split_nodeid
 
 
 def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settings) -> Shard:

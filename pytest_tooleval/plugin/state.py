@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pytest
 
@@ -13,6 +13,9 @@ from ..record.results import CaseRow, KeptCase
 from ..run.book import RunBook
 from ..run.facts import Facts
 from ..settings.parts import Settings
+
+if TYPE_CHECKING:
+    from ..run.place import CasePlace
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Session(Protocol):
 
     state: RunState
 
-    def foresee(self, nodeids: Iterable[str]) -> None:
+    def foresee(self, places: Iterable[CasePlace]) -> None:
         """Report what the gates can decide with these cases."""
 
     def waited(self, wait: Wait) -> None:

@@ -18,10 +18,10 @@ from ..record.results import CaseResult, CaseRow, KeptCase
 from ..reports.run_lines import Line, score_lines, verdict_lines
 from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
 from ..run.book import RunBook
+from ..run.nodeids import is_case
 from ..text import counted, printable
 from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
 from .no_model import no_model
-from .nodeids import is_case
 from .state import Observer, RunState, Wait
 
 if TYPE_CHECKING:

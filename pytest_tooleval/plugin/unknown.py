@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ..explain import listing
 from ..record.metrics import LIMITS
-from ..record.results import CaseRow
+from ..run.scored import unscored
 from ..settings.parts import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
@@ -32,24 +32,13 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
 
 def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
     """The problem with a gate's scope; empty if there is none."""
-    rows = [_planned(case) for case in cases]
-    for rule in settings.judging.gates.rules:
-        known = {name for row in rows for name, _ in rule.scope.keys(row) if name}
-        if rule.name is not None and rule.name not in known:
+    rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
+    rows = [unscored(case.place, "skipped").row() for case in cases] if rules else []
+    for rule, name in rules:
+        known = {key for row in rows for key, _ in rule.scope.keys(row) if key}
+        if name not in known:
             scope = rule.scope.name
-            hint = near(rule.name, known) or f"; there is {listing(sorted(known)) or 'none'}"
-            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={rule.name}"
+            hint = near(name, known) or f"; there is {listing(sorted(known)) or 'none'}"
+            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={name}"
             return f"{gate}: no case has this {scope}{hint}"
     return ""
-
-
-def _planned(item: CaseItem) -> CaseRow:
-    return CaseRow(
-        nodeid=item.nodeid,
-        suite=item.origin.suite.name,
-        case=item.case.id,
-        model=item.model,
-        variant=item.case.arm.variant,
-        outcome="skipped",
-        tags=tuple(item.case.tags),
-    )

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScheduling
 
+from ..run.nodeids import is_case
 from ..settings.parts import Settings
-from .nodeids import is_case
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:

@@ -12,11 +12,9 @@ from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Runner, TrialAnswer, settled
-from ..engine.trial import Trial
+from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError
 from ..scoring import require_evidence
-from .cassettes import Cassettes
-from .job import Job
 
 _TICK_S = 0.25
 
@@ -48,22 +46,12 @@ class Asker:
     `tick` is called while waiting for an answer, with the seconds so far.
     """
 
-    def __init__(
-        self,
-        start: Callable[[], Runner],
-        cassettes: Cassettes,
-        judge: ModelSpec | None,
-        allowed_tools: Sequence[str],
-        tick: Callable[[float], None],
-    ) -> None:
-        self.cassettes = cassettes
+    def __init__(self, start: Callable[[], Runner], tick: Callable[[float], None]) -> None:
         self._start = start
-        self._judge = judge
-        self._allowed_tools = allowed_tools
         self._tick = tick
         self._asked = 0
         self._runner: Runner | None = None
-        self._agents_problems: list[str] = []
+        self._problems_before: list[str] = []
         # Why a model cannot be queried, by its label; None if it can.
         self._problems: dict[str, str | None] = {}
 
@@ -73,10 +61,10 @@ class Asker:
         A key or a callable may be missing. `is_given` means that its answers are given, so that only the
         judge is asked.
         """
-        cassette = self.cassettes.of(job.suite)
+        cassette = job.cassette
         if cassette is not None and not (cassette.is_empty and cassette.may_ask):
             return None
-        judge = self._judge if job.case.rubrics else None
+        judge = job.judge if job.case.rubrics else None
         asked = [] if is_given else [job.model, job.user]
         problems = (self._problem_of(spec) for spec in (*asked, judge) if spec is not None)
         return next(filter(None, problems), None)
@@ -105,10 +93,9 @@ class Asker:
 
     def given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
         """Answers that were given, sent to the judge if the case has rubrics."""
-        if self._judge is None or not job.case.rubrics:
+        if job.judge is None or not job.case.rubrics:
             return Pending(answers)
-        cassette = self.cassettes.of(job.suite)
-        return Pending([], self.runner.submit_judging(job.case, answers, self._judge, cassette))
+        return Pending([], self.runner.submit_judging(job, answers))
 
     def _ask(self, trials: Sequence[Trial]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
@@ -117,18 +104,7 @@ class Asker:
 
     def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> Trial:
         self._asked += not first
-        return Trial(
-            job.case,
-            job.model,
-            job.case.first_trial + number,
-            0 if first else self._asked,
-            self.cassettes.of(job.suite),
-            fresh,
-            job.live,
-            self._judge,
-            job.user,
-            self._allowed_tools,
-        )
+        return Trial(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
 
     def answers(self, pending: Pending) -> list[TrialAnswer]:
         """Wait for the answer to each trial."""
@@ -162,17 +138,15 @@ class Asker:
 
     @property
     def problems(self) -> list[str]:
-        """Lines about agents that block the event loop, and about unusable cassettes."""
-        agents = self._runner.problems if self._runner is not None else self._agents_problems
-        return [*agents, *self.cassettes.problems]
+        """Lines about agents that block the event loop."""
+        return self._runner.problems if self._runner is not None else self._problems_before
 
     def close(self) -> None:
         """Cancel all pending requests."""
         if self._runner is not None:
             self._runner.close()
-            self._agents_problems += self._runner.problems
+            self._problems_before += self._runner.problems
             self._runner = None
-        self.cassettes.close()
 
 
 def _why_not(spec: ModelSpec) -> str | None:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from ..engine.runner import TrialAnswer
-from ..errors import ModelError, ScoringError
-from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome, TrialError, TrialResult
+from ..errors import ModelError, ScoringError, ToolevalError
+from ..record.results import EXPECTED_FAILURE, CaseResult, CaseRow, Outcome, TrialError, TrialResult
 from ..record.transcript import text_of
 from ..scoring import Scored, require_evidence, score_trial
 from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
 from ..text import shorten
 from ..verdicts.case import Standard, decide
+from .nodeids import split_nodeid
+from .place import CasePlace, Places
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
-
-
-class CasePlace(Struct, frozen=True):
-    """A case's place: node id, file, position (from 0), and fingerprints as in `suite.fingerprints`."""
-
-    nodeid: str
-    file: str = ""
-    position: int = 0
-    content: str = ""
-    suite_content: str = ""
-    suite_cases: int = 0
-    tools_content: str = ""
+_CRASHED = (
+    "the worker process died while it ran this case and requested others ahead; any of "
+    "them may be the cause"
+)
 
 
 def score_trials(
@@ -44,18 +38,17 @@ def score_trials(
 
 
 def evaluate(
-    case: ResolvedCase,
-    model: str,
     place: CasePlace,
     answers: Sequence[TrialAnswer],
     scorers: Sequence[Scorer] = (),
     *,
     explain: bool = True,
 ) -> CaseResult:
-    """Score and judge a case on the model with this label. A case that cannot be scored is an error.
+    """Score and judge a case. One that cannot be scored is an error.
 
     `explain=False` explains only the scores of cases that did not pass.
     """
+    case = place.case
     try:
         require_evidence(case, scorers)
         scored = score_trials(case, answers, scorers)
@@ -65,15 +58,40 @@ def evaluate(
         if explain or outcome != "passed":
             trials = tuple(each.explained() for each in scored)
     except ScoringError as error:
-        return unscored(case, model, place, "error", f"cannot be scored: {error}")
-    return _result(case, model, place, outcome, reason, scores, trials)
+        return unscored(place, "error", f"cannot be scored: {error}")
+    return _result(place, outcome, reason, scores, trials)
 
 
-def unscored(
-    case: ResolvedCase, model: str, place: CasePlace, outcome: Outcome, reason: str
-) -> CaseResult:
+def unscored(place: CasePlace, outcome: Outcome, reason: str = "") -> CaseResult:
     """The result of a case without trials: skipped, or never started."""
-    return _result(case, model, place, outcome, reason, {}, ())
+    return _result(place, outcome, reason, {}, ())
+
+
+def planned(places: Iterable[CasePlace]) -> list[CaseRow]:
+    """Rows of cases to be asked, as if all trials were answered (`scored`)."""
+    return [
+        structs.replace(unscored(place, "passed").row(), scored=place.case.trials)
+        for place in places
+        if not place.case.skip
+    ]
+
+
+def crashed(nodeid: str, places: Places) -> CaseResult:
+    """An error as the result of a case whose worker died, with all that gates and `merge` read."""
+    file, case, model, variant = split_nodeid(nodeid)
+    try:
+        result = unscored(places.of(nodeid), "error", _CRASHED)
+    except ToolevalError:  # the file has changed since it was collected
+        result = CaseResult(
+            nodeid=nodeid,
+            suite=file,
+            case=case,
+            model=model,
+            outcome="error",
+            reason=_CRASHED,
+            file=file,
+        )
+    return structs.replace(result, variant=variant, tolerated=bool(variant))
 
 
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
@@ -83,14 +101,13 @@ def as_expected(result: CaseResult, reason: str) -> CaseResult:
 
 
 def _result(
-    case: ResolvedCase,
-    model: str,
     place: CasePlace,
     outcome: Outcome,
     reason: str,
     scores: dict[str, float | None],
     trials: tuple[TrialResult, ...],
 ) -> CaseResult:
+    case = place.case
     later = (message for turn in case.turns[1:] for message in turn.messages)
     prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
     if case.user is not None:
@@ -100,7 +117,7 @@ def _result(
         nodeid=place.nodeid,
         suite=case.suite,
         case=case.id,
-        model=model,
+        model=place.model,
         variant=case.arm.variant,
         against=case.arm.against,
         is_same=case.arm.is_same,

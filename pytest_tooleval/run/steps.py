@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..engine.runner import TrialAnswer
+from ..engine.trial import Job
 from ..errors import ModelError
 from ..record.results import CaseRow
 from ..record.thresholds import needed_of
 from .asker import Asker, Pending
-from .job import Job
 
 
 @dataclass(frozen=True, slots=True)

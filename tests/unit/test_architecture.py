@@ -257,6 +257,7 @@ print("loaded", *sys.modules)
         "pytest_tooleval.plugin.garbage",
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.settings",
+        "pytest_tooleval.plugin.workers",
         "pytest_tooleval.plugin.hookspecs",
         "pytest_tooleval.settings",  # tables, for --help
         "pytest_tooleval.settings.given",

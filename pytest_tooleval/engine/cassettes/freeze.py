@@ -12,7 +12,7 @@ from ...scoring.argument_scores import params_match
 from ...scoring.tool_selection import find_tool
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
 from ..tools.mocks import mocks_of
-from ..trial import Trial
+from ..trial import Job
 
 
 class LiveAnswer(NamedTuple):
@@ -23,10 +23,10 @@ class LiveAnswer(NamedTuple):
     content: str
 
 
-def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
+def live_answers(job: Job, transcript: Transcript) -> Iterator[LiveAnswer]:
     """The answers that live tools gave in a trial, in order."""
-    case, mocked = trial.case, mocks_of(trial.case)
-    if trial.live is None or not case.has_tool_rounds or case.world is not None:
+    case, mocked = job.case, mocks_of(job.case)
+    if job.live is None or not case.has_tool_rounds or case.world is not None:
         return
     for reply in transcript.replies:
         contents = [answer.get("content") for answer in reply.answers if answer.get("role") == "tool"]
@@ -39,7 +39,7 @@ def live_answers(trial: Trial, transcript: Transcript) -> Iterator[LiveAnswer]:
             tool = find_tool(case, call.name)
             if tool is None or status != "executed" or tool.name in mocked:
                 continue
-            if trial.live.server.has(tool.name, case.live_tools):
+            if job.live.server.has(tool.name, case.live_tools):
                 yield LiveAnswer(tool.name, call.arguments or {}, str(content))
 
 

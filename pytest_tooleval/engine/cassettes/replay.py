@@ -43,8 +43,8 @@ def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
 
 
 def _recorded(trial: Trial) -> Transcript | None:
-    cassette = trial.cassette
-    if cassette is None or trial.fresh or trial.case.has_tool_rounds:
+    cassette = trial.job.cassette
+    if cassette is None or trial.fresh or trial.job.case.has_tool_rounds:
         return None
     try:
         if not cassette.is_empty:
@@ -63,8 +63,9 @@ def replayed(trial: Trial) -> Transcript:
 
     Raises NotRecorded for the first question without an answer, including calls to live tools.
     """
-    assert trial.cassette is not None
-    return asyncio.run(run_trial(trial, RecordedModels(trial.cassette.find), trial.live_tools()))
+    cassette = trial.job.cassette
+    assert cassette is not None
+    return asyncio.run(run_trial(trial, RecordedModels(cassette.find), trial.live_tools()))
 
 
 def first_missing(trial: Trial) -> Mapping[str, Any] | None:

@@ -13,7 +13,7 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of
 from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.models.tables import read_tables, resolve_models
-from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.resolved import resolve
 
@@ -40,7 +40,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     suite = load_suite(suite_file)
     [spec] = resolve_models(["served"], read_tables(tmp_path))
     cassette = Cassette(tmp_path / "tapes" / "s.jsonl", "new")
-    asked = first_missing(Trial(resolve(suite, suite.test_cases[0]), spec, cassette=cassette))
+    asked = first_missing(Trial(Job(resolve(suite, suite.test_cases[0]), spec, cassette=cassette)))
     assert asked is not None
     answer = ChatAnswer({"role": "assistant", "content": "No."}, "stop")
     cassette.add(key_of(asked), asked, answer)

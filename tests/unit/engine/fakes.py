@@ -20,7 +20,7 @@ from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import Read, Replies
-from pytest_tooleval.engine.trial import Trial, run_trial
+from pytest_tooleval.engine.trial import Job, Trial, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply, Transcript
@@ -122,7 +122,7 @@ async def held(
     trial: int = 0,
 ) -> Transcript:
     """The transcript of a trial in which this function answers."""
-    return await run_trial(Trial(case, ModelSpec("m"), trial, user=user), FakeModels(answer))
+    return await run_trial(Trial(Job(case, ModelSpec("m"), user=user), trial), FakeModels(answer))
 
 
 class Gateway(ModelGateway):

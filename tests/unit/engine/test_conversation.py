@@ -17,7 +17,7 @@ from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
@@ -364,10 +364,10 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     for request, reply in zip(model.requests, replies, strict=True):
         asked = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
         cassette.add(key_of(asked), asked, ChatAnswer(reply))
-    assert await asyncio.to_thread(first_missing, Trial(case, spec, cassette=cassette)) is None
+    assert await asyncio.to_thread(first_missing, Trial(Job(case, spec, cassette=cassette))) is None
     assert case.world is not None
     changed = structs.replace(case, world=replace(case.world, args={"refunded": 6}))
-    missing = await asyncio.to_thread(first_missing, Trial(changed, spec, cassette=cassette))
+    missing = await asyncio.to_thread(first_missing, Trial(Job(changed, spec, cassette=cassette)))
     assert missing is not None
     why = cassette.why_missing(missing, always=True)
     assert 'message 7, content: "{\\"refunded\\": 6}" → "{\\"refunded\\": 7}"' in why

@@ -18,7 +18,7 @@ from builders import call, tool
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 
@@ -43,7 +43,7 @@ def engine_threads() -> list[threading.Thread]:
 def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client: FakeClient) -> None:
     client.latency, client.together = 0.001, 7
     runner = Runner(concurrency=7)
-    futures = [runner.submit(Trial(CASE, SPEC, number=n, priority=n)) for n in range(60)]
+    futures = [runner.submit(Trial(Job(CASE, SPEC), number=n, priority=n)) for n in range(60)]
     transcripts = list(map(only, futures))
     runner.close()
     assert all(
@@ -65,7 +65,7 @@ def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPat
     use_clients(monkeypatch, {"m": FakeClient(answer, 0.001)})
     chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
     runner = Runner(concurrency=1)
-    futures = [runner.submit(Trial(chain, SPEC, number=n, priority=n)) for n in range(4)]
+    futures = [runner.submit(Trial(Job(chain, SPEC), number=n, priority=n)) for n in range(4)]
     concurrent.futures.wait(futures, 60)
     runner.close()
     # Between two replies of a case others may slip in, but never all of them.
@@ -76,19 +76,19 @@ def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
     client.answer = lambda asked: ModelError("refused", kind="bad_request")
     runner = Runner(policy=QUICK)
     with pytest.raises(ModelError, match="refused"):
-        only(runner.submit(Trial(CASE, SPEC)))
+        only(runner.submit(Trial(Job(CASE, SPEC))))
     runner.close()
 
 
 def test_a_cancelled_trial_stops_asking_and_gives_its_slot_back(client: FakeClient) -> None:
     client.latency = 120.0
     runner = Runner(concurrency=1)
-    first = runner.submit(Trial(CASE, SPEC))
+    first = runner.submit(Trial(Job(CASE, SPEC)))
     while not client.in_flight:
         time.sleep(0.01)
     first.cancel()
     client.latency = 0.0
-    assert only(runner.submit(Trial(CASE, SPEC))).calls
+    assert only(runner.submit(Trial(Job(CASE, SPEC)))).calls
     assert client.in_flight == 0
     runner.close()
 
@@ -97,7 +97,7 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
     client.latency = 120.0
     before = engine_threads()
     runner = Runner(concurrency=5)
-    futures = [runner.submit(Trial(CASE, SPEC)) for _ in range(20)]
+    futures = [runner.submit(Trial(Job(CASE, SPEC))) for _ in range(20)]
     while client.in_flight < 5:
         time.sleep(0.01)
     begin = time.monotonic()
@@ -115,7 +115,7 @@ def test_what_ends_before_it_begins_warns_of_nothing(client: FakeClient) -> None
         warnings.simplefilter("always")
         for _ in range(10):
             runner = Runner()
-            futures = [runner.submit(Trial(CASE, SPEC)) for _ in range(20)]
+            futures = [runner.submit(Trial(Job(CASE, SPEC))) for _ in range(20)]
             runner.close()
             assert all(future.done() for future in futures)
         gc.collect()
@@ -126,7 +126,7 @@ def test_nothing_is_taken_after_the_end(client: FakeClient) -> None:
     runner = Runner()
     runner.close()
     with pytest.raises(RuntimeError, match="closed"):
-        runner.submit(Trial(CASE, SPEC))
+        runner.submit(Trial(Job(CASE, SPEC)))
 
 
 def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeClient) -> None:
@@ -142,7 +142,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
         use_clients(patch, {"m": stubborn})
         before = engine_threads()
         runner = Runner()
-        runner.submit(Trial(CASE, SPEC))
+        runner.submit(Trial(Job(CASE, SPEC)))
         while not stubborn.in_flight:
             time.sleep(0.01)
         begin = time.monotonic()
@@ -154,7 +154,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
 def test_models_run_side_by_side() -> None:
     runner = Runner()
     specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
-    futures = [runner.submit(Trial(CASE, spec)) for spec in specs]
+    futures = [runner.submit(Trial(Job(CASE, spec))) for spec in specs]
     assert len({str(only(future).calls) for future in futures}) == 1
     runner.close()
 
@@ -170,7 +170,7 @@ from pytest_tooleval.suite.resolved import resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
 runner = Runner(timeout_s=0.2)
 spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
-print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).result(60)))
+print(repr(runner.submit(Trial(Job(resolve(suite, suite.test_cases[0]), spec))).result(60)))
 runner.close()
 """
     done = subprocess.run(

@@ -19,7 +19,7 @@ from pytest_tooleval.engine.clients.returned import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.toolbox import Toolbox
-from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of
 from pytest_tooleval.scoring import score_transcript
@@ -276,7 +276,7 @@ def spec(folder: Path, name: str) -> ModelSpec:
 
 
 def run(runner: Runner, folder: Path, name: str, case: ResolvedCase | None = None) -> Transcript:
-    return only(runner.submit(Trial(case or chain(), spec(folder, name))))
+    return only(runner.submit(Trial(Job(case or chain(), spec(folder, name)))))
 
 
 def calls(transcript: Transcript) -> list[tuple[str, object]]:
@@ -357,7 +357,7 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
 
 
 def run_own(runner: Runner, folder: Path, name: str, allow: str, **fields: Any) -> Transcript:
-    trial = Trial(chain(**fields), spec(folder, name), allowed=allow.split())
+    trial = Trial(Job(chain(**fields), spec(folder, name), allowed=allow.split()))
     return only(runner.submit(trial))
 
 
@@ -491,7 +491,7 @@ def test_an_error_is_no_failure(runner: Runner, folder: Path, name: str, message
 
 def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
     runner = Runner(timeout_s=0.5)
-    trial = Trial(chain(), spec(folder, "sleeps"))
+    trial = Trial(Job(chain(), spec(folder, "sleeps")))
     with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
         only(runner.submit(trial))
     (folder / "over").touch()
@@ -582,14 +582,14 @@ def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> No
 def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
     path = folder / "tape.jsonl"
     own = spec(folder, "books")
-    first = only(runner.submit(Trial(chain(), own, cassette=Cassette(path, "new"))))
-    replayed = only(runner.submit(Trial(chain(), own, cassette=Cassette(path, "none"))))
+    first = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, "new")))))
+    replayed = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, "none")))))
     assert (folder / "log.txt").read_text() == "run\n"
     assert replayed.messages == first.messages
-    assert first_missing(Trial(chain(), own, cassette=Cassette(path, "none"))) is None
+    assert first_missing(Trial(Job(chain(), own, cassette=Cassette(path, "none")))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
     with pytest.raises(
         ModelError, match=r"tools_answer\.mock_responses\.search\.flight: \"OS1\" → \"OS2\""
     ):
-        only(runner.submit(Trial(other, own, cassette=Cassette(path, "none"))))
+        only(runner.submit(Trial(Job(other, own, cassette=Cassette(path, "none")))))

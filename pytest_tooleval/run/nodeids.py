@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 from ..record.variants import SEPARATOR
 from ..suite.discovery import SUITE_ENDING
@@ -37,19 +32,3 @@ def split_nodeid(nodeid: str) -> CaseId:
         case, _, condition = case.partition("[")
     model, _, variant = condition.partition(SEPARATOR)
     return CaseId(file, f"{case}]" if row else case, model, variant)
-
-
-def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
-    """The problem if `FILE::CASE[MODEL]` on the command line names a model that is not in the run.
-
-    Empty if there is none. pytest would only report that it cannot find the case.
-    """
-    found = list(map(split_nodeid, nodeids))
-    models = dict.fromkeys(each.model for each in found)
-    for argument in config.args:
-        file, case, model, _ = split_nodeid(argument)
-        is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
-        if is_here and model not in ("", *models) and any(case == each.case for each in found):
-            asked = ", ".join(filter(None, models)) or "no model"
-            return f"{argument}: this run asks {asked}, not {model}; use --tooleval-model={model}"
-    return ""
