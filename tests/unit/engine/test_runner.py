@@ -164,7 +164,7 @@ def test_a_process_ends_although_a_users_function_hangs(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.runner import Runner, Trial
+from pytest_tooleval.engine.runner import Job, Runner, Trial
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
