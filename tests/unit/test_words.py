@@ -39,9 +39,9 @@ def _texts() -> Iterator[tuple[Path, str]]:
         yield path, re.sub(r"^```text\n.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     for path in sorted(PACKAGE.rglob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text()))
-        said = (node.value for node in nodes if isinstance(node, ast.Constant))
+        strings = (node.value for node in nodes if isinstance(node, ast.Constant))
         # A single word is a key, perhaps that of another library.
-        yield from ((path, text) for text in said if isinstance(text, str) and " " in text)
+        yield from ((path, text) for text in strings if isinstance(text, str) and " " in text)
     for path in sorted(PACKAGE.rglob("*.js")):
         if "vendor" not in path.parts:
             yield path, "\n".join(re.findall(r'"[^"\n]*"|`[^`]*`', path.read_text()))

@@ -71,8 +71,8 @@ def run(client: TestClient) -> Callable[..., dict[str, Any]]:
     """Run something and wait for its end; returns the state."""
 
     def run(**body: Any) -> dict[str, Any]:
-        asked = {"files": ["weather.tooleval.json"], "models": ["builtin/lexical"], **body}
-        begun = client.post("/api/runs", json=asked)
+        posted = {"files": ["weather.tooleval.json"], "models": ["builtin/lexical"], **body}
+        begun = client.post("/api/runs", json=posted)
         assert begun.status_code == 202, begun.text
         id = begun.json()["id"]
         assert client.get(f"/api/runs/{id}/events").status_code == 200

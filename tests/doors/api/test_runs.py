@@ -190,10 +190,10 @@ def test_names_are_no_options() -> None:
 
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
-    asked = {"files": [FILE], "models": ["builtin/lexical"], "options": {"trials": "3"}}
-    told = client.post("/api/runs/estimate", json=asked)
-    assert told.json()["text"].splitlines()[1].split()[0] == "builtin/lexical"
-    wrong = client.post("/api/runs/estimate", json={**asked, "options": {"trials": "often"}})
+    body = {"files": [FILE], "models": ["builtin/lexical"], "options": {"trials": "3"}}
+    estimate = client.post("/api/runs/estimate", json=body)
+    assert estimate.json()["text"].splitlines()[1].split()[0] == "builtin/lexical"
+    wrong = client.post("/api/runs/estimate", json={**body, "options": {"trials": "often"}})
     assert wrong.status_code == 422
     assert "--tooleval-trials" in wrong.json()["output"]
 

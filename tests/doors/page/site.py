@@ -129,15 +129,15 @@ class Site:
             lambda message: self.complaints.append(f"{message.text} {message.location['url']}"),
         )
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("request", self._asked)
-        self.page.on("requestfinished", self._answered)
-        self.page.on("requestfailed", self._answered)
+        self.page.on("request", self._request_began)
+        self.page.on("requestfinished", self._request_ended)
+        self.page.on("requestfailed", self._request_ended)
         self.load()
 
-    def _asked(self, request: Request) -> None:
+    def _request_began(self, request: Request) -> None:
         self._unanswered.add(request)
 
-    def _answered(self, request: Request) -> None:
+    def _request_ended(self, request: Request) -> None:
         self._unanswered.discard(request)
 
     def load(self) -> None:

@@ -171,15 +171,15 @@ def test_the_history_and_the_trend(
     writer.add(kept(*document.cases))
     writer.finish(document.run, document.gates)
 
-    def said(*arguments: str) -> str:
+    def output(*arguments: str) -> str:
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 0, done.output
         return done.output
 
     for model, rate in RATE_TEXTS.items():
-        assert f" {rate} " in said("history", f"--model={model}")
-        assert f" {rate}" in said("show", "latest", f"--model={model}")
-    trend = said("trend", document.cases[0].suite)
+        assert f" {rate} " in output("history", f"--model={model}")
+        assert f" {rate}" in output("show", "latest", f"--model={model}")
+    trend = output("trend", document.cases[0].suite)
     for rate in RATE_TEXTS.values():
         assert f" {rate}" in trend
 

@@ -596,15 +596,15 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     expect(site.cell("case-1")).to_have_accessible_name("agent: failed 0.00")
     page.reload()
     expect(rows).to_have_count(3)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     page.evaluate(_SEEN, False)  # six tabs that listen would leave the browser no connection
     site.release(4)
     page.wait_for_timeout(400)
     expect(rows).to_have_count(3)
     page.evaluate(_SEEN, True)
     expect(rows).to_have_count(4)
-    assert [url for url in asked if re.search(r"/events\?after=\d+$", url)] == asked
+    assert [url for url in urls if re.search(r"/events\?after=\d+$", url)] == urls
     site.go("run")
     page.get_by_role("link", name="agent").click()  # the run under way
     expect(rows).to_have_count(4)
@@ -830,8 +830,8 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(weather: Site) -> None:
     weather.go("suites")
     page.get_by_text("0.00 · 0/2 passed").wait_for()
     weather.go("compare?old=nope&new=latest")
-    told = re.compile(r'Run "nope" not found\.$')
-    expect(page.get_by_role("alert")).to_contain_text(told)
+    message = re.compile(r'Run "nope" not found\.$')
+    expect(page.get_by_role("alert")).to_contain_text(message)
     weather.complaints.clear()  # Chromium notes the answer of 404
 
 

@@ -66,7 +66,7 @@ def test_gates_and_baseline_are_told(draw: Draw) -> None:
             )
         )
     )
-    for said in (
+    for part in (
         *("1 of 2 gates failed", "worse than the baseline", "overall of gpt-4o: 0.80 < 0.90"),
         *(
             "gpt-4o ✗ failed 0 of 1 case passed",
@@ -75,7 +75,7 @@ def test_gates_and_baseline_are_told(draw: Draw) -> None:
         *("0.80 (0.70 to 0.88)", "-10 points", "0.15", "5/5 → 0/5"),
         *("Worse: 1", "Better: 1", "Added: 1", "Removed: 1"),
     ):
-        assert said in text
+        assert part in text
 
 
 def test_a_case_of_the_comparison_leads_to_its_details(draw: Draw) -> None:
@@ -247,9 +247,9 @@ def test_a_call_that_did_not_run_says_so(draw: Draw) -> None:
     assert made.transcript
     reply = made.transcript.replies[0]
     calls = (ToolCall("pay", {}), ToolCall("look", {}), ToolCall("refund", {}))
-    told = structs.replace(reply, calls=calls, status=("refused", "failed", "waiting"))
+    stopped = structs.replace(reply, calls=calls, status=("refused", "failed", "waiting"))
     line = "look was answered with an error, so it was not played on the world"
-    talk = structs.replace(made.transcript, replies=(told,))
+    talk = structs.replace(made.transcript, replies=(stopped,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))
     page = draw(document(row("passed", shown))).page
     page.locator(".cell button").click()

@@ -181,10 +181,10 @@ async def test_it_never_takes_more_than_max_rounds(most: int) -> None:
 
 
 async def test_a_pause_is_no_round() -> None:
-    said = [says(content="I look."), says(call("search")), says(content="On."), says(call("book"))]
+    answers = [says(content="I look."), says(call("search")), says(content="On."), says(call("book"))]
 
     async def ask(role: str, request: ChatRequest) -> Reply:
-        message = said.pop(0)
+        message = answers.pop(0)
         reason = "pause_turn" if message["content"] else "tool_calls"
         return read_reply(ChatAnswer(message, reason), request, cached=False)
 
@@ -214,10 +214,10 @@ async def test_what_the_provider_ran_may_be_forbidden() -> None:
 
 
 async def test_a_pause_in_which_the_provider_searches_goes_on() -> None:
-    said = [says(RAN), says(call("book"))]
+    answers = [says(RAN), says(call("book"))]
 
     async def ask(role: str, request: ChatRequest) -> Reply:
-        return read_reply(ChatAnswer(said.pop(0), "pause_turn"), request, cached=False)
+        return read_reply(ChatAnswer(answers.pop(0), "pause_turn"), request, cached=False)
 
     assert [made.name for made in (await held(chain(), ask)).calls] == ["web_search", "book"]
 
@@ -277,8 +277,8 @@ class Desk:
 
 def talk(folder: Path, *turns: dict[str, Any], **fields: Any) -> ResolvedCase:
     (folder / "desk.py").write_text(WORLD, encoding="utf-8")
-    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
-    case = {"id": "one", "turns": asked, "expected_text": ["x"], **fields}
+    written = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    case = {"id": "one", "turns": written, "expected_text": ["x"], **fields}
     world = {} if "tools" in fields else {"world": "desk:Desk", "world_args": {"refunded": 5}}
     data = {"name": "s", **world, "test_cases": [case]}
     suite = parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
@@ -307,9 +307,9 @@ async def test_a_turn_ends_with_a_reply_without_calls(
     assert [reply.prompt for reply in transcript.replies if reply.prompt] == [
         ({"role": "user", "content": "turn 2"},)
     ]
-    offered = [[tool["function"]["name"] for tool in asked.tools] for asked in model.requests]
+    offered = [[tool["function"]["name"] for tool in request.tools] for request in model.requests]
     assert offered == [["refund"]] * 2 + [["look", "refund"]] * 2
-    assert [asked.tool_choice for asked in model.requests] == ["auto"] * 4
+    assert [request.tool_choice for request in model.requests] == ["auto"] * 4
     assert capsys.readouterr().out == ""
     assert Transcript.from_messages(transcript.messages).turns[1][0].prompt
 
@@ -362,8 +362,8 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     cassette = Cassette(tmp_path / "tape.jsonl", "new")
     replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
     for request, reply in zip(model.requests, replies, strict=True):
-        asked = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
-        cassette.add(key_of(asked), asked, ChatAnswer(reply))
+        sent = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
+        cassette.add(key_of(sent), sent, ChatAnswer(reply))
     assert await asyncio.to_thread(first_missing, Trial(Job(case, spec, cassette=cassette))) is None
     assert case.world is not None
     changed = structs.replace(case, world=replace(case.world, args={"refunded": 6}))

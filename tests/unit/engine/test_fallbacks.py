@@ -89,7 +89,7 @@ def test_what_is_about_something_else(message: str) -> None:
     assert refused_parameter(400, message, SENT) is None
 
 
-def asked(
+def replaced(
     model: str, choice: str = "required", set_by: dict[str, str] | None = None, **more: Any
 ) -> Any:
     request = ChatRequest([], [WEATHER], choice, {"temperature": 0.0, **more})
@@ -116,13 +116,13 @@ def asked(
 def test_what_is_known_beforehand(
     model: str, more: dict[str, Any], instead: dict[str, str | None]
 ) -> None:
-    assert asked(model, **more) == instead
+    assert replaced(model, **more) == instead
 
 
 def test_what_the_user_set_is_sent_whatever_a_list_says() -> None:
-    assert asked("anthropic/claude-sonnet-5", set_by={"temperature": "the case"}) == {}
+    assert replaced("anthropic/claude-sonnet-5", set_by={"temperature": "the case"}) == {}
 
 
 def test_what_would_be_ignored_in_silence_is_an_error() -> None:
     with pytest.raises(ModelError, match=r"ignores tool_choice .*the suite: remove it there"):
-        asked("ollama_chat/llama3.1", set_by={"tool_choice": "the suite"})
+        replaced("ollama_chat/llama3.1", set_by={"tool_choice": "the suite"})

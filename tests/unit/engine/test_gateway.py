@@ -32,15 +32,15 @@ def request(n: int = 0, **fields: Any) -> ChatRequest:
 
 
 async def ask_all(gateway: Gateway, count: int) -> list[Reply | BaseException]:
-    asked = (gateway.reply(request(n), Context(n)) for n in range(count))
-    return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
+    replies = (gateway.reply(request(n), Context(n)) for n in range(count))
+    return await asyncio.wait_for(asyncio.gather(*replies, return_exceptions=True), 60)
 
 
-def refusing(asked: ChatRequest) -> dict[str, Any] | ModelError:
+def refusing(chat: ChatRequest) -> dict[str, Any] | ModelError:
     """A model that takes neither `required` nor a temperature."""
-    if asked.tool_choice == "required":
+    if chat.tool_choice == "required":
         return ParameterRefused("tool_choice is not supported", "tool_choice", "required")
-    if "temperature" in asked.sampling:
+    if "temperature" in chat.sampling:
         return ParameterRefused("temperature is deprecated", "temperature", 0.0)
     return GOOD
 
@@ -56,7 +56,7 @@ async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.
         reply = await gateway.reply(request(n, sampling=COLD))
         assert reply.tool_choice == "auto"
         assert reply.fallbacks == {"tool_choice": "auto", "temperature": None}
-    sent = [(asked.tool_choice, dict(asked.sampling)) for asked in client.requests]
+    sent = [(chat.tool_choice, dict(chat.sampling)) for chat in client.requests]
     assert sent == [("required", COLD), ("auto", COLD), ("auto", {}), ("auto", {}), ("auto", {})]
 
 
@@ -72,15 +72,15 @@ async def test_what_was_learned_holds_for_questions_that_wait(monkeypatch: pytes
 async def test_max_tokens_goes_under_its_new_name_also_if_the_user_set_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
-        if "max_tokens" in asked.sampling:
+    def answer(chat: ChatRequest) -> dict[str, Any] | ModelError:
+        if "max_tokens" in chat.sampling:
             return ParameterRefused("use max_completion_tokens", "max_tokens", 9)
         return GOOD
 
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
-    asked = request(sampling={"max_tokens": 9})
-    reply = await gateway_to().reply(asked, Context(set_by={"max_tokens": "the suite"}))
+    chat = request(sampling={"max_tokens": 9})
+    reply = await gateway_to().reply(chat, Context(set_by={"max_tokens": "the suite"}))
     assert client.requests[-1].sampling == {"max_completion_tokens": 9}
     assert reply.fallbacks == {"max_tokens": "max_completion_tokens"}
 
@@ -105,10 +105,10 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
 async def test_a_refusal_that_had_another_reason_is_not_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
-        if "Q0" not in str(asked.messages):
+    def answer(chat: ChatRequest) -> dict[str, Any] | ModelError:
+        if "Q0" not in str(chat.messages):
             return GOOD
-        if asked.tool_choice == "required":
+        if chat.tool_choice == "required":
             return ParameterRefused("body.tool_choice ...", "tool_choice", "required")
         return ModelError("body.messages ...", kind="bad_request")
 
@@ -121,16 +121,16 @@ async def test_a_refusal_that_had_another_reason_is_not_remembered(
 
 @pytest.mark.parametrize("kind", ["credentials", "rate_limit", "timeout", "server", "bad_request"])
 async def test_nothing_else_falls_back(monkeypatch: pytest.MonkeyPatch, kind: ErrorKind) -> None:
-    client = FakeClient(lambda asked: ModelError("tool_choice", kind=kind))
+    client = FakeClient(lambda _: ModelError("tool_choice", kind=kind))
     use_clients(monkeypatch, {"m": client})
     with pytest.raises(ModelError) as raised:
         await gateway_to().reply(request())
     assert raised.value.kind == kind
-    assert [asked.tool_choice for asked in client.requests] == ["required"]
+    assert [chat.tool_choice for chat in client.requests] == ["required"]
 
 
 async def test_without_tools_there_is_no_tool_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: says(content="Hello"))})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: says(content="Hello"))})
     reply = await gateway_to().reply(ChatRequest([], (), "required"))
     assert reply.tool_choice is None
 
@@ -138,9 +138,7 @@ async def test_without_tools_there_is_no_tool_choice(monkeypatch: pytest.MonkeyP
 async def test_a_dead_endpoint_is_given_up_after_the_first_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client = FakeClient(
-        lambda asked: ModelError("no connection to X", kind="unreachable", retryable=True)
-    )
+    client = FakeClient(lambda _: ModelError("no connection to X", kind="unreachable", retryable=True))
     use_clients(monkeypatch, {"m": client})
     # Without any wait, so that no time decides who comes first.
     outcomes = await ask_all(gateway_to(slots=Slots(4), policy=RetryPolicy(base=0)), 200)
@@ -151,7 +149,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
 
 
 async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = FakeClient(lambda asked: ModelError("no answer", kind="timeout", retryable=True), 0.01)
+    client = FakeClient(lambda _: ModelError("no answer", kind="timeout", retryable=True), 0.01)
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(gateway_to(slots=Slots(4)), 200)
     assert all(isinstance(o, ModelError) and o.kind == "timeout" for o in outcomes)
@@ -159,9 +157,9 @@ async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.Mo
 
 
 async def test_an_endpoint_that_has_answered_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+    def answer(chat: ChatRequest) -> dict[str, Any] | ModelError:
         return (
-            GOOD if "Q0" in str(asked.messages) else ModelError("x", kind="unreachable", retryable=True)
+            GOOD if "Q0" in str(chat.messages) else ModelError("x", kind="unreachable", retryable=True)
         )
 
     client = FakeClient(answer)
@@ -177,7 +175,7 @@ async def test_an_endpoint_that_has_answered_is_not_given_up(monkeypatch: pytest
 async def test_a_fatal_error_ends_the_model_at_once(
     monkeypatch: pytest.MonkeyPatch, kind: ErrorKind
 ) -> None:
-    client = FakeClient(lambda asked: ModelError("the key was refused", kind=kind, fatal=True))
+    client = FakeClient(lambda _: ModelError("the key was refused", kind=kind, fatal=True))
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(gateway_to(slots=Slots(2)), 100)
     assert {str(o) for o in outcomes} == {"the key was refused"}
@@ -191,8 +189,8 @@ async def test_a_fatal_error_ends_the_model_at_once(
 async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pace of one request a minute, and a Retry-After, do not delay the end."""
 
-    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
-        if "Q0" in str(asked.messages):
+    def answer(chat: ChatRequest) -> dict[str, Any] | ModelError:
+        if "Q0" in str(chat.messages):
             return ModelError("slow down", kind="rate_limit", retryable=True, retry_after=100.0)
         return ModelError("the key was refused", kind="credentials", fatal=True)
 
@@ -202,7 +200,7 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
     outcomes = await ask_all(gateway_to(), 2)
     assert {str(o) for o in outcomes} == {"the key was refused"}
 
-    client = FakeClient(lambda asked: ModelError("no", kind="credentials", fatal=True), latency=0.05)
+    client = FakeClient(lambda _: ModelError("no", kind="credentials", fatal=True), latency=0.05)
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(gateway_to(ModelSpec("m", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
@@ -212,7 +210,7 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
 
 async def test_a_day_long_wait_is_learned_from_the_first_case(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(
-        lambda asked: ModelError("limit", kind="rate_limit", retryable=True, retry_after=4000.0)
+        lambda _: ModelError("limit", kind="rate_limit", retryable=True, retry_after=4000.0)
     )
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(gateway_to(slots=Slots(1)), 50)
@@ -222,9 +220,9 @@ async def test_a_day_long_wait_is_learned_from_the_first_case(monkeypatch: pytes
 
 async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.MonkeyPatch) -> None:
     throttled = FakeClient(
-        lambda asked: ModelError("429", kind="rate_limit", retryable=True, retry_after=1000.0)
+        lambda _: ModelError("429", kind="rate_limit", retryable=True, retry_after=1000.0)
     )
-    free = FakeClient(lambda asked: GOOD)
+    free = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"slow": throttled, "free": free})
     slots = Slots(2)
     slow, other = gateway_to(ModelSpec("slow"), slots), gateway_to(ModelSpec("free"), slots)
@@ -242,7 +240,7 @@ async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.
 async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    narrow, wide = FakeClient(lambda asked: GOOD, 0.01), FakeClient(lambda asked: GOOD, 0.01)
+    narrow, wide = FakeClient(lambda _: GOOD, 0.01), FakeClient(lambda _: GOOD, 0.01)
     use_clients(monkeypatch, {"narrow": narrow, "wide": wide})
     slots = Slots(6)
     gateways = [
@@ -259,11 +257,11 @@ async def test_a_key_in_what_a_provider_says_of_its_failure_is_taken_out(
 ) -> None:
     monkeypatch.setenv("PLANTED_KEY", "sk-planted-0123456789")
     ended = ModelError("the provider ended the answer with error: sk-planted-0123456789", kind="server")
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: ended)})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: ended)})
     with pytest.raises(ModelError) as raised:
         await gateway_to(ModelSpec("m", api_key_env="PLANTED_KEY")).reply(request())
-    said = "the provider ended the answer with error: [secret]"
-    assert (raised.value.message, str(raised.value)) == (said, said)
+    message = "the provider ended the answer with error: [secret]"
+    assert (raised.value.message, str(raised.value)) == (message, message)
     assert "planted" not in f"{raised.value!r} {raised.value.args}"
 
 
@@ -274,7 +272,7 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
     leaking = says(
         call("get_weather", '{"city": "sk-planted-1234"}'), content="your key: sk-planted-1234"
     )
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking)})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking)})
     gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
     reply = await gateway.reply(request(), Context(cassette=cassette))
@@ -291,7 +289,7 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     monkeypatch.setenv("MY_KEY", key)
     escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
     leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking, finish_reason=f"stop {key}")})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking, finish_reason=f"stop {key}")})
     gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
     reply = await gateway.reply(request(), Context(cassette=cassette))
@@ -304,14 +302,14 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
 async def test_values_of_headers_are_not_recorded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: GOOD)})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: GOOD)})
     cassette = Cassette(tmp_path / "c.jsonl", "new")
     keys = []
     for value in ("planted-1", "planted-1", "planted-2"):
         spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
-        asked = request(sampling=sampling_for(spec, case_of()))
-        await gateway_to(spec).reply(asked, Context(cassette=cassette))
-        keys.append(key_of(question(spec, asked)))
+        chat = request(sampling=sampling_for(spec, case_of()))
+        await gateway_to(spec).reply(chat, Context(cassette=cassette))
+        keys.append(key_of(question(spec, chat)))
     assert "X-Gate" in cassette.path.read_text()
     assert "planted" not in cassette.path.read_text()
     # Other headers are another question.
@@ -322,7 +320,7 @@ async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.M
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"x": deep}
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: {"content": None, "extra": deep})})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: {"content": None, "extra": deep})})
     with pytest.raises(ModelError, match="nested more than") as raised:
         await gateway_to().reply(request())
     assert raised.value.kind == "bad_response"
@@ -373,7 +371,7 @@ async def test_another_process_may_send_the_same_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: bool
 ) -> None:
     """Its answer is used if it records one. Waiting for it takes no slot, which it may need itself."""
-    client = FakeClient(lambda asked: GOOD)
+    client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
     spec, claims = ModelSpec("m", max_concurrency=1), _Elsewhere()
     waits, goes = (Cassette(tmp_path / "c.jsonl", "new", claims=each) for each in (claims, None))
@@ -393,14 +391,14 @@ async def test_another_process_may_send_the_same_request(
 async def test_a_process_that_was_stopped_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    use_clients(monkeypatch, {"m": FakeClient(lambda asked: GOOD)})
+    use_clients(monkeypatch, {"m": FakeClient(lambda _: GOOD)})
     cassette = Cassette(tmp_path / "c.jsonl", "new", claims=_Elsewhere())
     reply = gateway_to(ModelSpec("m", timeout=0.1)).reply(request(), Context(cassette=cassette))
     assert not (await asyncio.wait_for(reply, 60)).cached
 
 
 async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    client = FakeClient(lambda asked: GOOD)
+    client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
     gateway, cassette = gateway_to(), Cassette(tmp_path / "c.jsonl", "new")
     await gateway.reply(request(), Context(cassette=cassette))
@@ -425,7 +423,7 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
             seen.append(timeout_s)
             return await super().complete(request, timeout_s)
 
-    use_clients(monkeypatch, {"m": Timed(lambda asked: GOOD)})
+    use_clients(monkeypatch, {"m": Timed(lambda _: GOOD)})
     await gateway_to(ModelSpec("m")).reply(request())
     await gateway_to(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).reply(request())
     assert seen == [60.0, 7.0]

@@ -51,15 +51,15 @@ def test_a_provider_gets_its_own(model: str, sent: Any) -> None:
 def test_what_a_model_is_offered() -> None:
     choice = {"allowed_tools": ["crm.find", "sql"], "mode": "required"}
     made = case(provider_tools={"openai": [{"type": "tool_search"}]}, tool_choice=choice)
-    asked = player_request(made, ModelSpec("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
-    find, sql, search = asked.tools
+    request = player_request(made, ModelSpec("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
+    find, sql, search = request.tools
     assert find["namespace"] == {"name": "crm", "description": "Customers."}
     assert (sql, search) == (SQL, {"type": "tool_search"})
     tools = [
         {"type": "function", "function": {"name": "find"}, "namespace": {"name": "crm"}},
         {"type": "custom", "custom": {"name": "sql"}},
     ]
-    assert asked.tool_choice == {
+    assert request.tool_choice == {
         "type": "allowed_tools",
         "allowed_tools": {"mode": "required", "tools": tools},
     }

@@ -83,16 +83,16 @@ def test_the_conversation_cannot_end_itself() -> None:
         {"role": "user", "content": "Later."},
         {"role": "assistant", "content": "Too late."},
     ]
-    _, asked = judge_messages("Is polite.", Transcript.from_messages(messages), 1)
-    text = asked["content"]
+    _, question = judge_messages("Is polite.", Transcript.from_messages(messages), 1)
+    text = question["content"]
     before, _, rest = text.partition("\n\n<conversation>\n")
     inside, end, after = rest.partition("\n</conversation>")
     assert before == "The rubric, for what the assistant did in turn 1:\n\nIs polite."
     assert (end, after) == ("\n</conversation>", "")
-    told = [json.loads(line) for line in inside.splitlines()]
-    assert [each["role"] for each in told] == ["user", "assistant", "tool", "assistant"]
-    assert told[1]["text"] == told[2]["text"] == hostile
-    assert told[1]["calls"][0]["name"] == "look"
+    lines = [json.loads(line) for line in inside.splitlines()]
+    assert [each["role"] for each in lines] == ["user", "assistant", "tool", "assistant"]
+    assert lines[1]["text"] == lines[2]["text"] == hostile
+    assert lines[1]["calls"][0]["name"] == "look"
     _, whole = judge_messages("Is polite.", Transcript.from_messages(messages))
     assert "Too late." in whole["content"]
     assert "secret" not in whole["content"]

@@ -21,8 +21,8 @@ NAMES = ["get_weather", "search"]
 
 
 def read(message: dict[str, Any], tool_choice: str = "required") -> Reply:
-    asked = ChatRequest([], [tool(name) for name in NAMES], tool_choice)
-    return read_reply(ChatAnswer(message), asked, cached=False)
+    request = ChatRequest([], [tool(name) for name in NAMES], tool_choice)
+    return read_reply(ChatAnswer(message), request, cached=False)
 
 
 def test_figures_are_passed_on() -> None:
@@ -35,8 +35,8 @@ def test_figures_are_passed_on() -> None:
         latency_s=1.5,
         fallbacks={"tool_choice": "auto"},
     )
-    asked = ChatRequest([], [tool("search")], "required")
-    reply = read_reply(answer, asked, cached=True)
+    request = ChatRequest([], [tool("search")], "required")
+    reply = read_reply(answer, request, cached=True)
     assert reply.fallbacks == {"tool_choice": "auto"}
     assert (reply.finish_reason, reply.prompt_tokens, reply.completion_tokens) == ("stop", 50, 10)
     assert (reply.cost_usd, reply.latency_s, reply.tool_choice, reply.cached) == (0.5, 1.5, "auto", True)

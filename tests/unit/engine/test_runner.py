@@ -31,7 +31,7 @@ GOOD = says(call("get_weather", '{"city": "Paris"}'))
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
-    client = FakeClient(lambda asked: GOOD)
+    client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
     return client
 
@@ -50,16 +50,16 @@ def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client
         t.calls == (ToolCall("get_weather", {"city": "Paris"}, '{"city": "Paris"}', "call_1"),)
         for t in transcripts
     )
-    assert sorted(asked.trial for asked in client.requests) == list(range(60))
+    assert sorted(chat.trial for chat in client.requests) == list(range(60))
     assert client.max_in_flight == 7
 
 
 def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[int] = []
 
-    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
-        order.append(asked.trial)
-        last = len(asked.messages) > 3
+    def answer(chat: ChatRequest) -> dict[str, Any] | ModelError:
+        order.append(chat.trial)
+        last = len(chat.messages) > 3
         return says(call("book" if last else "search"))
 
     use_clients(monkeypatch, {"m": FakeClient(answer, 0.001)})
@@ -73,7 +73,7 @@ def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
-    client.answer = lambda asked: ModelError("refused", kind="bad_request")
+    client.answer = lambda _: ModelError("refused", kind="bad_request")
     runner = Runner(policy=QUICK)
     with pytest.raises(ModelError, match="refused"):
         only(runner.submit(Trial(Job(CASE, SPEC))))

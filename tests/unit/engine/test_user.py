@@ -27,11 +27,11 @@ class Cast:
             tool("book"), prompt=None, user=played, expected_calls=[], expected_tool=None
         )
         self.lines: dict[str, list[Any]] = {"user": [*user], "assistant": [*assistant]}
-        self.asked: dict[str, list[ChatRequest]] = {"user": [], "assistant": []}
+        self.requests: dict[str, list[ChatRequest]] = {"user": [], "assistant": []}
 
     async def _answer(self, role: str, request: ChatRequest) -> Reply:
         who = role or "assistant"
-        self.asked[who].append(request)
+        self.requests[who].append(request)
         lines = self.lines[who]
         line = lines.pop(0) if len(lines) > 1 else lines[0]
         message = line if isinstance(line, dict) else {"role": "assistant", "content": line}
@@ -41,24 +41,24 @@ class Cast:
         return await held(self.case, self._answer, SPEC, trial=3)
 
 
-def said(text: str) -> dict[str, Any]:
+def says_text(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
 async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
     looks = {**says(call("book")), "content": "Let me see."}
-    cast = Cast(["I want it.", "This one.", "[end]"], [said("Which?"), looks, said("Done.")])
+    cast = Cast(["I want it.", "This one.", "[end]"], [says_text("Which?"), looks, says_text("Done.")])
     transcript = await cast.play()
-    told = [[m["content"] for m in request.messages[1:]] for request in cast.asked["user"]]
-    assert told[0] == ["Write the user's first message."]
-    mine, heard = told[2][1::2], told[2][2::2]
+    heard_by_user = [[m["content"] for m in request.messages[1:]] for request in cast.requests["user"]]
+    assert heard_by_user[0] == ["Write the user's first message."]
+    mine, heard = heard_by_user[2][1::2], heard_by_user[2][2::2]
     assert mine == ["I want it.", "This one."]
     asks = "The assistant says:\n\n{}\n\nWrite the user's next message."
     assert heard == [asks.format(said) for said in ("Which?", "Let me see.\n\nDone.")]
-    first = cast.asked["user"][0]
+    first = cast.requests["user"][0]
     assert "Get {it}." in first.messages[0]["content"]
     assert (first.tools, first.trial, first.sampling["temperature"]) == ((), 3, 0.7)
-    heard = [m["content"] for m in cast.asked["assistant"][-1].messages if m["role"] == "user"]
+    heard = [m["content"] for m in cast.requests["assistant"][-1].messages if m["role"] == "user"]
     assert heard == ["I want it.", "This one."]
     assert [len(turn) for turn in transcript.turns] == [1, 2]
     assert [m["content"] for m in transcript.prompt] == ["I want it."]
@@ -78,16 +78,16 @@ async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
 )
 async def test_the_last_words_get_one_whole_turn(lines: list[str], heard: list[str]) -> None:
     """The stop word alone gets none; before it, also the last message of `max_turns` may come."""
-    asks, books = [said("Shall I?")] * (len(heard) - 1), [says(call("book")), said("Done.")]
+    asks, books = [says_text("Shall I?")] * (len(heard) - 1), [says(call("book")), says_text("Done.")]
     cast = Cast(lines, [*asks, *books], max_turns=2)
     transcript = await cast.play()
-    request = cast.asked["assistant"][-1]
+    request = cast.requests["assistant"][-1]
     assert [m["content"] for m in request.messages if m["role"] == "user"] == heard
     assert [len(reply.calls) for reply in transcript.replies] == [*(0 for _ in asks), 1, 0]
     assert "[end]" not in str(request.messages)
     assert transcript.user is not None
     assert "[end]" in transcript.user.ending
-    assert len(cast.asked["user"]) == sum("[end]" not in line for line in lines[:-1]) + 1
+    assert len(cast.requests["user"]) == sum("[end]" not in line for line in lines[:-1]) + 1
 
 
 async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> None:
@@ -108,10 +108,10 @@ async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> N
 )
 async def test_a_user_that_goes_wrong_is_an_error(lines: list[str], message: str) -> None:
     with pytest.raises(ModelError, match=f"the user, played by ada: {message}") as caught:
-        await Cast(lines, [said("Hm.")], max_turns=2).play()
+        await Cast(lines, [says_text("Hm.")], max_turns=2).play()
     assert caught.value.kind == "user"
 
 
 async def test_the_last_turn_may_be_the_one_that_is_needed() -> None:
-    cast = Cast(["A.", "B.", "[end]"], [said("Hm.")], max_turns=2)
+    cast = Cast(["A.", "B.", "[end]"], [says_text("Hm.")], max_turns=2)
     assert len((await cast.play()).turns) == 2

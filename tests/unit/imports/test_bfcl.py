@@ -34,8 +34,8 @@ def answer(name: str, *params: dict[str, Any]) -> dict[str, Any]:
     return {"id": name, "ground_truth": [{"geo.area": param} for param in params]}
 
 
-def convert(tmp_path: Path, asked: object, *answers: object) -> dict[str, Any]:
-    file = write(tmp_path, "q.json", asked)
+def convert(tmp_path: Path, entry: object, *answers: object) -> dict[str, Any]:
+    file = write(tmp_path, "q.json", entry)
     given = [write(tmp_path, "a.json", *answers)] if answers else []
     (case,) = bfcl_suite(file, *given)["test_cases"]
     return dict(case)
@@ -163,9 +163,9 @@ def test_allowed_values_follow_the_checker(schema: Any, allowed: list[Any], expe
 
 def test_what_may_be_absent_and_what_can_never_be_right(tmp_path: Path) -> None:
     properties = {name: {"type": "string"} for name in ("a", "b", "c", "d")}
-    asked = question("simple_0", properties, ["c", "d"])
+    entry = question("simple_0", properties, ["c", "d"])
     truth = {"a": ["x", ""], "b": ["x", "x"], "c": ["x", ""], "unknown": ["", "y"], "lost": ["z"]}
-    (call,) = convert(tmp_path, asked, answer("simple_0", truth))["expected_calls"]
+    (call,) = convert(tmp_path, entry, answer("simple_0", truth))["expected_calls"]
     assert call == {
         "tool": "geo_area",
         "params": {
@@ -179,8 +179,8 @@ def test_what_may_be_absent_and_what_can_never_be_right(tmp_path: Path) -> None:
 
 
 def test_a_parallel_answer_passes_in_any_order(tmp_path: Path) -> None:
-    asked = question("parallel_0", {"r": {"type": "float"}}, ["r"])
-    case = convert(tmp_path, asked, answer("parallel_0", {"r": [1.5]}, {"r": [2]}))
+    entry = question("parallel_0", {"r": {"type": "float"}}, ["r"])
+    case = convert(tmp_path, entry, answer("parallel_0", {"r": [1.5]}, {"r": [2]}))
     suite = parse_suite(json.dumps({"name": "s", "test_cases": [case]}))
     calls: list[dict[str, Any]] = [{"name": "geo_area", "arguments": {"r": r}} for r in (2, 1.5)]
     assert score_calls(suite, suite.test_cases[0], calls).passed
@@ -198,9 +198,9 @@ def test_categories_without_answers(tmp_path: Path) -> None:
 
 
 def test_messages_stay_messages(tmp_path: Path) -> None:
-    asked = question("irrelevance_0", {})
-    asked["question"][0].insert(0, {"role": "system", "content": "Be brief."})
-    assert [m["role"] for m in convert(tmp_path, asked)["prompt"]] == ["system", "user"]
+    entry = question("irrelevance_0", {})
+    entry["question"][0].insert(0, {"role": "system", "content": "Be brief."})
+    assert [m["role"] for m in convert(tmp_path, entry)["prompt"]] == ["system", "user"]
 
 
 @pytest.mark.parametrize(
@@ -231,17 +231,17 @@ def conversation(tmp_path: Path, entry: dict[str, Any], *truth: list[str]) -> Pa
     }
     functions = [function, {**function, "name": "trading_logout"}]
     write(tmp_path / "multi_turn_func_doc", "trading_bot.json", *functions)
-    asked = {"involved_classes": ["TradingBot"], "initial_config": {"TradingBot": {}, "Other": {}}}
+    world = {"involved_classes": ["TradingBot"], "initial_config": {"TradingBot": {}, "Other": {}}}
     answers = {"id": entry["id"], "ground_truth": truth}
     write(tmp_path / "possible_answer", "q.json", answers)
-    return write(tmp_path, "q.json", {**asked, **entry})
+    return write(tmp_path, "q.json", {**world, **entry})
 
 
 def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Go"}]
+    messages = [{"role": "user", "content": "Go"}]
     entry = {
         "id": "multi_turn_long_context_7",
-        "question": [said, [], said],
+        "question": [messages, [], messages],
         "missed_function": {"1": ["trading_logout"]},
     }
     file = conversation(tmp_path, entry, ["fund_account(5.0, note='a')"], ["trading_logout()"], [])
@@ -290,15 +290,15 @@ def test_a_file_without_questions_is_refused_by_its_name(tmp_path: Path) -> None
 
 
 def test_a_category_of_ones_own_is_judged_by_its_answers(tmp_path: Path) -> None:
-    asked = question("rest_api_0", {"r": {"type": "integer"}})
-    case = convert(tmp_path, asked, answer("rest_api_0", {"r": [1]}))
+    entry = question("rest_api_0", {"r": {"type": "integer"}})
+    case = convert(tmp_path, entry, answer("rest_api_0", {"r": [1]}))
     assert case["expected_calls"] == [{"tool": "geo_area", "params": {"r": 1}}]
 
 
 def test_names_that_would_be_the_same_stay_apart(tmp_path: Path) -> None:
-    asked = question("irrelevance_0", {})
-    asked["function"].append({**asked["function"][0], "name": "geo_area"})
-    first, second = (tool["function"]["name"] for tool in convert(tmp_path, asked)["tools"])
+    entry = question("irrelevance_0", {})
+    entry["function"].append({**entry["function"][0], "name": "geo_area"})
+    first, second = (tool["function"]["name"] for tool in convert(tmp_path, entry)["tools"])
     assert first == "geo_area"
     assert second.startswith("geo_area_")
 
@@ -341,8 +341,8 @@ def test_every_line_that_cannot_be_used_is_named_and_nothing_is_imported(tmp_pat
     ],
 )
 def test_answers_in_another_form(tmp_path: Path, truth: object, reason: str) -> None:
-    asked = question("simple_0", {"a": {"type": "string"}, "o": {"type": "dict"}})
-    questions = write(tmp_path, "q.json", asked)
+    entry = question("simple_0", {"a": {"type": "string"}, "o": {"type": "dict"}})
+    questions = write(tmp_path, "q.json", entry)
     answers = write(tmp_path, "a.json", {"id": "simple_0", "ground_truth": truth})
     (problem,) = problems(questions, answers)
     assert reason in problem

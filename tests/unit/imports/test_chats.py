@@ -153,7 +153,7 @@ def test_every_shape_says_the_same(record: object) -> None:
 
 
 def test_only_what_the_chat_api_takes_is_kept() -> None:
-    asked = {
+    prompt = {
         "role": "user",
         "name": "ann",
         "content": "Paris?",
@@ -166,8 +166,8 @@ def test_only_what_the_chat_api_takes_is_kept() -> None:
         "reasoning_content": "hm",
         "provider_specific_fields": {},
     }
-    told = {"role": "tool", "tool_call_id": "c1", "content": {"sun": True}, "name": "weather"}
-    record = {**REQUEST, "messages": [asked, before, told], "response": CHOICES}
+    result = {"role": "tool", "tool_call_id": "c1", "content": {"sun": True}, "name": "weather"}
+    record = {**REQUEST, "messages": [prompt, before, result], "response": CHOICES}
     assert one(record).messages == [
         {"role": "user", "content": "Paris?", "name": "ann"},
         CALLED,
@@ -176,12 +176,12 @@ def test_only_what_the_chat_api_takes_is_kept() -> None:
 
 
 def test_every_message_of_the_assistant_in_a_conversation_is_an_answer() -> None:
-    told = {"role": "tool", "tool_call_id": "c1", "content": "sun"}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "sun"}
     messages = [
         {"role": "assistant", "content": "Hello!"},
         USER,
         CALLED,
-        told,
+        result,
         {"role": "assistant", "content": "Not this.", "weight": 0},
         {"role": "assistant", "content": "Sun."},
     ]
@@ -220,9 +220,9 @@ def test_old_functions_in_the_prompt_become_tools() -> None:
         {"role": "function", "name": "weather", "content": "sun"},
     ]
     record = {"messages": messages, "functions": [TOOL["function"]], "response": CHOICES}
-    _, called, told = one(record).messages
-    assert called["tool_calls"][0]["id"] == told["tool_call_id"]
-    assert told["role"] == "tool"
+    _, called, result = one(record).messages
+    assert called["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert result["role"] == "tool"
 
 
 @pytest.mark.parametrize(
@@ -353,9 +353,9 @@ def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
     ],
 )
 def test_records_that_cannot_be_used_say_why(record: object, expected: str) -> None:
-    said = reason(record)
-    assert expected in said
-    assert "sk-secret" not in said
+    text = reason(record)
+    assert expected in text
+    assert "sk-secret" not in text
 
 
 @pytest.mark.parametrize("tool", [TOOL, FLAT, TOOL["function"], {**TOOL, "extra": 1}])

@@ -44,8 +44,8 @@ def record(prompt: str, answer: dict[str, Any], **fields: Any) -> dict[str, Any]
     return {"request": request, "response": {"choices": [{"message": answer}]}}
 
 
-def text(said: str = "Hello.") -> dict[str, Any]:
-    return {"role": "assistant", "content": said}
+def text(words: str = "Hello.") -> dict[str, Any]:
+    return {"role": "assistant", "content": words}
 
 
 def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> Applied:
@@ -398,8 +398,8 @@ def test_tools_that_are_no_plain_functions_are_imported(tmp_path: Path) -> None:
     in_crm = called("Rome", name="find")
     in_crm["tool_calls"][0]["namespace"] = "crm"
     sql = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
-    said = [in_crm, {"role": "assistant", "tool_calls": [sql]}]
-    made = imported(tmp_path, [record(f"Go {n}", each, tools=tools) for n, each in enumerate(said)])
+    answers = [in_crm, {"role": "assistant", "tool_calls": [sql]}]
+    made = imported(tmp_path, [record(f"Go {n}", each, tools=tools) for n, each in enumerate(answers)])
     assert [each["expected_tool"] for each in made.suite["test_cases"]] == ["crm.find", "sql"]
     assert made.suite["test_cases"][1]["expected_params"] == {"input": "SELECT 1"}
     assert made.suite["namespaces"] == {"crm": "Customers."}
@@ -424,8 +424,8 @@ def test_calls_that_the_provider_ran_itself_are_no_answers_and_no_prompt(tmp_pat
     made = imported(
         tmp_path,
         [
-            {"input": asked, "tools": tools, "response": {"object": "response", "output": output}}
-            for asked, output in logs
+            {"input": prompt, "tools": tools, "response": {"object": "response", "output": output}}
+            for prompt, output in logs
         ],
     )
     first, second = made.suite["test_cases"]

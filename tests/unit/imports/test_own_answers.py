@@ -38,10 +38,10 @@ def answer(content: object = None, *calls: dict[str, Any], **fields: Any) -> dic
 
 
 def imported(
-    folder: Path, said: dict[str, Any], existing: dict[str, Any] | None = None, **fields: Any
+    folder: Path, reply: dict[str, Any], existing: dict[str, Any] | None = None, **fields: Any
 ) -> Applied:
     log = folder / "log.jsonl"
-    messages = [{"role": "user", "content": "Go."}, said]
+    messages = [{"role": "user", "content": "Go."}, reply]
     log.write_text(json.dumps({"messages": messages, "tools": TOOLS, **fields}), encoding="utf-8")
     return apply(found_in([log], None, has_tools=False)[0], "log", existing)
 
@@ -54,7 +54,7 @@ PARIS = {"name": "weather", "arguments": {"city": "Paris"}}
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("reply", "expected"),
     [
         (answer("Which city?"), None),
         (answer(None, call("weather", '{"city": "Paris"}')), {"city": "Paris"}),
@@ -66,12 +66,14 @@ PARIS = {"name": "weather", "arguments": {"city": "Paris"}}
         (answer(None, call("book", '{"id": null}')), {"id": None}),
     ],
 )
-def test_what_an_answer_makes_a_case_expect(tmp_path: Path, said: dict[str, Any], expected: Any) -> None:
-    suite = parse_suite(json.dumps(imported(tmp_path, said).suite))
+def test_what_an_answer_makes_a_case_expect(
+    tmp_path: Path, reply: dict[str, Any], expected: Any
+) -> None:
+    suite = parse_suite(json.dumps(imported(tmp_path, reply).suite))
     (case,) = suite.test_cases
     assert case.expected_params == expected
     assert (case.expected_tool is None) == (expected is None)
-    assert score_messages(suite, case, [said]).passed
+    assert score_messages(suite, case, [reply]).passed
 
 
 def test_a_call_without_arguments_expects_none(tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_a_call_without_arguments_expects_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("reply", "reason"),
     [
         (answer(refusal="I cannot."), "no usable answer: refused: I cannot."),
         (answer([{"type": "refusal", "refusal": "No."}]), "no usable answer: refused: No."),
@@ -94,21 +96,21 @@ def test_a_call_without_arguments_expects_none(tmp_path: Path) -> None:
         (answer(None, call("weather", r'{"city": "\ud83d"}')), "is half of a character"),
     ],
 )
-def test_answers_that_make_no_case(tmp_path: Path, said: dict[str, Any], reason: str) -> None:
+def test_answers_that_make_no_case(tmp_path: Path, reply: dict[str, Any], reason: str) -> None:
     with pytest.raises(SuiteError) as caught:
-        imported(tmp_path, said)
+        imported(tmp_path, reply)
     (problem,) = caught.value.problems
     assert (problem.line, problem.column) == (1, 1)
     assert reason in problem.message
 
 
 def test_the_settings_of_an_existing_suite_count(tmp_path: Path) -> None:
-    said = answer(None, call("weather", '{"city": "Paris"}', id="a"), call("now", id="b"))
+    reply = answer(None, call("weather", '{"city": "Paris"}', id="a"), call("now", id="b"))
     suite: dict[str, Any] = {"name": "s", "tools": TOOLS, "test_cases": []}
     limited = {**suite, "thresholds": {"max_calls": 1, "politeness": 0.5}}
     with pytest.raises(SuiteError, match="its own case would fail with this answer: max_calls: 2"):
-        imported(tmp_path, said, limited)
-    assert imported(tmp_path, said, {**limited, "thresholds": {"politeness": 0.5}}).counts == [
+        imported(tmp_path, reply, limited)
+    assert imported(tmp_path, reply, {**limited, "thresholds": {"politeness": 0.5}}).counts == [
         "1 case added"
     ]
 
@@ -144,16 +146,16 @@ def test_any_answer(
     choice: str,
     **fields: Any,
 ) -> None:
-    said = answer(content, *calls, **fields)
+    reply = answer(content, *calls, **fields)
     try:
-        made = imported(tmp_path_factory.mktemp("log"), said, tool_choice=choice)
+        made = imported(tmp_path_factory.mktemp("log"), reply, tool_choice=choice)
     except SuiteError as error:
         (problem,) = error.problems
         assert problem.message
         assert (problem.line, problem.column) == (1, 1)
     else:
         suite = parse_suite(json.dumps(made.suite))
-        assert score_messages(suite, suite.test_cases[0], [said]).passed
+        assert score_messages(suite, suite.test_cases[0], [reply]).passed
 
 
 @pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)

@@ -100,9 +100,9 @@ def part(message: dict[str, Any]) -> dict[str, Any]:
 CALL = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]}
 
 
-def asked(*given: dict[str, Any], said: dict[str, Any] | None, **more: Any) -> Attributes:
+def chat(*given: dict[str, Any], output: dict[str, Any] | None, **more: Any) -> Attributes:
     parts = [each if "parts" in each else part(each) for each in given]
-    out = [] if said is None else [said if "parts" in said else part(said)]
+    out = [] if output is None else [output if "parts" in output else part(output)]
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m",
@@ -124,19 +124,19 @@ def gists(run: Conversation) -> str:
 
 
 def test_a_conversation_goes_on_in_another_trace_and_trials_stay_apart(tmp_path: Path) -> None:
-    first, second = asked(user("Hi"), said=reply("Hi.")), asked(user("Hi"), said=reply("Ho."))
+    first, second = chat(user("Hi"), output=reply("Hi.")), chat(user("Hi"), output=reply("Ho."))
     runs = read(
         tmp_path,
         span("1", 1, first, trace="t1"),
         span("2", 2, first, trace="t2"),
         span("3", 3, second, trace="t3"),
-        span("4", 4, asked(user("Hi"), reply("Ho."), user("?"), said=reply("!")), trace="t4"),
+        span("4", 4, chat(user("Hi"), reply("Ho."), user("?"), output=reply("!")), trace="t4"),
     )
     assert [gists(run) for run in runs] == ["u a", "u a", "u a u a"]
 
 
 def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_path: Path) -> None:
-    call = asked(user("Hi"), said=CALL)
+    call = chat(user("Hi"), output=CALL)
     tool: Attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
     tool |= {"gen_ai.tool.call.id": "c", "gen_ai.tool.call.result": {"ok": True}}
     (run,) = read(
@@ -145,7 +145,7 @@ def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_pat
         span("1", 1, call, parent="a"),
         span("2", 2, call, parent="1"),
         span("3", 3, tool, parent="a"),
-        span("4", 4, asked(user("Within"), said=reply("Done.")), parent="3"),
+        span("4", 4, chat(user("Within"), output=reply("Done.")), parent="3"),
     )
     assert run.case == "x"
     assert gists(run) == "u a t"
@@ -161,7 +161,7 @@ def paid(id: str) -> Attributes:
     return {"role": "assistant", "parts": [part]}
 
 
-def told(id: str, text: str) -> Attributes:
+def result(id: str, text: str) -> Attributes:
     return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": text}]}
 
 
@@ -209,12 +209,12 @@ def langchain(id: str, status: str) -> Attributes:
 def test_what_became_of_a_call_is_read_from_the_span_of_its_tool(
     tmp_path: Path, spans: list[dict[str, Any]], statuses: list[str | None]
 ) -> None:
-    first, second = (paid("c1"), told("c1", "503")), (paid("c2"), told("c2", "ok"))
+    first, second = (paid("c1"), result("c1", "503")), (paid("c2"), result("c2", "ok"))
     (run,) = read(
         tmp_path,
-        span("1", 1, asked(user("Pay."), said=first[0])),
-        span("2", 3, asked(user("Pay."), *first, said=second[0])),
-        span("3", 5, asked(user("Pay."), *first, *second, said=reply("Paid."))),
+        span("1", 1, chat(user("Pay."), output=first[0])),
+        span("2", 3, chat(user("Pay."), *first, output=second[0])),
+        span("3", 5, chat(user("Pay."), *first, *second, output=reply("Paid."))),
         *spans,
     )
     assert [m.get("status") for m in run.messages if m["role"] == "tool"] == statuses
@@ -267,33 +267,33 @@ def test_what_became_of_a_call_is_kept_of_messages_and_items(
     path.write_text(json.dumps({"messages": messages}))
     (run,) = read_transcripts([path])
     assert gists(run) == "u a t a"
-    called, told = run.messages[1:3]
+    called, result = run.messages[1:3]
     assert called["tool_calls"][0]["function"] == {"name": "pay", "arguments": json.dumps(PAY)}
-    assert told["tool_call_id"] == called["tool_calls"][0]["id"]
-    assert (told.get("status"), told["content"]) == (status, content)
+    assert result["tool_call_id"] == called["tool_calls"][0]["id"]
+    assert (result.get("status"), result["content"]) == (status, content)
 
 
 def test_an_agent_that_sends_only_what_is_new_is_followed_by_its_calls(tmp_path: Path) -> None:
     system, answer = {"role": "system", "content": "Be brief."}, {"role": "tool", "content": "7"}
     (run,) = read(
         tmp_path,
-        span("1", 1, asked(system, user("Hi"), said=CALL)),
-        span("2", 2, asked(system, answer, said=reply("Seven."))),
+        span("1", 1, chat(system, user("Hi"), output=CALL)),
+        span("2", 2, chat(system, answer, output=reply("Seven."))),
     )
     assert gists(run) == "s u a t a"
 
 
 def test_a_run_that_broke_off_says_so_and_a_retry_mends_it(tmp_path: Path) -> None:
-    failed = span("1", 1, asked(user("Hi"), said=None), status={"code": 2, "message": "overloaded"})
+    failed = span("1", 1, chat(user("Hi"), output=None), status={"code": 2, "message": "overloaded"})
     (run,) = read(tmp_path, failed)
     assert run.error == "the last call of the model failed: overloaded"
-    (run,) = read(tmp_path, failed, span("2", 2, asked(user("Hi"), said=reply("Hi."))))
+    (run,) = read(tmp_path, failed, span("2", 2, chat(user("Hi"), output=reply("Hi."))))
     assert (run.error, gists(run)) == ("", "u a")
     # The call that failed has no messages; a span around that of the case says nothing of this run.
     error: Attributes = {"status": {"code": 2, "message": "timeout"}}
     agent = span("a", 0, {"gen_ai.operation.name": "invoke_agent", "tooleval.case": "x"}, parent="s")
     whole = span("s", 0, {}, **error)
-    call = span("1", 1, asked(user("Hi"), said=reply("Hi.")), parent="a")
+    call = span("1", 1, chat(user("Hi"), output=reply("Hi.")), parent="a")
     assert [each.error for each in read(tmp_path, whole, agent, call)] == [""]
     (run,) = read(tmp_path, whole, {**agent, **error}, call)
     assert run.error == "a span around the run failed: timeout"
@@ -304,8 +304,8 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
     runs = read(
         tmp_path,
         span("a", 0, {"tooleval.case": "x"}),
-        span("1", 1, asked(user("Is this safe? Hi"), said=reply("yes")), parent="a"),
-        span("2", 2, asked(user("Hi"), said=reply("Hi.")), parent="a"),
+        span("1", 1, chat(user("Is this safe? Hi"), output=reply("yes")), parent="a"),
+        span("2", 2, chat(user("Hi"), output=reply("Hi.")), parent="a"),
     )
     found = find_transcripts(suite, runs)
     assert [gists(run) for run in found.of_case["x"]] == ["u a"]
@@ -342,9 +342,9 @@ def test_numbers_and_ids_of_spans_may_be_anything(tmp_path: Path) -> None:
     tool = {"gen_ai.tool.name": "f", "gen_ai.tool.call.result": "7"}
     strange = {"arrayValue": {"values": [{"stringValue": "c"}]}}
     spans = [
-        span("1", 1, asked(user("Hi"), said=CALL), trace="t1", startTimeUnixNano="1" * 31 + "x"),
+        span("1", 1, chat(user("Hi"), output=CALL), trace="t1", startTimeUnixNano="1" * 31 + "x"),
         span("2", 2, tool, trace="t1"),
-        span("3", 3, asked(user("Hi"), CALL, user("?"), said=reply("Hi.")), trace="t3"),
+        span("3", 3, chat(user("Hi"), CALL, user("?"), output=reply("Hi.")), trace="t3"),
     ]
     names = ("gen_ai.conversation.id", "gen_ai.tool.call.id", "session.id")
     for name, each in zip(names, spans, strict=True):
@@ -371,13 +371,13 @@ NO = {"role": "assistant", "parts": [{"type": "refusal", "content": "No."}]}
 BODY = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "refusal": "No."}}]}
 
 
-def flat(given: str, said: str, message: str = "") -> Attributes:
+def flat(given: str, output: str, message: str = "") -> Attributes:
     """A question and its answer, as OpenInference and OpenLLMetry write them."""
     return {
         f"{given}.0.{message}role": "user",
         f"{given}.0.{message}content": "Hi",
-        f"{said}.0.{message}role": "assistant",
-        f"{said}.0.{message}content": "Sure",
+        f"{output}.0.{message}role": "assistant",
+        f"{output}.0.{message}content": "Sure",
     }
 
 
@@ -388,20 +388,20 @@ LLMETRY = flat("gen_ai.prompt", "gen_ai.completion")
 @pytest.mark.parametrize(
     ("attributes", "ended"),
     [
-        (asked(user("Hi"), said={**WORD, "finish_reason": "length"}), "cut off: length"),
-        (asked(user("Hi"), said=NO), "refused: No."),
+        (chat(user("Hi"), output={**WORD, "finish_reason": "length"}), "cut off: length"),
+        (chat(user("Hi"), output=NO), "refused: No."),
         (
-            asked(user("Hi"), said=WORD, **{"gen_ai.response.finish_reasons": ["SAFETY"]}),
+            chat(user("Hi"), output=WORD, **{"gen_ai.response.finish_reasons": ["SAFETY"]}),
             "blocked: SAFETY",
         ),
         (INFERENCE | {"llm.finish_reason": "length"}, "cut off: length"),
         (INFERENCE | {"output.value": BODY}, "refused: No."),
         (LLMETRY | {"gen_ai.completion.0.finish_reason": "content_filter"}, "blocked: content_filter"),
         (
-            asked(user("Hi"), said={**WORD, "finish_reason": "error"}),
+            chat(user("Hi"), output={**WORD, "finish_reason": "error"}),
             "spans.jsonl:1: the provider ended the answer with error",
         ),
-        (asked(user("Hi"), said={**WORD, "finish_reason": "stop"}), "None"),
+        (chat(user("Hi"), output={**WORD, "finish_reason": "stop"}), "None"),
     ],
 )
 def test_how_the_last_answer_of_a_trace_ended(
@@ -415,7 +415,7 @@ def test_how_the_last_answer_of_a_trace_ended(
 
 def test_a_cost_below_0_is_unknown(tmp_path: Path) -> None:
     spent = {"operation.cost": -5.0, "gen_ai.usage.input_tokens": -3.0, "gen_ai.usage.output_tokens": 2}
-    (run,) = read(tmp_path, span("a", 1, asked(user("Hi"), said=reply("Hi."), **spent)))
+    (run,) = read(tmp_path, span("a", 1, chat(user("Hi"), output=reply("Hi."), **spent)))
     assert (run.usage.cost_usd, run.usage.prompt_tokens, run.usage.completion_tokens) == (None, None, 2)
 
 

@@ -193,10 +193,10 @@ TABLES: dict[str, list[tuple[Any, Any, str]]] = {
     [(key, *row) for key, rows in TABLES.items() for row in rows],
 )
 def test_a_matcher(key: str, operand: Any, actual: Any, why: str) -> None:
-    right, said = reason({key: operand}, actual, MODES["exact"])
+    right, words = reason({key: operand}, actual, MODES["exact"])
 
     assert right is (not why)
-    assert said == (why or ("equal, ignoring case" if key == "$optional" else f"matches {key}"))
+    assert words == (why or ("equal, ignoring case" if key == "$optional" else f"matches {key}"))
     assert not list(matcher_findings({"name": {key: operand}}, ()))
 
 

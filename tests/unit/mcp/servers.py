@@ -23,14 +23,15 @@ def http_base() -> str:
     """`http://127.0.0.1:PORT` of a server that runs until the tests end."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    said = Path(folder.name, "port")
-    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(said)])
+    port_file = Path(folder.name, "port")
+    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port_file)])
     atexit.register(process.wait)
     atexit.register(process.kill)  # runs first
     end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, "the test server did not start"
-        if said.exists() and (port := said.read_text()):  # connections wait until it accepts them
+        # Connections wait until it accepts them.
+        if port_file.exists() and (port := port_file.read_text()):
             return f"http://127.0.0.1:{port}"
         time.sleep(0.05)
     raise AssertionError("the test server did not start in time")

@@ -92,17 +92,17 @@ async def test_where_others_are_pinned_no_tool_is_run() -> None:
 
 async def test_a_session_lists_the_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
     server, tools = await good()
-    asked = []
+    calls = []
 
     async def counted(*arguments: Any) -> Any:
-        asked.append(arguments)
+        calls.append(arguments)
         return await listed(*arguments)
 
     monkeypatch.setattr("pytest_tooleval.mcp.live.listed", counted)
     async with LiveMcp(server, tools).session() as session:
         for _ in range(3):
             await session.call("get_weather", {})
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])

@@ -180,7 +180,7 @@ def test_a_preset_says_which_it_replaced_and_what_that_took_away(
 
 def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
     """And those of the ini file are about all runs, also of other tests."""
-    for line, ini, asked in (
+    for line, ini, by_line in (
         ("fail-under=0.9", {}, True),
         ("preset=pr", {}, True),
         ("", {"fail_under": ["0.9"]}, False),
@@ -190,7 +190,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
     ):
         found = settings(tmp_path, line, **ini).judging.gates
         assert found
-        assert found.asked is asked
+        assert found.asked is by_line
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
     assert [rule.needed for rule in merged.judging.gates.rules] == [0.5]
 

@@ -93,9 +93,9 @@ def test_a_long_conversation_keeps_its_question() -> None:
     transcript = Transcript(prompt, (reply,) * 12)
     looped = score_trial(CASE, transcript).explained()
     lines = render_case(result(looped), whole=False).splitlines()
-    asked = lines.index("  user       Weather in Paris?")
-    assert lines[asked + 1] == "  (4 lines left out; -v shows all)"
-    assert len(lines) == asked + 2 + 8
+    question_at = lines.index("  user       Weather in Paris?")
+    assert lines[question_at + 1] == "  (4 lines left out; -v shows all)"
+    assert len(lines) == question_at + 2 + 8
 
 
 def test_the_first_trial_that_failed_is_shown() -> None:
@@ -131,8 +131,8 @@ def test_answers_of_every_kind(reply: TrialResult, shown: str) -> None:
 
 
 def test_a_role_is_harmless_too() -> None:
-    said = {"role": "tool\x1b[2J\n::error::x", "content": "hello"}
-    shown = render_transcript(TrialResult(transcript=Transcript((said,))))
+    message = {"role": "tool\x1b[2J\n::error::x", "content": "hello"}
+    shown = render_transcript(TrialResult(transcript=Transcript((message,))))
     assert shown.replace("\n", "").isprintable()
     assert not any(line.startswith("::") for line in shown.splitlines())
 

@@ -136,12 +136,12 @@ MAIL = {"tool": "mail", "params": {"to": "ann"}, "optional": True}
 
 def talk(folder: Path, *turns: dict[str, Any], **case: Any) -> Suite:
     (folder / "desk.py").write_text(DESK, encoding="utf-8")
-    asked = [{"prompt": "go on", **turn} for turn in turns]
-    data = {"name": "s", "world": "desk:Desk", "test_cases": [{"id": "one", "turns": asked, **case}]}
+    written = [{"prompt": "go on", **turn} for turn in turns]
+    data = {"name": "s", "world": "desk:Desk", "test_cases": [{"id": "one", "turns": written, **case}]}
     return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
 
 
-def said(suite: Suite, *turns: list[tuple[str, dict[str, Any]]]) -> TrialResult:
+def played(suite: Suite, *turns: list[tuple[str, dict[str, Any]]]) -> TrialResult:
     messages: list[dict[str, Any]] = []
     for calls in turns:
         messages.append({"role": "user", "content": "go on"})
@@ -179,14 +179,14 @@ def test_a_state_is_that_of_an_alternative_and_of_the_optional_calls_that_were_m
         ([], False),
         ([refund, note], False),
     ]:
-        assert said(suite, first, [bob]).passed == passes, first
+        assert played(suite, first, [bob]).passed == passes, first
 
 
 def test_every_result_of_the_list_that_was_taken_counts(tmp_path: Path) -> None:
     looks = {"expected_calls": {"$any_of": [[REFUND], [NOTE]]}, "match": "state", "results": True}
     suite = talk(tmp_path, looks)
-    assert said(suite, [call_of(NOTE)]).passed
-    assert said(suite, [call_of(REFUND)]).passed
+    assert played(suite, [call_of(NOTE)]).passed
+    assert played(suite, [call_of(REFUND)]).passed
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_each_list_is_judged_by_the_match_of_its_turn(
     tmp_path: Path, match: str, calls: list[dict[str, Any]], passes: bool
 ) -> None:
     suite = talk(tmp_path, {"expected_calls": {"$any_of": [[REFUND], [NOTE]]}, "match": match})
-    assert said(suite, [call_of(each) for each in calls]).passed == passes
+    assert played(suite, [call_of(each) for each in calls]).passed == passes
 
 
 def test_each_list_is_run_on_the_world_before_any_model_is_asked(tmp_path: Path) -> None:

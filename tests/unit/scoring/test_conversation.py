@@ -40,8 +40,8 @@ def desk(tmp_path: Path) -> Path:
 
 
 def suite_of(folder: Path, *turns: dict[str, Any], **case: Any) -> Suite:
-    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
-    test = {"id": "one", "turns": asked, **case}
+    written = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    test = {"id": "one", "turns": written, **case}
     data = {"name": "s", "world": "desk:Desk", "test_cases": [test]}
     return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
 
@@ -294,9 +294,9 @@ def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
 @pytest.mark.parametrize("calls", ["refund", 5, True, {"name": "refund"}, ["refund"], [5], [None]])
 def test_calls_of_any_type_are_scored(desk: Path, calls: object) -> None:
     suite = suite_of(desk, {"expected_calls": [{"tool": "look", "params": LOOK[1]}]})
-    said = {"role": "assistant", "content": "Done.", "tool_calls": calls}
-    assert not score_messages(suite, "one", [{"role": "user", "content": "turn 1"}, said]).passed
-    assert not score_messages(suite, "one", [said, said]).passed
+    message = {"role": "assistant", "content": "Done.", "tool_calls": calls}
+    assert not score_messages(suite, "one", [{"role": "user", "content": "turn 1"}, message]).passed
+    assert not score_messages(suite, "one", [message, message]).passed
 
 
 def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None:

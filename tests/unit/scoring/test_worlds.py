@@ -49,12 +49,12 @@ def shop(tmp_path: Path) -> Path:
 
 
 def suite_of(folder: Path, *turns: dict[str, Any], **case: Any) -> Suite:
-    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
-    data = {"name": "s", "world": "shop:Shop", "test_cases": [{"id": "one", "turns": asked, **case}]}
+    written = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    data = {"name": "s", "world": "shop:Shop", "test_cases": [{"id": "one", "turns": written, **case}]}
     return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
 
 
-def said(*turns: list[tuple[str, dict[str, Any], Any]]) -> list[dict[str, Any]]:
+def messages_of(*turns: list[tuple[str, dict[str, Any], Any]]) -> list[dict[str, Any]]:
     """Turns of calls with their answers, as JSON unless they are texts."""
     messages: list[dict[str, Any]] = []
     for number, turn in enumerate(turns):
@@ -94,9 +94,9 @@ def test_a_turn_begins_where_a_looser_one_before_it_has_led(
     shop: Path, looser: dict[str, Any], made: list[Any]
 ) -> None:
     suite = suite_of(shop, looser, STATE)
-    assert score_messages(suite, "one", said(made, [refund(40)])).passed
-    assert not score_messages(suite, "one", said(made, [refund(41)])).passed
-    assert not score_messages(suite, "one", said(made, [])).passed
+    assert score_messages(suite, "one", messages_of(made, [refund(40)])).passed
+    assert not score_messages(suite, "one", messages_of(made, [refund(41)])).passed
+    assert not score_messages(suite, "one", messages_of(made, [])).passed
 
 
 @pytest.mark.parametrize(("exact", "passes"), [(None, True), (True, False)])
@@ -106,13 +106,13 @@ def test_numbers_and_instants_are_equal_by_value(shop: Path, exact: bool | None,
         shop, {"expected_calls": [REFUND, plan], "match": "state", "results": True}, exact_state=exact
     )
     later = ("plan", {"when": "2026-01-01T13:00:00+01:00"}, "ok")
-    assert score_messages(suite, "one", said([refund(40.0), later])).passed is passes
+    assert score_messages(suite, "one", messages_of([refund(40.0), later])).passed is passes
 
 
 def test_floats_are_equal_if_they_differ_by_rounding(shop: Path) -> None:
     calls = [{"tool": "refund", "params": {"amount": amount}} for amount in (0.1, 0.2)]
     suite = suite_of(shop, {"expected_calls": calls}, match="state", expected_state={"refunded": 0.3})
-    result = score_messages(suite, "one", said([refund(0.1), refund(0.2)]))
+    result = score_messages(suite, "one", messages_of([refund(0.1), refund(0.2)]))
     assert [check.value for check in result.scores["state"].checks] == [1.0, 0.0]  # 0.3 is in the suite
 
 
@@ -121,8 +121,8 @@ def test_a_recorded_run_with_which_the_world_disagrees_is_an_error(shop: Path) -
     declined = refund(40, ok=False)
     for wrong in ([declined], [("refund", {"amount": 4000}, {"refunded": 4000}), refund(40)]):
         with pytest.raises(ScoringError, match=r'the world disagree: .*"answers": "recorded"'):
-            score_messages(suite, "one", said(wrong))
-    result = score_messages(suite_of(shop, STATE, answers="recorded"), "one", said([declined]))
+            score_messages(suite, "one", messages_of(wrong))
+    result = score_messages(suite_of(shop, STATE, answers="recorded"), "one", messages_of([declined]))
     assert result.passed
     (line,) = result.differing
     assert '"ok": false' in line
@@ -130,12 +130,12 @@ def test_a_recorded_run_with_which_the_world_disagrees_is_an_error(shop: Path) -
 
 
 def test_other_differences_from_a_recorded_run_are_shown(shop: Path) -> None:
-    result = score_messages(suite_of(shop, STATE), "one", said([refund(40, id=8)]))
+    result = score_messages(suite_of(shop, STATE), "one", messages_of([refund(40, id=8)]))
     assert result.passed
     assert len(result.differing) == 1
     # An agent may put an error into its own words, and a world may have failed in the run as well.
     words = ("refund", {"amount": 4000}, "Sorry: ValueError: too much")
-    assert score_messages(suite_of(shop, STATE), "one", said([words, refund(40)])).differing == ()
+    assert score_messages(suite_of(shop, STATE), "one", messages_of([words, refund(40)])).differing == ()
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,14 @@ def test_an_expected_call_that_cannot_run_judges_nobody(
     suite = suite_of(shop, {"expected_calls": [call], "match": "state"})
     for made in ([], [refund(40)]):
         with pytest.raises(ScoringError, match=f"cannot run.*{why}"):
-            score_messages(suite, "one", said(made))
+            score_messages(suite, "one", messages_of(made))
 
 
 def test_an_expected_call_may_answer_with_an_error_if_it_changes_the_state(shop: Path) -> None:
     suite = suite_of(shop, {"expected_calls": [{"tool": "broken"}], "match": "state"})
     receipt: tuple[str, dict[str, Any], Any] = ("broken", {}, {"error": "printed no receipt"})
-    assert score_messages(suite, "one", said([receipt])).passed
-    assert not score_messages(suite, "one", said([])).passed
+    assert score_messages(suite, "one", messages_of([receipt])).passed
+    assert not score_messages(suite, "one", messages_of([])).passed
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_an_agent_that_does_nothing_passes_only_where_the_case_says_so(
     suite = suite_of(shop, turn, **case)
     if passes is None:
         with pytest.raises(ScoringError, match="an agent that makes no call passes"):
-            score_messages(suite, "one", said([]))
+            score_messages(suite, "one", messages_of([]))
     else:
-        assert score_messages(suite, "one", said([])).passed
+        assert score_messages(suite, "one", messages_of([])).passed
 
 
 def test_parallel_calls_are_played_in_the_order_of_their_answers(shop: Path) -> None:
@@ -204,10 +204,10 @@ def test_parallel_calls_are_played_in_the_order_of_their_answers(shop: Path) -> 
         answers: list[dict[str, Any]] = [
             {"role": "tool", "tool_call_id": city, "content": "ok"} for city in order
         ]
-        asked: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": calls}
+        message: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": calls}
         messages: list[dict[str, Any]] = [
             {"role": "user", "content": "go"},
-            asked,
+            message,
             *answers,
             {"role": "assistant", "content": "."},
         ]
@@ -232,8 +232,8 @@ class Shop:
     (tmp_path / "shop.py").write_text(code, encoding="utf-8")
     state = {"paid": expected, "at": "2026-01-01T13:00:00+01:00"}
     suite = suite_of(tmp_path, {"expected_state": state})
-    assert score_messages(suite, "one", said([("pay", {}, "null")])).passed
-    assert not score_messages(suite, "one", said([("pay", {}, "null")] * 2)).passed
+    assert score_messages(suite, "one", messages_of([("pay", {}, "null")])).passed
+    assert not score_messages(suite, "one", messages_of([("pay", {}, "null")] * 2)).passed
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_why_a_world_cannot_judge_is_said(tmp_path: Path, code: str, turn: Any, 
     runs: list[list[Any]] = [[], [("pay", {}, "ok")]]
     for made in runs:
         with pytest.raises(ScoringError, match=why):
-            score_messages(suite, "one", said(made))
+            score_messages(suite, "one", messages_of(made))
 
 
 def test_a_world_may_be_a_pydantic_model(tmp_path: Path) -> None:
@@ -270,5 +270,5 @@ def test_a_world_may_be_a_pydantic_model(tmp_path: Path) -> None:
     )
     suite = suite_of(tmp_path, {"expected_calls": [PAY], "match": "state"})
     assert [tool.name for tool in suite.tools] == ["pay"]
-    assert score_messages(suite, "one", said([("pay", {}, "null")])).passed
-    assert not score_messages(suite, "one", said([])).passed
+    assert score_messages(suite, "one", messages_of([("pay", {}, "null")])).passed
+    assert not score_messages(suite, "one", messages_of([])).passed

@@ -160,8 +160,8 @@ def test_the_text_of_a_custom_tool_is_an_argument() -> None:
     case = {"prompt": "Go", "expected_tool": "sql", "expected_params": {"input": {"$contains": "from"}}}
     made = parse_suite(json.dumps(suite(SQL, test_cases=[case])))
     for text, passes in (("select a FROM b", True), ("drop b", False)):
-        said = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": text}}
-        assert score_calls(made, made.test_cases[0], [said]).passed == passes
+        call = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": text}}
+        assert score_calls(made, made.test_cases[0], [call]).passed == passes
 
 
 OTHER = {**FIND, "namespace": "erp"}

@@ -84,8 +84,8 @@ def test_what_is_blamed(
     sort: tuple[int, int],
     lines: list[str],
 ) -> None:
-    asked = CaseRates(Rate(*today), Rate(*earlier), {FIND: Rate(*find), SORT: Rate(*sort)})
-    assert list(blame_lines({Identity("s", "paris", "s.json", "m"): asked})) == lines
+    rates = CaseRates(Rate(*today), Rate(*earlier), {FIND: Rate(*find), SORT: Rate(*sort)})
+    assert list(blame_lines({Identity("s", "paris", "s.json", "m"): rates})) == lines
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_flaky_cases_are_rarely_blamed_on_any_change(trials: int, passing: float
     rates = [Rate(sum(chance.random() < passing for _ in range(trials)), trials) for _ in range(9_000)]
     third = len(rates) // 3
     parts = zip(rates, rates[third:], rates[2 * third :], strict=False)
-    asked = [CaseRates(today, earlier, {FIND: undone}) for today, earlier, undone in parts]
-    assert sum(case.is_reproduced for case in asked) / len(asked) <= 0.05
-    assert sum(case.explains(FIND) for case in asked if case.is_reproduced) / len(asked) <= 0.02
+    cases = [CaseRates(today, earlier, {FIND: undone}) for today, earlier, undone in parts]
+    assert sum(case.is_reproduced for case in cases) / len(cases) <= 0.05
+    assert sum(case.explains(FIND) for case in cases if case.is_reproduced) / len(cases) <= 0.02
 
 
 def test_changes_that_break_nothing_are_rarely_blamed_beside_the_one_that_does() -> None:
@@ -120,9 +120,9 @@ def test_changes_that_break_nothing_are_rarely_blamed_beside_the_one_that_does()
     def rate(passing: float) -> Rate:
         return Rate(sum(chance.random() < passing for _ in range(5)), 5)
 
-    asked = [
+    cases = [
         CaseRates(rate(0.2), rate(0.8), {FIND: rate(0.8), SORT: rate(0.2), "x": rate(0.2)})
         for _ in range(5_000)
     ]
-    wrong = [case for case in asked if case.is_reproduced and {SORT, "x"} & {*case.causes}]
-    assert len(wrong) / len(asked) <= 0.02
+    wrong = [case for case in cases if case.is_reproduced and {SORT, "x"} & {*case.causes}]
+    assert len(wrong) / len(cases) <= 0.02

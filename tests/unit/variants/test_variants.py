@@ -55,7 +55,7 @@ def vary(text: str, suite: Suite, others: Sequence[Suite] = ()) -> ResolvedCase 
     return variant.of(resolve(suite, suite.test_cases[0]), suite, Path(), Path(), lambda: others)
 
 
-def asked(case: ResolvedCase) -> Sequence[Any]:
+def tools_of(case: ResolvedCase) -> Sequence[Any]:
     """The tools as a model gets them."""
     return player_request(case, ModelSpec("m"), {}, case.messages, Toolbox(case)).tools
 
@@ -87,7 +87,7 @@ def test_bare_namespaces_and_custom_tools_have_no_descriptions() -> None:
     bare = vary("bare", suite)
     assert bare is not None
     assert "gone" not in json.dumps([each.wire for each in bare.tools])
-    assert "Customers." not in json.dumps(asked(bare))
+    assert "Customers." not in json.dumps(tools_of(bare))
     changes = [change.what for change in changes_of(resolve(suite, suite.test_cases[0]), bare)]
     assert {"description of query", "description of namespace crm"} < set(changes)
 
@@ -217,7 +217,7 @@ def test_distractors_bring_the_description_of_their_namespace(tmp_path: Path) ->
     ):
         assert varied is not None
         assert {"name": "crm", "description": "Customers."} in [
-            each.get("namespace") for each in asked(varied)
+            each.get("namespace") for each in tools_of(varied)
         ]
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps({**content, "namespaces": ["crm"]}))
@@ -408,12 +408,12 @@ def test_each_changed_field_of_what_a_case_offers_can_be_reverted(
     earlier = at(file, "against:main")
     assert everything is not None
     assert earlier is not None
-    assert asked(everything) == asked(earlier)
+    assert tools_of(everything) == tools_of(earlier)
     assert everything.first_trial > earlier.first_trial == 0
     if found:
         together = at(file, f"undo:main:{'+'.join(found)}")
         assert together is not None
-        assert asked(together) == asked(earlier)
+        assert tools_of(together) == tools_of(earlier)
 
 
 def test_the_description_of_a_namespace_is_a_change(tmp_path: Path) -> None:
@@ -427,7 +427,7 @@ def test_the_description_of_a_namespace_is_a_change(tmp_path: Path) -> None:
     for text in ("against:main", "undo:main:crm.*"):
         earlier = at(file, text)
         assert earlier is not None
-        assert [each["namespace"]["description"] for each in asked(earlier)] == ["Old."]
+        assert [each["namespace"]["description"] for each in tools_of(earlier)] == ["Old."]
 
 
 NEW = [WEATHER, tool("new")]

@@ -25,7 +25,7 @@ def row(case: str, content: str = "1", suite: str = "weather", line: int = 0, **
     )
 
 
-def told(pairing: Pairing) -> dict[str, list[tuple[str, ...]]]:
+def ids(pairing: Pairing) -> dict[str, list[tuple[str, ...]]]:
     """The case ids of a pairing."""
     return {
         "same": [(old.case, new.case) for old, new in pairing.same],
@@ -37,20 +37,20 @@ def told(pairing: Pairing) -> dict[str, list[tuple[str, ...]]]:
 
 
 def test_equal_names_and_contents_are_the_same_case() -> None:
-    found = told(pair_cases([row("a", "1"), row("b", "2")], [row("b", "2"), row("a", "1")]))
+    found = ids(pair_cases([row("a", "1"), row("b", "2")], [row("b", "2"), row("a", "1")]))
     assert found["same"] == [("b", "b"), ("a", "a")]
     assert not any(found[kind] for kind in ("renamed", "changed", "added", "removed"))
 
 
 def test_another_content_under_the_same_name_is_a_changed_case() -> None:
-    found = told(pair_cases([row("a", "1")], [row("a", "9")]))
+    found = ids(pair_cases([row("a", "1")], [row("a", "9")]))
     assert found["changed"] == [("a", "a")]
     assert found["same"] == []
 
 
 def test_a_renamed_case_is_found_by_its_content_and_compared() -> None:
     old = [row("a", "1"), row("gone", "2")]
-    found = told(pair_cases(old, [row("b", "1"), row("new", "3")]))
+    found = ids(pair_cases(old, [row("b", "1"), row("new", "3")]))
     assert found["renamed"] == found["same"] == [("a", "b")]
     assert found["added"] == [("new",)]
     assert found["removed"] == [("gone",)]
@@ -65,7 +65,7 @@ def test_numbered_names_that_moved_on_keep_their_cases() -> None:
     # Ids made from prompts are numbered where they repeat: a case put first moves the others on.
     old = [row("weather", "1"), row("weather-2", "2")]
     new = [row("weather", "new"), row("weather-2", "1"), row("weather-3", "2")]
-    found = told(pair_cases(old, new))
+    found = ids(pair_cases(old, new))
     assert found["same"] == [("weather", "weather-2"), ("weather-2", "weather-3")]
     assert found["added"] == [("weather",)]
     assert found["changed"] == []
@@ -82,7 +82,7 @@ def test_equal_cases_are_paired_one_to_one_in_order() -> None:
 def test_renamed_twins_are_told_apart_by_their_tools() -> None:
     old = [row("a", tools_content="x"), row("b", tools_content="y")]
     new = [row("c", tools_content="y"), row("d", tools_content="x")]
-    assert told(pair_cases(old, new))["same"] == [("b", "c"), ("a", "d")]
+    assert ids(pair_cases(old, new))["same"] == [("b", "c"), ("a", "d")]
 
 
 def test_a_case_is_looked_for_in_its_own_file_while_that_is_there() -> None:

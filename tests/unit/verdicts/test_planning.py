@@ -46,16 +46,16 @@ def test_more_trials_take_the_noise_of_trials_alone() -> None:
     chance = random.Random(3)
     rates = [chance.uniform(0.85, 1) for _ in range(300)]
 
-    def asked(trials: int) -> tuple[float, float, int | None]:
+    def forecast(trials: int) -> tuple[float, float, int | None]:
         values = [sum(chance.random() < rate for _ in range(trials)) / trials for rate in rates]
         low, high = mean_interval(values)
         places = range(len(values))
         return low, high, more_trials(values, [1.0] * 300, places, [trials] * 300, 0.915, 0.95)
 
-    low, high, more = asked(3)
+    low, high, more = forecast(3)
     assert low < 0.915 < high
     assert more is not None
-    assert asked(3 + 2 * more)[0] >= 0.915
+    assert forecast(3 + 2 * more)[0] >= 0.915
 
 
 @pytest.mark.parametrize("trials", [2, 10])

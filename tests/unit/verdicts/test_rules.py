@@ -64,7 +64,7 @@ WRONG_OVER = {
 }
 
 
-def said(rule: Rule) -> str:
+def in_words(rule: Rule) -> str:
     share = " as a share" if rule.share else ""
     of = f"{rule.scope.name} {rule.name}" if rule.name else f"each {rule.scope.name}"
     return f"{rule.metric} {rule.needed:g}{share} of {of}"
@@ -72,7 +72,7 @@ def said(rule: Rule) -> str:
 
 @pytest.mark.parametrize(("over", "texts"), [(False, UNDER), (True, OVER)])
 def test_what_a_text_means(over: bool, texts: dict[str, str]) -> None:
-    assert {text: said(read_rule(text, over=over)) for text in texts} == texts
+    assert {text: in_words(read_rule(text, over=over)) for text in texts} == texts
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ def test_what_fails_beside_the_cases() -> None:
     cases = [result_of(case=f"c{n}", scores={"overall": 1.0}) for n in range(3)]
 
     def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
-        asked = gates(*rules, confidence=0.95)
-        return decide(cases, RUN, Judging(asked, strict=strict), misnamed)
+        by_rules = gates(*rules, confidence=0.95)
+        return decide(cases, RUN, Judging(by_rules, strict=strict), misnamed)
 
     assert verdict("0.3").findings == []
     (unsure,) = verdict("0.9").findings
@@ -232,10 +232,10 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
         return [structs.replace(row, passes=1, scored=1) for row in whole("abc", **fields)]
 
     run = Side("auto", BASE, answered())
-    asked: list[object] = []
+    loads: list[object] = []
 
     def load(name: str, holding: object) -> Side:
-        asked.append(holding)
+        loads.append(holding)
         return run
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
@@ -243,10 +243,10 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
         found = decide(answered(), RUN, Judging(baseline=baseline)).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
-        assert asked.pop() == {("s.json", "m")}
+        assert loads.pop() == {("s.json", "m")}
     baseline = Baseline("auto", run, [], 0.0, load)
     assert decide(answered(), RUN, Judging(baseline=baseline)).comparison is not None
-    assert not asked
+    assert not loads
 
 
 def test_each_look_has_a_share_of_the_error_probability() -> None:

@@ -96,10 +96,10 @@ def test_a_file_that_is_replaced_meanwhile_gives_no_other_answer(path: Path) -> 
 def test_a_line_can_be_read_by_people(path: Path) -> None:
     recorded(path)
     (line,) = path.read_text(encoding="ascii").splitlines()
-    asked = json.loads(line)["asked"]
-    assert asked["tools"] == ["get_weather"]
-    assert asked["model"] == "openai/gpt"
-    assert asked["messages"] == list(REQUEST.messages)
+    question = json.loads(line)["asked"]
+    assert question["tools"] == ["get_weather"]
+    assert question["model"] == "openai/gpt"
+    assert question["messages"] == list(REQUEST.messages)
 
 
 @pytest.mark.parametrize(
@@ -251,11 +251,11 @@ def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, s
     text = f"the key {secret}!"
     tools = [{"type": "function", "function": {"name": "get_weather", "description": text}}]
     request = structs.replace(REQUEST, messages=[{"role": "user", "content": text}], tools=tools)
-    asked = question(SPEC, request)
-    Cassette(path, "new").add(key_of(asked), asked, ANSWER)
+    sent = question(SPEC, request)
+    Cassette(path, "new").add(key_of(sent), sent, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")
     cassette = Cassette(path, "none")
-    assert cassette.find(key_of(asked)) is not None
+    assert cassette.find(key_of(sent)) is not None
     assert cassette.damaged == []
 
 

@@ -40,11 +40,11 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**copy.deepcopy(ASKED), **fields}
 
 
-def read(folder: Path, *asked: dict[str, Any]) -> RecordedQuestions:
+def read(folder: Path, *questions: dict[str, Any]) -> RecordedQuestions:
     """A cassette with a damaged first line and these questions."""
     lines = [
         json.dumps({"asked": summary(one), "answer": {}, "definitions": definitions(one)})
-        for one in asked
+        for one in questions
     ]
     path = folder / "c.jsonl"
     path.write_text("\n".join(["damaged {", *lines]) + "\n")
@@ -97,8 +97,8 @@ def test_the_field_that_differs_is_named(
 
 def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path: Path) -> None:
     other = changed(messages=[{"role": "user", "content": "Book a flight to Oslo"}], trial=1)
-    asked = changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
-    found = read(tmp_path, other, ASKED).nearest(asked)
+    sent = changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
+    found = read(tmp_path, other, ASKED).nearest(sent)
     assert found is not None
     assert found.line == 3
 
@@ -166,15 +166,15 @@ def test_null_is_not_what_is_missing(tmp_path: Path) -> None:
     "tools", [None, [], [{"function": {"name": "é\ud800", "b": 1, "a": [True]}}] * 2]
 )
 def test_the_text_of_a_question_is_canonical_and_follows_its_tools(tools: list[Any] | None) -> None:
-    asked: dict[str, Any] = {
+    sent: dict[str, Any] = {
         "model": "m",
         "trial": 0,
         "messages": [{"role": "user", "content": "“Paris”"}],
     }
     if tools is not None:
-        asked["tools"] = tools
+        sent["tools"] = tools
     for _ in range(2):  # the second time from the cache
-        assert canonical_question(asked) == canonical(asked)
-    others = copy.deepcopy(asked)
+        assert canonical_question(sent) == canonical(sent)
+    others = copy.deepcopy(sent)
     others["tools"] = [*(tools or ()), {"function": {"name": "other"}}]
     assert canonical_question(others) == canonical(others)

@@ -40,13 +40,13 @@ pytestmark = pytest.mark.slow
 
 ODD_KEY = "sk-planted/AbC+d=0123456789"
 CALL = call("get_weather", '{"city": "Paris"}')
-Told = ChatAnswer | tuple[object, ...]
+Outcome = ChatAnswer | tuple[object, ...]
 
 
 @pytest.fixture(params=["openai", "litellm"])
 def api(request: pytest.FixtureRequest) -> str:
-    asked: str = request.param
-    return asked
+    chosen: str = request.param
+    return chosen
 
 
 def spec_of(base: MockServer | str, api: str, **fields: Any) -> ModelSpec:
@@ -65,15 +65,15 @@ async def failing(spec: ModelSpec, timeout_s: float = 60.0) -> ModelError:
     return raised.value
 
 
-async def both(server: MockServer, *, texts: bool = True, **fields: Any) -> tuple[Told, Told]:
+async def both(server: MockServer, *, texts: bool = True, **fields: Any) -> tuple[Outcome, Outcome]:
     """What litellm and our client told: an answer, or the properties of an error."""
     fields = {"model": "openai/gpt-4o", **fields}
     specs = [spec_of(server, api, **fields) for api in ("litellm", "openai")]
-    over_litellm, lean = [await _told(spec, texts) for spec in specs]
+    over_litellm, lean = [await _outcome(spec, texts) for spec in specs]
     return over_litellm, lean
 
 
-async def _told(spec: ModelSpec, texts: bool) -> Told:
+async def _outcome(spec: ModelSpec, texts: bool) -> Outcome:
     try:
         answer = await ask(spec)
     except ModelError as error:
@@ -82,8 +82,8 @@ async def _told(spec: ModelSpec, texts: bool) -> Told:
         assert answer.latency_s is not None
         return structs.replace(answer, latency_s=None)
     assert KEY not in failed.message
-    told = (type(failed), failed.kind, failed.retryable, failed.fatal, failed.retry_after)
-    return (*told, failed.message) if texts else told
+    outcome = (type(failed), failed.kind, failed.retryable, failed.fatal, failed.retry_after)
+    return (*outcome, failed.message) if texts else outcome
 
 
 # What is sent.
@@ -135,7 +135,7 @@ async def test_only_what_is_needed_is_sent(api: str) -> None:
 
 async def test_a_conversation_goes_back_as_it_came(api: str) -> None:
     made = call("search", '{"q":"\\ud800 é"}', "a")
-    said = {
+    earlier = {
         "role": "assistant",
         "content": "Hm. \ud800",
         "reasoning_content": "hm",
@@ -143,8 +143,8 @@ async def test_a_conversation_goes_back_as_it_came(api: str) -> None:
     }
     result = {"role": "tool", "tool_call_id": "a", "content": "é"}
     with MockServer() as server:
-        await ask(spec_of(server, api), ChatRequest([USER, said, result], [WEATHER]))
-    assert server.bodies[0]["messages"] == [USER, {**said, "content": "Hm. ?"}, result]
+        await ask(spec_of(server, api), ChatRequest([USER, earlier, result], [WEATHER]))
+    assert server.bodies[0]["messages"] == [USER, {**earlier, "content": "Hm. ?"}, result]
 
 
 # What is answered.
@@ -335,10 +335,10 @@ async def test_odd_calls_and_figures_are_read_alike(name: str, tmp_path: Path) -
     agent = ModelSpec("m", callable=f"odd_{tmp_path.name}:answer", folder=tmp_path)
     load_callable(agent).__globals__["DOCUMENT"] = ODD_CALLS[name]
     with MockServer(respond=lambda path, request: (200, ODD_CALLS[name])) as server:
-        told = await both(server)
+        answers = await both(server)
         other = await both(server, model="hosted_vllm/gpt-4o")
     readings = []
-    for answer in [*told, other[0], await ask(agent)]:
+    for answer in [*answers, other[0], await ask(agent)]:
         assert isinstance(answer, ChatAnswer), answer
         calls = read_reply(answer, REQUEST, cached=False).calls
         tokens = answer.prompt_tokens, answer.completion_tokens, answer.reasoning_tokens

@@ -267,10 +267,10 @@ async def test_a_module_in_another_folder_stays_unfound_and_is_pointed_at(
 ) -> None:
     (folder / "evals").mkdir()
     (folder / "evals" / "far_agent.py").write_text("def agent(messages, tools): return 'Hi.'")
-    asked = client(folder, "agent", "far_agent")
+    agent = client(folder, "agent", "far_agent")
     for _ in range(2):
         with pytest.raises(ModelError) as raised:
-            await asked.complete(REQUEST, 10.0)
+            await agent.complete(REQUEST, 10.0)
         where = f"looked in {folder} and where Python does; there is evals/far_agent.py"
         assert f"{where}: name it 'evals.far_agent'" in raised.value.message
         monkeypatch.syspath_prepend(folder / "evals")  # as a world beside its suite does

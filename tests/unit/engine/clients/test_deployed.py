@@ -45,7 +45,7 @@ def spec_of(server: MockServer, answer: Any = POINTERS, **fields: Any) -> ModelS
     return ModelSpec("shop", url=url, request=request, answer=answer, **fields)
 
 
-async def told(
+async def read_by(
     answer: Any, document: object = None, raw: bytes | None = None, **fields: Any
 ) -> tuple[ChatAnswer, list[tuple[str, object]]]:
     """The answer, and its calls as they are scored."""
@@ -115,7 +115,7 @@ BLOCKS = [
     ],
 )
 async def test_calls_and_text_are_found(answer: Any, document: object, raw: bytes | None) -> None:
-    found, calls = await told(answer, document, raw)
+    found, calls = await read_by(answer, document, raw)
     assert calls == CALLED
     assert found.message["content"] == "It rains."
     assert len(found.replies) == 2  # the calls, and then what it said
@@ -167,15 +167,15 @@ async def test_a_conversation_keeps_its_id() -> None:
 async def test_what_cannot_be_read_is_no_answer_without_calls(document: object, message: str) -> None:
     fields: dict[str, Any] = {"conversation": "/thread"} if "thread" in message else {}
     with pytest.raises(ModelError) as raised:
-        await told(POINTERS, document, **fields)
+        await read_by(POINTERS, document, **fields)
     assert message in raised.value.message
     assert raised.value.kind == "unread"
 
 
 async def test_a_pointer_that_ends_with_a_question_mark_is_optional() -> None:
     pointers = {part: f"{at}?" if part != "name" else at for part, at in POINTERS.items()}
-    assert (await told(pointers, {"reply": "Hi."}))[1] == []
-    found, calls = await told(pointers, {"steps": [STEP, {"tool": "get_weather"}]})
+    assert (await read_by(pointers, {"reply": "Hi."}))[1] == []
+    found, calls = await read_by(pointers, {"steps": [STEP, {"tool": "get_weather"}]})
     assert [arguments for _, arguments in calls] == [{"city": "Paris"}, {}]
     assert found.message["content"] is None
 
@@ -186,10 +186,10 @@ async def test_snapshots_of_one_answer_are_read_once() -> None:
         {"id": 1, "reply": "It rains", "steps": [STEP]},
         {"id": 1, "reply": "It rains.", "steps": [STEP]},
     ]
-    found, calls = await told(POINTERS, None, stream(*events))
+    found, calls = await read_by(POINTERS, None, stream(*events))
     assert (found.message["content"], len(calls)) == ("It rains.", 1)
     parts: list[Any] = [{"id": 1, "reply": text, "steps": []} for text in ("It ", "rains", ".")]
-    assert (await told(POINTERS, None, stream(*parts)))[0].message["content"] == "It rains."
+    assert (await read_by(POINTERS, None, stream(*parts)))[0].message["content"] == "It rains."
 
 
 NAMES = "choices delta message content tool_calls function index output type response".split()

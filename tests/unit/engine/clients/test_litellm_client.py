@@ -37,8 +37,8 @@ def spec_of(model: str, server: MockServer, api: str | None = "litellm") -> Mode
 @pytest.fixture(params=[None, "litellm"], ids=["by itself", "litellm"])
 def api(request: pytest.FixtureRequest) -> str | None:
     """Anthropic and Google are asked by our own clients, unless litellm is meant."""
-    asked: str | None = request.param
-    return asked
+    chosen: str | None = request.param
+    return chosen
 
 
 def anthropic(type: str, message: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ async def test_google(
 
 
 async def fails(
-    model: str, api: str | None, status: int, body: object, kind: ErrorKind, retryable: bool, said: str
+    model: str, api: str | None, status: int, body: object, kind: ErrorKind, retryable: bool, text: str
 ) -> None:
     with MockServer(respond=lambda path, request: (status, body), retry_after="3") as server:
         with pytest.raises(ModelError) as raised:
@@ -100,7 +100,7 @@ async def fails(
         assert server.requests == 1
     error = raised.value
     assert (error.kind, error.retryable) == (kind, retryable)
-    assert said in error.message
+    assert text in error.message
     assert KEY not in error.message
     assert "{" not in error.message
     assert error.retry_after == (3.0 if status == 429 else None)

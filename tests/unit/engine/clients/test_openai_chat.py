@@ -151,8 +151,8 @@ async def test_addresses_and_keys(
     monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
     paths: list[str] = []
 
-    def respond(asked: str, body: dict[str, Any]) -> tuple[int, object]:
-        paths.append(asked)
+    def respond(requested: str, body: dict[str, Any]) -> tuple[int, object]:
+        paths.append(requested)
         return 200, HELLO
 
     with MockServer(respond=respond) as server:
@@ -277,7 +277,7 @@ async def test_too_few_file_handles_are_no_dead_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "start"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Ty", "the connection broke: ServerDisconnectedError"),
         (
@@ -288,10 +288,10 @@ async def test_too_few_file_handles_are_no_dead_server() -> None:
         (b"HTTP/1.1 200 X\r\nContent-Length: x\r\n\r\n", "the connection broke: "),
     ],
 )
-async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, said: str) -> None:
+async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, start: str) -> None:
     with MockServer(raw=reply) as server, pytest.raises(ModelError) as raised:
         await ask(spec_of(server.base_url))
-    assert raised.value.message.startswith(said)
+    assert raised.value.message.startswith(start)
     assert raised.value.retryable
     assert "\n" not in raised.value.message
 

@@ -438,13 +438,13 @@ def test_arguments_that_are_nested_endlessly_are_the_models_mistake(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("stops_itself", r"raised Stop: sk-proj-x{20} at"), ("skips", "raised Skipped: not here")],
 )
 def test_whatever_an_agent_raises_is_an_error_without_keys(
-    runner: Runner, folder: Path, name: str, said: str
+    runner: Runner, folder: Path, name: str, message: str
 ) -> None:
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError, match=message):
         run(runner, folder, name)
 
 

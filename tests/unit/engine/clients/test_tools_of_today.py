@@ -251,7 +251,7 @@ CLAUDE_ROUNDS: list[list[Document]] = [
 ]
 
 
-def told(message: Document) -> list[Document]:
+def results_of(message: Document) -> list[Document]:
     """The message, and an answer to each of its calls."""
     answers = (
         {"role": "tool", "tool_call_id": call["id"], "content": "ok"} for call in message["tool_calls"]
@@ -264,7 +264,7 @@ def test_a_program_goes_on_over_two_rounds_of_openai() -> None:
     for items in OPENAI_ROUNDS:
         TypeAdapter[object](list[ResponseOutputItem]).validate_python(items)
         chat = openai_responses.chat_document({"model": "m", "status": "completed", "output": items})
-        messages += told(chat["choices"][0]["message"])
+        messages += results_of(chat["choices"][0]["message"])
     items = to_openai(*messages)["input"]
     first = [
         {name: value for name, value in item.items() if value is not None} for item in OPENAI_ROUNDS[0]
@@ -288,7 +288,7 @@ def test_a_program_goes_on_over_two_rounds_of_anthropic() -> None:
         TypeAdapter[object](list[ContentBlock]).validate_python(blocks)
         document = {"model": "m", "content": blocks, "stop_reason": "tool_use", "container": {"id": "k"}}
         chat = anthropic_messages.chat_document(document, {"find": "find"})
-        messages += told(chat["choices"][0]["message"])
+        messages += results_of(chat["choices"][0]["message"])
         assert read_chat(chat, document, None, 1.0).cost_at_least, "a container takes time"
     body = to_claude(*messages)
     assert body["container"] == "k"
@@ -313,7 +313,9 @@ def test_ids_that_a_provider_draws_do_not_change_the_key() -> None:
         ]
         document = {"content": blocks, "stop_reason": "tool_use", "container": {"id": f"k{drawn}"}}
         message = anthropic_messages.chat_document(document, {})["choices"][0]["message"]
-        return key_of(question(ModelSpec("m", model=CLAUDE), ChatRequest([USER, *told(message)], TOOLS)))
+        return key_of(
+            question(ModelSpec("m", model=CLAUDE), ChatRequest([USER, *results_of(message)], TOOLS))
+        )
 
     assert key("1") == key("2")
     assert key("1") != key("1", "pay()")

@@ -16,11 +16,11 @@ class Script:
 
     def __init__(self, *errors: ModelError) -> None:
         self.errors = list(errors)
-        self.asked = 0
+        self.requests = 0
         self.slept: list[float] = []
 
     async def ask(self) -> str:
-        self.asked += 1
+        self.requests += 1
         if self.errors:
             raise self.errors.pop(0)
         return "answer"
@@ -39,7 +39,7 @@ def failing(kind: ErrorKind = "server", after: float | None = None) -> ModelErro
 async def test_it_asks_until_there_is_an_answer() -> None:
     script = Script(failing(), failing(), failing())
     assert await script.run() == "answer"
-    assert script.asked == 4
+    assert script.requests == 4
     assert len(script.slept) == 3
 
 
@@ -71,7 +71,7 @@ async def test_attempts_are_capped_by_what_was_met(kind: ErrorKind, most: int) -
         ModelError, match=f"it failed: {kind} \\(after {most} attempts in 0 s\\)"
     ) as raised:
         await script.run(RetryPolicy(total=1e9))
-    assert script.asked == most
+    assert script.requests == most
     assert raised.value.kind == kind
 
 
@@ -79,7 +79,7 @@ async def test_the_wait_in_all_is_capped() -> None:
     script = Script(*[failing("rate_limit", after=40.0) for _ in range(50)])
     with pytest.raises(ModelError):
         await script.run(RetryPolicy(total=100.0))
-    assert script.asked == 3
+    assert script.requests == 3
     assert sum(script.slept) <= 100.0
 
 

@@ -88,12 +88,12 @@ class Provider:
         self.density = self.chance.uniform(0.1, 0.35)
         self.longest = self.chance.choice([1, 10, 100])
         self.billed = 0.0
-        self.asked = self.in_flight = self.most_in_flight = 0
+        self.requests = self.in_flight = self.most_in_flight = 0
 
     async def ask(self, spending: Spending, spec: ModelSpec, sent: ChatRequest) -> float:
         """What the answer cost above its reserve. Raises ModelError if it is not asked."""
         async with spending.reserved(spec, sent, asyncio.sleep) as reserved:
-            self.asked += 1
+            self.requests += 1
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
             await asyncio.sleep(self.chance.choice([0, 0.001]))
@@ -144,9 +144,9 @@ async def test_without_max_tokens_it_is_passed_by_no_more_than_the_last_answers(
     provider = Provider(seed)
     spending = Spending(5.0)
     sent = request("What is the weather like?")
-    asked = (provider.ask(spending, PRICED, sent) for _ in range(200))
+    requests = (provider.ask(spending, PRICED, sent) for _ in range(200))
     costs = [
-        each for each in await asyncio.gather(*asked, return_exceptions=True) if type(each) is float
+        each for each in await asyncio.gather(*requests, return_exceptions=True) if type(each) is float
     ]
     assert provider.billed <= 5.0 + provider.most_in_flight * max(costs)
 

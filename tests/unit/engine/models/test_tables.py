@@ -199,8 +199,8 @@ def test_what_is_not_for_extra(tmp_path: Path, key: str) -> None:
 
 def test_extra_must_be_json(tmp_path: Path) -> None:
     for key in ("extra", "thinking"):
-        told = refusal(tmp_path, GOOD, f"[models.mine.{key}]\nday = 2024-01-01")
-        assert f"{key}: expected a JSON value" in told
+        error = refusal(tmp_path, GOOD, f"[models.mine.{key}]\nday = 2024-01-01")
+        assert f"{key}: expected a JSON value" in error
 
 
 def test_names_in_order_and_each_once() -> None:

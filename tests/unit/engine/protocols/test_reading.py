@@ -102,7 +102,7 @@ def replies(*values: Item) -> tuple[Reply, ...]:
     ).replies
 
 
-def said(*blocks: Item) -> Item:
+def answer_of(*blocks: Item) -> Item:
     return {"role": "assistant", "content": list(map(block, blocks))}
 
 
@@ -204,7 +204,7 @@ def test_blocks_of_anthropic() -> None:
             "role": "user",
             "content": [{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}],
         },
-        said(
+        answer_of(
             {
                 "type": "code_execution_tool_result",
                 "tool_use_id": "e",
@@ -231,7 +231,7 @@ def test_what_anthropic_runs_itself_is_a_call_with_its_answer() -> None:
     use = {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "x"}}
     error = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
     result = {"type": "web_search_tool_result", "tool_use_id": "w", "content": error}
-    reply, last = replies(said(use, result, {"type": "text", "text": "Down."}))
+    reply, last = replies(answer_of(use, result, {"type": "text", "text": "Down."}))
     assert ([call.name for call in reply.calls], reply.status) == (["web_search"], ("failed",))
     assert (reply.to_answer, last.text) == ((), "Down.")
 
@@ -324,7 +324,7 @@ def test_a_forbidden_call_in_a_namespace_is_forbidden() -> None:
 def test_an_answer_that_is_cut_off_after_a_tool_of_the_provider_says_so() -> None:
     use = {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "x"}}
     result = {"type": "web_search_tool_result", "tool_use_id": "w", "content": []}
-    reply, *_ = replies({**said(use, result), "stop_reason": "max_tokens"})
+    reply, *_ = replies({**answer_of(use, result), "stop_reason": "max_tokens"})
     assert reply.finish_reason == "max_tokens"
 
 
@@ -343,7 +343,7 @@ RIDDLE = {"type": "riddle", "x": 1}
     [
         [RIDDLE, {"role": "assistant", "content": "Hi."}],
         [
-            said({"type": "thinking", "thinking": "", "signature": ""})
+            answer_of({"type": "thinking", "thinking": "", "signature": ""})
             | {"content": [{"type": "thinking"}, RIDDLE]}
         ],
         [{"role": "model", "parts": [{"text": "Hi."}, {"riddle": {"x": 1}}]}],

@@ -87,8 +87,8 @@ async def test_the_first_entry_that_matches_answers() -> None:
             ]
         }
     )
-    asked = ["Paris", "London", "Oslo"]
-    assert [await mock.answer(call("search", city=city)) for city in asked] == ["P", "L", "rest"]
+    cities = ["Paris", "London", "Oslo"]
+    assert [await mock.answer(call("search", city=city)) for city in cities] == ["P", "L", "rest"]
 
 
 async def test_each_entry_counts_its_own_sequence() -> None:
@@ -98,8 +98,8 @@ async def test_each_entry_counts_its_own_sequence() -> None:
         {"answer": {"$exact": {"$sequence": []}}},
     ]
     mock = mocks(search={"$when": entries})
-    asked = ["Paris", "Oslo", "Paris", "Oslo", "Rome"]
-    found = [await mock.answer(call("search", city=city)) for city in asked]
+    cities = ["Paris", "Oslo", "Paris", "Oslo", "Rome"]
+    found = [await mock.answer(call("search", city=city)) for city in cities]
     assert found == ["a", "c", "b", "d", '{"$sequence": []}']
 
 

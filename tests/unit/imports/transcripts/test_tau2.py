@@ -78,13 +78,13 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
 
 def test_files_of_simulations_are_cleaned_as_their_results_are(tmp_path: Path) -> None:
     key = f"sk-proj-{'aB3' * 14}"
-    said = [{"role": "user", "content": key}, {"role": "assistant", "content": "Done."}]
+    talk = [{"role": "user", "content": key}, {"role": "assistant", "content": "Done."}]
     file = results(tmp_path / "results.json")
     whole = json.loads(file.read_text())
     del whole["simulations"]
     file.write_text(json.dumps(whole))
     (tmp_path / "simulations").mkdir()
-    (tmp_path / "simulations" / "s.json").write_text(json.dumps(simulation(messages=said)))
+    (tmp_path / "simulations" / "s.json").write_text(json.dumps(simulation(messages=talk)))
     (batch,) = read_files([file], clean=redacted)
     assert key not in str(batch.items)
     assert "sk-" in str(batch.items)
