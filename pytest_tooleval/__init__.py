@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .record.results import TrialResult as TrialResult
     from .record.transcript import Transcript as Transcript
     from .record.transcript import text_of as text_of
-    from .scoring import score_calls as score_calls
-    from .scoring import score_messages as score_messages
     from .scoring.registry import Scorer as Scorer
+    from .scoring.trial import score_calls as score_calls
+    from .scoring.trial import score_messages as score_messages
     from .suite.case import ResolvedCase as ResolvedCase
     from .suite.case import TestCase as TestCase
     from .suite.expectations import ExpectedCall as ExpectedCall
@@ -57,8 +57,8 @@ _HOMES = {
     "TrialResult": "record.results",
     "load_suite": "suite.load",
     "parse_suite": "suite.load",
-    "score_calls": "scoring",
-    "score_messages": "scoring",
+    "score_calls": "scoring.trial",
+    "score_messages": "scoring.trial",
     "text_of": "record.transcript",
 }
 

@@ -8,9 +8,9 @@ from msgspec import structs
 
 from ..record.calls import ToolCall
 from ..record.transcript import CallStatus, Message
-from ..scoring.tool_selection import find_tool
 from ..suite.altered import BEFORE, AlteredAnswers
 from ..suite.case import ResolvedCase
+from ..suite.resolved import find_tool
 from .tool_source import ToolAnswer, ToolSource
 
 _DONE = '{"status": "done"}'

@@ -14,8 +14,8 @@ from ..record.calls import ToolCall
 from ..record.names import KnownTools
 from ..record.recovery import prose_of
 from ..record.transcript import CallStatus, Message, Reply
-from ..scoring.tool_selection import find_tool
 from ..suite.case import ResolvedCase
+from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest, Reads

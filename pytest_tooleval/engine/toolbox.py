@@ -22,10 +22,9 @@ from ..record.calls import ToolCall
 from ..record.names import KnownTools
 from ..record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
 from ..scoring.conversation import forbidden_in
-from ..scoring.tool_selection import find_tool, is_expected
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import known_tools
+from ..suite.resolved import find_tool, is_expected, known_tools
 from .alterations import Alterations, AlteredSource
 from .tool_source import ToolAnswer, ToolSource, allowing
 

@@ -13,7 +13,7 @@ from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN, LIMITS
 from ..record.names import meant
 from ..record.untrusted import as_list, as_mapping
-from ..scoring import score_messages
+from ..scoring.trial import score_messages
 from ..suite.load import read_model
 from ..text import shown
 from .cases import case_problem, expected_value, new_ids

@@ -89,6 +89,13 @@ def matcher_key(value: Any) -> str | None:
     return None
 
 
+def has_matcher(value: Any) -> bool:
+    """True if a value is a matcher, or contains one."""
+    if isinstance(value, dict):
+        return matcher_key(value) is not None or any(map(has_matcher, value.values()))
+    return isinstance(value, list) and any(map(has_matcher, value))
+
+
 def is_optional(expected: Any) -> bool:
     """True if a key with this expected value may be absent."""
     key = matcher_key(expected)

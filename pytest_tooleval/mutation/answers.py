@@ -20,13 +20,13 @@ from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.thresholds import below, missed_thresholds
 from ..record.transcript import APPROVED, CallStatus, Judged, Reply, Transcript
-from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
-from ..scoring.tool_selection import accepts, find_tool, is_expected
+from ..scoring.trial import score_transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.policies import SAME, OtherCall, replaced
+from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
 from ..text import json_text
 from .results import Call

@@ -12,10 +12,9 @@ from ..jsonschemas.parameters import allows_others
 from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
-from ..scoring.tool_selection import accepts, is_expected
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import known_tools
+from ..suite.resolved import accepts, is_expected, known_tools
 from ..suite.tools import Tool
 from .answers import Right, RightTurn, Turn, offered, schema_of
 from .changes import INVENTED, changes

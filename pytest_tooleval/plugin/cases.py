@@ -17,9 +17,8 @@ from ..record.variants import SEPARATOR
 from ..run.nodeids import split_nodeid
 from ..run.place import Origin
 from ..scoring.registry import ScorerRegistry
-from ..scoring.tool_selection import find_tool
 from ..suite.case import ResolvedCase, XFail
-from ..suite.resolved import resolve
+from ..suite.resolved import find_tool, resolve
 from ..text import printable
 from .items import CaseFailure, CaseItem
 from .no_model import no_model

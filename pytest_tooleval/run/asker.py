@@ -14,7 +14,7 @@ from ..engine.models.spec import ModelSpec
 from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError
-from ..scoring import require_evidence
+from ..scoring.trial import require_evidence
 
 _TICK_S = 0.25
 

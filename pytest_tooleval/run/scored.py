@@ -10,8 +10,8 @@ from ..engine.runner import TrialAnswer
 from ..errors import ModelError, ScoringError, ToolevalError
 from ..record.results import EXPECTED_FAILURE, CaseResult, CaseRow, Outcome, TrialError, TrialResult
 from ..record.transcript import text_of
-from ..scoring import Scored, require_evidence, score_trial
 from ..scoring.registry import Scorer
+from ..scoring.trial import Scored, require_evidence, score_trial
 from ..suite.case import ResolvedCase
 from ..text import shorten
 from ..verdicts.case import Standard, decide

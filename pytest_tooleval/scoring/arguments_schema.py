@@ -18,10 +18,10 @@ from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
+from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
-from .argument_scores import shown_arguments
 from .assessment import Draft, Line, with_reason
-from .tool_selection import NOT_OFFERED, accepts, find_tool, shown_call
+from .one_call import NOT_OFFERED, shown_arguments, shown_call
 
 # Each call, with the case as it is in the call's turn.
 Calls = Sequence[tuple[ResolvedCase, ToolCall]]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .argument_scores import NO_CALL, Share
+from .one_call import NO_CALL, Share
 
 # The cost grows with expected² x actual and replies may be hostile, so any further calls are surplus.
 MAX_ACTUAL = 1000

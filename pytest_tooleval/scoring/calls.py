@@ -15,12 +15,21 @@ from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.resolved import accepts, find_tool, is_among
 from ..text import counted
-from . import argument_scores, tool_selection
-from .argument_scores import Share
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, pair
-from .tool_selection import shown_call
+from .one_call import (
+    ALL,
+    NO_CALL,
+    NOT_OFFERED,
+    Share,
+    check_arguments,
+    check_tool,
+    share_of,
+    shown_call,
+    wrong_name,
+)
 
 MORE_OFTEN = "more often than expected"
 _PARTS = ("tool_selection", "parameter_accuracy")
@@ -103,9 +112,9 @@ def _surplus(
     lines = []
     for call in calls[:_SHOWN]:
         says = _called_unexpectedly
-        if tool_selection.find_tool(case, call.name) is None:
-            why = tool_selection.NOT_OFFERED
-        elif not tool_selection.is_among(call.name, expected, case):
+        if find_tool(case, call.name) is None:
+            why = NOT_OFFERED
+        elif not is_among(call.name, expected, case):
             why = "not expected"
         else:
             says = _called_more_often
@@ -138,7 +147,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
     test = case.expected
     best: BestCall | None = None
     for call in calls:
-        if tool_selection.accepts(test.expected_tools, call.name, case):
+        if accepts(test.expected_tools, call.name, case):
             share = _share(case, call)
             if best is None or best.share is None or share is None or share.value > best.share.value:
                 best = BestCall(call, share)
@@ -149,7 +158,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
 
 def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
     try:
-        return argument_scores.share_of(case.expected.expected_params, call, MODES[case.param_scoring])
+        return share_of(case.expected.expected_params, call, MODES[case.param_scoring])
     except CannotCompare as error:
         raise error.within("expected_params") from None
 
@@ -169,7 +178,7 @@ class OneCall:
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
         if choice is None and case.expected.expected_params is not None:
-            self._share = argument_scores.NO_CALL
+            self._share = NO_CALL
         self.extra = [] if any_number_is_right(case) else list(calls)
         if self._call in self.extra:
             self.extra.remove(self._call)
@@ -192,21 +201,21 @@ class OneCall:
             return flaw
         if self._call is None:
             return "missing_call"
-        return flaw if self._tool else tool_selection.wrong_name(self._case, self._call)
+        return flaw if self._tool else wrong_name(self._case, self._call)
 
     def pairs(self) -> list[Pair]:
         return [(self._case.expected.expected_tools, self._call), *(((), call) for call in self.extra)]
 
     def _explain_tool(self) -> Explained:
-        line = tool_selection.check(self._case, self._case.expected.expected_tools, self._call)
+        line = check_tool(self._case, self._case.expected.expected_tools, self._call)
         return f"expected {line.check.expected}, got {line.check.actual}", [line]
 
     def _explain_arguments(self) -> Explained:
         expected = self._case.expected.expected_params
         if expected is None and self._share is None:
             return "expected_params is not given: arguments are not scored", ()
-        lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])
-        return _counted(self._share or argument_scores.NO_CALL, self._call), lines
+        lines = check_arguments(expected or {}, self._call, MODES[self._case.param_scoring])
+        return _counted(self._share or NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:
         lines = explain_extra(self._case, self.extra)[1] if self._divisor else ()
@@ -286,10 +295,10 @@ class Calls:
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
         expected = self._expected[index]
-        if not tool_selection.accepts(expected.tools, call.name, self._case):
+        if not accepts(expected.tools, call.name, self._case):
             return None
         try:
-            return argument_scores.share_of(expected.params, call, self._rules) or argument_scores.ALL
+            return share_of(expected.params, call, self._rules) or ALL
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
@@ -314,7 +323,7 @@ class Calls:
             free = self._free()
             surplus = self._surplus(free)
             missing = len(free.pairs) < len(self._awaited(free))
-            if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
+            if any(find_tool(self._case, call.name) is None for call in surplus):
                 return "hallucinated_tool"
             if surplus:
                 return "wrong_tool" if missing else "surplus_call"
@@ -349,7 +358,7 @@ class Calls:
             return self._explain_none()
         lines = []
         for i, expected in enumerate(self._expected):
-            line = tool_selection.check(self._case, expected.tools, self._paired(i), f"call {i + 1}")
+            line = check_tool(self._case, expected.tools, self._paired(i), f"call {i + 1}")
             if i not in self._counting:
                 line = Line(structs.replace(line.check, value=1.0, reason="optional, not made"), None)
             lines.append(line)
@@ -379,7 +388,7 @@ class Calls:
         lines: list[Line] = []
         for i in self._scored:
             params, call = self._expected[i].params, self._paired(i)
-            lines += argument_scores.checks(params or {}, call, self._rules, f"call {i + 1}")
+            lines += check_arguments(params or {}, call, self._rules, f"call {i + 1}")
         return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines
 
     def _explain_overall(self) -> Explained:

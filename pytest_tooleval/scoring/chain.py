@@ -19,17 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from typing import Any
 
 from msgspec import structs
 
+from ..jsonschemas.exact import frozen
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript, reports_error, text_of
 from ..suite.case import ResolvedCase
+from ..suite.resolved import accepts, is_expected, same_name
 from ..text import counted, json_text
-from . import argument_scores, tool_selection
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .calls import (
     MORE_OFTEN,
@@ -42,7 +42,7 @@ from .calls import (
     parts,
     shared_out,
 )
-from .tool_selection import is_expected
+from .one_call import check_arguments, check_tool, shown_call, shown_names
 
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
@@ -96,8 +96,8 @@ class _Chain:
     def _is_detour(self, index: int) -> bool:
         case, name = self._case, self.calls[index].name
         return not (
-            tool_selection.accepts(case.expected.expected_tools, name, case)
-            or tool_selection.accepts(case.valid_prerequisites, name, case)
+            accepts(case.expected.expected_tools, name, case)
+            or accepts(case.valid_prerequisites, name, case)
         )
 
     def drafts(self) -> dict[str, Draft]:
@@ -149,7 +149,7 @@ class _Chain:
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
-            expected = tool_selection.shown_names(self._case.expected.expected_tools)
+            expected = shown_names(self._case.expected.expected_tools)
             return f"the chain never reached {expected}", ()
         if self._accuracy is None:
             return "reached the expected tool (arguments are not scored)", ()
@@ -170,7 +170,7 @@ class _Chain:
         return f"{calls} to tools that are not needed, 0.1 each", self._lines(self._detours)
 
     def _explain_tool(self) -> Explained:
-        check, says = tool_selection.check(self._case, self._case.expected.expected_tools, self._call)
+        check, says = check_tool(self._case, self._case.expected.expected_tools, self._call)
         ending = f"ended with {check.actual}"
         if self._call is None:
             # Do not name the last call, which may have been right.
@@ -183,7 +183,7 @@ class _Chain:
         expected = self._case.expected.expected_params
         if expected is None and not self.malformed:
             return "arguments are not scored", ()
-        lines = argument_scores.checks(expected or {}, self._call, MODES[self._case.param_scoring])
+        lines = check_arguments(expected or {}, self._call, MODES[self._case.param_scoring])
         of = "arguments of the completing call" if self._call else "the chain has no completing call"
         return of, lines
 
@@ -216,7 +216,7 @@ class _Chain:
         """Return a call as text, its role in the chain, and 1.0 if that is right, else 0.0."""
         call = self.calls[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
-        shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
+        shown = f"{shown_call(call)} {json_text(arguments, 60)}"
         flaws = [
             text
             for text, found in (
@@ -257,7 +257,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:
                 failed.remove(first)
-            elif not (failed and tool_selection.accepts(case.valid_prerequisites, call.name, case)):
+            elif not (failed and accepts(case.valid_prerequisites, call.name, case)):
                 surplus.append(call)
         failed += _failed(reply)
     return surplus
@@ -265,7 +265,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
 
 def _said_later(case: ResolvedCase, line: Line) -> Line:
     """The line of a surplus call. One to a prerequisite is expected elsewhere in the chain."""
-    if not tool_selection.accepts(case.valid_prerequisites, line.check.actual, case):
+    if not accepts(case.valid_prerequisites, line.check.actual, case):
         return line
     return line._replace(check=structs.replace(line.check, reason=_LATER))
 
@@ -294,18 +294,9 @@ def _penalty(calls: Sequence[int]) -> float:
 
 
 def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
-    """True if two calls have the same tool and the same arguments."""
-    if not tool_selection.same_name(one.name, other.name, case):
+    """True if two calls have the same tool and the same arguments: 5 is 5.0, but 1 is not true."""
+    if not same_name(one.name, other.name, case):
         return False
     if one.arguments is None or other.arguments is None:
         return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments
-    return _same_value(one.arguments, other.arguments)
-
-
-def _same_value(one: Any, other: Any) -> bool:
-    """True if two JSON values are the same: 5 is 5.0, but 1 is not true."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same_value(v, other[key]) for key, v in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same_value, one, other))
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+    return bool(frozen(one.arguments) == frozen(other.arguments))

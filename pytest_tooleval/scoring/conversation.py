@@ -16,6 +16,7 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from decimal import Decimal
 from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -23,9 +24,11 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare, WorldError
+from ..jsonschemas.patterns import search
 from ..matchers.compare import reason
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
+from ..matchers.numerals import numbers
 from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, Check, FailureCategory
@@ -33,7 +36,7 @@ from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
-from ..text import counted, json_text, shorten, shown
+from ..text import counted, folded_words, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import (
     as_json,
@@ -48,13 +51,11 @@ from ..worlds.plain import (
 from ..worlds.play import Calls as PlayedCalls
 from ..worlds.play import Played, TooManyFailed, play
 from ..worlds.world import clean
-from .altered import unanswered, uncounted, without_asked
 from .assessment import Assessment, Draft, Explained, Line, expected_got
 from .calls import Calls
+from .counted import unanswered, uncounted, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
-from .stops import without_stop
-from .texts import says
-from .tool_selection import shown_call
+from .one_call import shown_call
 
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
@@ -647,6 +648,18 @@ def _referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -
         missing = _missing_results(span, to.calls.calls, reference.answers[turn], given, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
         yield _several("results", "missing_result", span.place, missing, all_given)
+
+
+def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
+    """True if a text contains what is expected, ignoring case, white space and commas (1,000)."""
+    if isinstance(expected, str):
+        return any(folded_words(expected) in folded_words(text) for text in texts)
+    ((key, operand),) = expected.items()
+    if key == "$not":
+        return not says(operand, texts)
+    if key == "$regex":
+        return any(search(operand, text) for text in texts)
+    return any(Decimal(str(operand)) in numbers(text) for text in texts)
 
 
 def _several(

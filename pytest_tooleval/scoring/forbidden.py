@@ -15,11 +15,10 @@ from ..record.names import same_tool, undecorated
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
 from ..suite.policies import Policy
-from ..suite.resolved import known_tools
-from ..text import json_text, printable
-from . import argument_scores
+from ..suite.resolved import accepts, find_tool, is_among, known_tools
+from ..text import json_text
 from .leaks import passes_on, reveals
-from .tool_selection import accepts, find_tool, is_among, shown_call
+from .one_call import compare, shown_call, with_arguments
 
 Readings = Mapping[str, Sequence[Any]] | None
 
@@ -155,7 +154,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
-    return argument_scores.compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
+    return compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mode: ParamScoring) -> str:
@@ -175,7 +174,7 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mo
                 for each in _inside(reading)
             )
         }
-    return _with_arguments(name, named)
+    return with_arguments(name, named)
 
 
 def _shown_leak(call: ToolCall, secret: str) -> str:
@@ -185,9 +184,4 @@ def _shown_leak(call: ToolCall, secret: str) -> str:
     leaks = {
         key: each for key, each in call.arguments.items() if passes_on(ToolCall("", {key: each}), secret)
     }
-    return _with_arguments(name, leaks or call.arguments)
-
-
-def _with_arguments(name: str, arguments: Mapping[str, Any]) -> str:
-    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in arguments.items())
-    return f"{name}({', '.join(pairs)})"
+    return with_arguments(name, leaks or call.arguments)

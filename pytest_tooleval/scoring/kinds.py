@@ -1,18 +1,20 @@
-"""The kinds of cases, each with its own module to judge a transcript."""
+"""The kinds of cases, each with its own module to judge a transcript, and the choices that it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..record.metrics import BUILT_IN
-from ..record.results import FailureCategory
+from ..record.calls import ToolCall
+from ..record.confusion import Choice
 from ..record.transcript import Transcript
 from ..suite.case import CaseKind, ResolvedCase
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
-from .arguments_schema import argument_flaw, score_arguments
-from .assessment import Assessment
+from .arguments_schema import score_arguments
+from .assessment import Assessment, Pair
 from .policies import score_policies
-from .tool_found import has_deferred, score_found
+from .tool_found import has_deferred, score_found, unfound
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
     "calls": calls.assess,
@@ -35,15 +37,47 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     return found
 
 
-def failure_category(case: ResolvedCase, found: Assessment, failing: Collection[str]) -> FailureCategory:
-    """Return the category of a failed trial; `failing` are the metrics below their thresholds."""
-    if "policies" in failing:
-        return "broken_policy"
-    own = {metric for metric in failing if metric in BUILT_IN}
-    if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
-        return failure
-    if "arguments_valid" in own:
-        flaw = argument_flaw(found.calls)
-        if flaw == "hallucinated_tool" or "no_extra_calls" not in own:
-            return flaw
-    return "surplus_call" if "no_extra_calls" in own else "below_threshold"
+def choices_of(case: ResolvedCase, transcript: Transcript, found: Assessment) -> tuple[Choice, ...]:
+    """Return each expected call against the call made for it: the counts of a confusion matrix.
+
+    Every expected call and every actual call is in exactly one choice, with these exceptions: if any
+    tool is right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are
+    left out. In a chain, only the completing call and surplus ones count, as others are not mistakes.
+    Conversations have no choices. Without a usable answer, only missed calls count.
+    """
+    if transcript.no_answer is None:
+        return tuple(_named(case, found.pairs(), unfound(case, transcript)))
+    missed = assess(case, Transcript()).pairs()
+    return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
+
+
+def _named(
+    case: ResolvedCase, pairs: Iterable[Pair], lost: Sequence[Sequence[str]] = ()
+) -> Iterator[Choice]:
+    for tools, call in pairs:
+        if ANY_TOOL not in tools:
+            called, hallucinated = _called(case, call)
+            not_found = False
+            if not tools:
+                expected = None
+            elif call is not None and accepts(tools, call.name, case):
+                expected = called
+            else:
+                expected = _offered(case, tools[0]) or tools[0]
+                not_found = tools in lost
+            yield Choice(
+                expected=expected, called=called, hallucinated=hallucinated, not_found=not_found
+            )
+
+
+def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool]:
+    if call is None:
+        return None, False
+    offered = _offered(case, call.name)
+    return (call.name, True) if offered is None else (offered, False)
+
+
+def _offered(case: ResolvedCase, name: str) -> str | None:
+    """Return the name as spelt in the suite; None if the tool was not offered."""
+    tool = find_tool(case, name)
+    return None if tool is None else tool.name

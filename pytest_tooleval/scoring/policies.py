@@ -7,7 +7,6 @@ the case's own messages, and do not apply if there are none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 from ..errors import CannotCompare
 from ..jsonschemas.subschemas import MISSING, pointed
 from ..matchers.compare import with_keys_of
-from ..matchers.matcher import is_optional, matcher_key
+from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.recovery import read_calls
@@ -32,12 +31,13 @@ from ..record.transcript import (
 )
 from ..suite.case import ResolvedCase
 from ..suite.policies import FROM, SAME, OtherCall, Policy, operands, replaced
+from ..suite.resolved import accepts, find_tool
 from ..text import counted, json_text, printable
-from . import argument_scores
+from ..worlds.plain import read_json
 from .assessment import Draft, Explained, Line, with_reason
 from .chain import same_call
 from .forbidden import is_meant
-from .tool_selection import accepts, find_tool, shown_call, shown_names
+from .one_call import compare, shown_call, shown_names, with_arguments
 
 _SHOWN = 20  # broken calls in an explanation
 _UNANSWERED = "no answers were recorded, so calls count as answered"
@@ -163,7 +163,7 @@ class _Calls:
         before = [each for each in found if each.reply < made.reply]
         if any(self._is_answered(each) for each in before):
             return ""
-        name = _shown(shown_names(other.tools), wanted)
+        name = with_arguments(shown_names(other.tools), wanted)
         if not found:
             return f"no earlier call of {name}"
         if not before:
@@ -181,7 +181,7 @@ class _Calls:
         wanted = self._params(other, made)
         for each in self._others(made):
             if self._is(each, other.tools, wanted) and each.ran is not False:
-                return f"after {_shown(shown_names(other.tools), wanted)}"
+                return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
     def _wrong(self, made: Made, expected: Mapping[str, Any]) -> str:
@@ -201,7 +201,7 @@ class _Calls:
 
     def _mismatch(self, name: str, expected: Any, actual: Any) -> str:
         try:
-            share = argument_scores.compare({name: expected}, {name: actual}, self._mode)
+            share = compare({name: expected}, {name: actual}, self._mode)
         except CannotCompare as error:
             raise _NoValue(str(error)) from None
         return "" if share.flaw is None else json_text(actual, 80)
@@ -210,10 +210,10 @@ class _Calls:
         """The value of `$from`: from the newest answer to such a call in an earlier reply."""
         other = OtherCall.model_validate({k: v for k, v in operand.items() if k != "at"})
         wanted = self._params(other, made)
-        name = _shown(shown_names(other.tools), wanted)
+        name = with_arguments(shown_names(other.tools), wanted)
         for each in reversed(self._others(made)):
             if each.reply < made.reply and each.ran and self._is(each, other.tools, wanted):
-                value = pointed(_parsed(each.answer or ""), operand["at"])
+                value = pointed(read_json(each.answer or ""), operand["at"])
                 if value is MISSING:
                     raise _NoValue(f"the answer of {name} has nothing at {operand['at']}")
                 return _as_data(value)
@@ -308,28 +308,9 @@ def _with_answers(
         yield Made(call, number, status[place] if place < len(status) else None, text, is_approved)
 
 
-def _parsed(answer: str) -> Any:
-    """The JSON value of an answer; its text if it is no JSON."""
-    try:
-        return json.loads(answer)
-    except (ValueError, RecursionError):
-        return answer
-
-
 def _as_data(value: Any) -> Any:
     """A value that a model or a tool sent, in which a key such as `$any_of` is no matcher."""
-    return {"$exact": value} if _has_matcher(value) else value
-
-
-def _has_matcher(value: Any) -> bool:
-    if isinstance(value, dict):
-        return matcher_key(value) is not None or any(map(_has_matcher, value.values()))
-    return isinstance(value, list) and any(map(_has_matcher, value))
-
-
-def _shown(name: str, params: Mapping[str, Any] | None) -> str:
-    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in (params or {}).items())
-    return f"{name}({', '.join(pairs)})" if params else name
+    return {"$exact": value} if has_matcher(value) else value
 
 
 def _explained(
@@ -351,7 +332,7 @@ def _explained(
 
 def _line(text: str, broken: Broken) -> Line:
     first = broken.calls[0] if broken.calls else None
-    called = _shown(shown_call(first), first.arguments if first else None)
+    called = with_arguments(shown_call(first), first.arguments if first else None)
     return Line(Check("policy", text, called, 0.0, broken.reason), _said)
 
 

@@ -13,10 +13,10 @@ from ..record.results import Check
 from ..record.transcript import ToolSearch, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import known_tools
+from ..suite.resolved import accepts, find_tool, known_tools
 from ..text import counted, printable, shorten
 from .assessment import Draft, Explained, Line, expected_got
-from .tool_selection import accepts, find_tool, shown_names
+from .one_call import shown_names
 
 
 def has_deferred(case: ResolvedCase) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError
 from ..matchers.modes import DEFAULT_MODE, MODES
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
-from ..record.names import KnownTools, meant
+from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
 from .case import AS_WRITTEN, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
-from .expectations import Expectations
+from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
@@ -35,6 +35,43 @@ def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> Know
         prefix=case.tool_prefix,
         in_text=case.tool_choice != "none",
     )
+
+
+def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
+    """True if a called name is the expected one."""
+    if expected == called:
+        return True
+    if MODES[case.param_scoring].exact_names:
+        return expected.replace(".", "_") == called
+    return same_tool(expected, called, (tool.name for tool in case.tools))
+
+
+def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
+    """True if a called name is one of the expected ones; `"*"` accepts any."""
+    if called in tools or ANY_TOOL in tools:
+        return True
+    return any(same_name(tool, called, case) for tool in tools)
+
+
+def is_expected(name: str, case: ResolvedCase) -> bool:
+    """True if the case expects a call to this tool, not counting prerequisites."""
+    return is_among(name, case.expected.calls or (), case)
+
+
+def is_among(name: str, expected: Iterable[ExpectedCall], case: ResolvedCase) -> bool:
+    """True if one of these calls is to this tool."""
+    return any(accepts(each.tools, name, case) for each in expected)
+
+
+def find_tool(case: ResolvedCase, name: str) -> Tool | None:
+    """Return the offered tool with this name; None if there is none."""
+    for tool in case.tools:
+        if tool.name == name:
+            return tool
+    for tool in case.tools:
+        if same_name(tool.name, name, case):
+            return tool
+    return None
 
 
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:

@@ -11,10 +11,10 @@ from ..matchers.examples import right_value
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES, Mode
 from ..scoring.leaks import reveals
-from ..scoring.tool_selection import find_tool
 from ..suite.altered import AlteredAnswers
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall
+from ..suite.resolved import find_tool
 from .faults import gets_answers
 from .variant import Condition
 

@@ -13,7 +13,7 @@ from ..record.names import KnownTools
 from ..record.results import CaseResult, CaseRow, Score, TrialResult
 from ..record.run import SCORING_VERSION
 from ..record.transcript import Reply, Transcript, ended_turn, read_message, statuses_of
-from ..scoring import score_transcript
+from ..scoring.trial import score_transcript
 from ..suite.case import ResolvedCase
 from ..suite.fingerprints import ToolsContent, content_of_case
 from ..suite.resolved import known_tools, resolve

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_calls, score_transcript
+from pytest_tooleval.scoring.trial import score_calls, score_transcript
 from pytest_tooleval.suite.case import TestCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve

@@ -264,7 +264,7 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     from pytest_tooleval.engine.models.spec import ModelSpec
     from pytest_tooleval.engine.runner import Runner
     from pytest_tooleval.engine.trial import Job, Trial
-    from pytest_tooleval.scoring import score_transcript
+    from pytest_tooleval.scoring.trial import score_transcript
     from pytest_tooleval.suite.load import load_suite
     from pytest_tooleval.suite.overrides import Overrides
     from pytest_tooleval.suite.resolved import resolve

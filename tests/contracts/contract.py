@@ -19,7 +19,7 @@ from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 

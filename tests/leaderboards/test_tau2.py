@@ -21,7 +21,7 @@ from nightly import ALL
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.imports.commands.tau2 import DOMAINS, tau2_suite
-from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.worlds import tau2 as worlds

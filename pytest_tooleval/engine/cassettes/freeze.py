@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ...matchers.modes import ParamScoring
 from ...record.transcript import Transcript
-from ...scoring.argument_scores import params_match
-from ...scoring.tool_selection import find_tool
+from ...scoring.one_call import params_match
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
+from ...suite.resolved import find_tool
 from ..tools.mocks import mocks_of
 from ..trial import Job
 

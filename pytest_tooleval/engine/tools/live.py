@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from ...errors import ModelError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...scoring.tool_selection import is_expected
 from ...secrets import redacted
 from ...suite.case import ResolvedCase
+from ...suite.resolved import is_expected
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec

@@ -20,9 +20,9 @@ from typing import Any
 from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...scoring.tool_selection import find_tool
 from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
+from ...suite.resolved import find_tool
 from ..tool_source import ToolAnswer, ToolSource
 from ..toolbox import ends_chain
 
@@ -77,7 +77,7 @@ class Mocks(ToolSource):
 
     def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> int | None:
         """The number of the first entry whose params match."""
-        from ...scoring.argument_scores import params_match
+        from ...scoring.one_call import params_match
 
         arguments, mode = call.arguments or {}, self._case.param_scoring
         for number, entry in enumerate(entries):

@@ -11,8 +11,8 @@ from msgspec import structs
 from ...errors import CannotCompare, ModelError
 from ...record.thresholds import needed_of
 from ...record.transcript import Message, Transcript, text_of
-from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
+from ...scoring.trial import conversation_of
 from ...suite.case import ResolvedCase, TestCase
 from ...suite.model import Suite
 from ...suite.resolved import prompt_messages

@@ -8,7 +8,7 @@ from typing import Any
 from ...explain import describe, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.patterns import pattern_problem
-from ...matchers.matcher import matcher_findings, matcher_key
+from ...matchers.matcher import has_matcher, matcher_findings
 from ...record.calls import is_number
 from ...text import folded_words
 from ...worlds.plain import read_path
@@ -122,15 +122,9 @@ def unplayable(part: Expectations, at: Loc) -> Findings:
             message = "the expected call is run on the world; name a single tool"
             yield Finding((*place, "tool" if several else "expected_tool"), message)
         for name, value in (call.params or {}).items():
-            if _holds_matcher(value):
+            if has_matcher(value):
                 message = "the expected call is run on the world; write a plain value"
                 yield Finding((*place, "params" if several else "expected_params", name), message)
-
-
-def _holds_matcher(value: Any) -> bool:
-    if isinstance(value, dict):
-        return matcher_key(value) is not None or any(map(_holds_matcher, value.values()))
-    return isinstance(value, list) and any(map(_holds_matcher, value))
 
 
 def _state_errors(scope: Scope) -> Findings:

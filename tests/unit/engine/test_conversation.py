@@ -20,7 +20,7 @@ from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import resolve

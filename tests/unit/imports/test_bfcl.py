@@ -10,7 +10,7 @@ from bfcl_data import bfcl_suite, bfcl_suite_file
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.formats.bfcl import allowed_values
 from pytest_tooleval.imports.tool_dialects import as_json_schema
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
 SUITES = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "irrelevance")

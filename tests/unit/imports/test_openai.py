@@ -13,7 +13,7 @@ from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.cases import new_ids
 from pytest_tooleval.imports.door import found_in
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite, read_model
 

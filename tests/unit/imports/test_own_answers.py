@@ -19,7 +19,7 @@ from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
 from pytest_tooleval.record.transcript import gist_of
-from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import messages_of
 

@@ -13,7 +13,7 @@ from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts.files import read_transcripts
 from pytest_tooleval.imports.transcripts.given import answers_of
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_messages, score_transcript
+from pytest_tooleval.scoring.trial import score_messages, score_transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from pytest_tooleval.mutation.results import Call, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.model import Suite
 
 from ..scoring.cases import NAMES

@@ -12,7 +12,7 @@ from pytest_tooleval.imports.chats import chat_messages
 from pytest_tooleval.imports.records import UnusableError
 from pytest_tooleval.record.call_like import unread_in
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring.trial import score_messages
 
 from ..scoring.cases import suite_of
 

@@ -14,7 +14,7 @@ from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.reports.text import render_case, render_transcript, show_call
-from pytest_tooleval.scoring import score_trial
+from pytest_tooleval.scoring.trial import score_trial
 from pytest_tooleval.suite.resolved import resolve
 
 SUITE = parse_suite(

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_calls, score_trial
+from pytest_tooleval.scoring.trial import score_calls, score_trial
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve

@@ -7,7 +7,7 @@ import pytest
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_trial
+from pytest_tooleval.scoring.trial import score_trial
 
 from .cases import call, resolved, score, score_live, tool
 

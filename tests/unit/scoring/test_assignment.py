@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.scoring.argument_scores import Share
 from pytest_tooleval.scoring.assignment import MAX_ACTUAL, Row, pair
+from pytest_tooleval.scoring.one_call import Share
 
 SHARES = st.none() | st.integers(1, 4).flatmap(
     lambda total: st.integers(0, total).map(lambda correct: Share(correct, total))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bfcl_data import bfcl_file
 
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.case import TestCase
 from pytest_tooleval.suite.model import Suite
 

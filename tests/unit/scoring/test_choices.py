@@ -13,7 +13,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 
 from .cases import call, resolved, score, tool
 from .test_properties import ARGUMENTS, EXPECTED_CALLS, PARAMS, TOOLS

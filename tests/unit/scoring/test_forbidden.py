@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.scoring import score_calls, score_messages
+from pytest_tooleval.scoring.trial import score_calls, score_messages
 
 from .cases import call, score, score_live, suite_of, tool
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
 from pytest_tooleval.record.transcript import CallStatus, Reply, Transcript
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 
 from .cases import call, resolved, score, score_live
 

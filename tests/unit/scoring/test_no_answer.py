@@ -11,7 +11,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_messages, score_transcript
+from pytest_tooleval.scoring.trial import score_messages, score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 
 from .cases import call, resolved, suite_of

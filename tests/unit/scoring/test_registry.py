@@ -9,8 +9,8 @@ import pytest
 from pytest_tooleval.errors import ConfigError, ScoringError
 from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.scoring.registry import Scorer, ScorerRegistry
+from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 
 from .cases import call, resolved

@@ -7,8 +7,8 @@ from steps import growth
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.scoring import score_transcript, score_trial
-from pytest_tooleval.scoring.argument_scores import params_match
+from pytest_tooleval.scoring.one_call import params_match
+from pytest_tooleval.scoring.trial import score_transcript, score_trial
 
 from .cases import call, live, resolved, score
 

@@ -9,7 +9,7 @@ import pytest
 from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.model import Suite
 
 from .cases import call, score, score_live

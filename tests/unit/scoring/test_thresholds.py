@@ -7,7 +7,7 @@ import pytest
 
 from pytest_tooleval.errors import ConfigError, ScoringError
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 
 from .cases import call, resolved, score
 

@@ -17,7 +17,7 @@ from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_calls, score_transcript
+from pytest_tooleval.scoring.trial import score_calls, score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import load_suite, parse_suite
 from pytest_tooleval.suite.model import Suite

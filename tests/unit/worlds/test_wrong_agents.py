@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
 

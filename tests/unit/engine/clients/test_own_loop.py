@@ -22,7 +22,7 @@ from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of
-from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 
 from ..fakes import case_of, only

@@ -15,7 +15,7 @@ from steps import growth
 from pytest_tooleval.engine.protocols.reading import read_messages
 from pytest_tooleval.imports.chats import chat_messages
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
 Item = dict[str, Any]

@@ -1,13 +1,17 @@
-"""Parameter accuracy: the share of expected arguments that a call got right.
+"""A call compared with an expected one: its tool, and its arguments.
 
-Each expected argument counts 0 or 1: `correct / total`. Absent optional arguments count in neither.
-Unexpected arguments are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
-is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0, even if none are expected.
+Names of tools ignore case, unless two offered tools differ only in case. Under `bfcl`, case counts, and
+an expected `.` also matches `_`, with which providers replace it.
+
+Parameter accuracy is the share of expected arguments that a call got right. Each expected argument
+counts 0 or 1: `correct / total`. Absent optional arguments count in neither. Unexpected arguments are
+not scored, except under `bfcl`, where each counts as a wrong one. If nothing is expected (`{}`), the
+accuracy is 1.0. Malformed arguments always score 0, even if none are expected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
@@ -16,8 +20,70 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
 from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
+from ..suite.case import ResolvedCase
+from ..suite.expectations import ANY_TOOL
+from ..suite.resolved import accepts, find_tool
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
 from .assessment import Line, expected_got
+
+NOT_OFFERED = "a tool that was not offered"
+
+
+def wrong_name(case: ResolvedCase, call: ToolCall) -> FailureCategory:
+    """Return the failure category of a call to a tool that is not expected."""
+    return "hallucinated_tool" if find_tool(case, call.name) is None else "wrong_tool"
+
+
+def shown_names(tools: Sequence[str]) -> str:
+    """Return expected tools as a short text."""
+    if not tools:
+        return NO_TOOL
+    names = ["any tool" if tool == ANY_TOOL else printable(tool) for tool in tools]
+    return shorten(" or ".join(names))
+
+
+def shown_call(call: ToolCall | None) -> str:
+    """Return the tool name of a call as a short text."""
+    return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
+
+
+def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:
+    """Return a call as text, such as `get_weather(city="Rome")`; the name alone without arguments."""
+    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in (arguments or {}).items())
+    return f"{name}({', '.join(pairs)})" if arguments else name
+
+
+def check_tool(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Line:
+    """Compare the expected tools with the tool of a call."""
+    right = call is not None and accepts(tools, call.name, case)
+    says = _other_called
+    if call is None:
+        why, says = "was not called", _not_called
+    elif right:
+        same = call.name in tools or ANY_TOOL in tools
+        why = "called" if same else "called; the name is spelled differently"
+    elif find_tool(case, call.name) is not None:
+        why = "different tool"
+    else:
+        why, says = NOT_OFFERED, _unknown_called
+    return Line(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
+
+
+def _place(check: Check) -> str:
+    return f"{check.place}: " if check.place else ""
+
+
+def _not_called(check: Check) -> str:
+    ending = "which was not called" if check.place else "no tool was called"
+    return f"{_place(check)}expected {check.expected}, {ending}"
+
+
+def _other_called(check: Check) -> str:
+    return f"{_place(check)}expected {check.expected}, called {check.actual}"
+
+
+def _unknown_called(check: Check) -> str:
+    return f"{_other_called(check)}: {check.reason}"
 
 
 class Share(NamedTuple):
@@ -98,7 +164,7 @@ def shown_arguments(call: ToolCall) -> str:
     return shown(call.raw_arguments or "") or "(empty)"
 
 
-def checks(
+def check_arguments(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
 ) -> list[Line]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
