@@ -41,7 +41,7 @@ export function upward(values, start, end) {
 }
 
 /** Some round numbers (1, 2 or 5 times a power of ten) from `low` to just past `high`. @param {number} low @param {number} high */
-function ticksFor(low, high) {
+export function ticksFor(low, high) {
   const least = (high - low) / 5;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5].find((factor) => power * factor >= least) ?? 10);

@@ -116,7 +116,7 @@ function latencyPlot(models) {
 }
 
 /** Of sorted values, by linear interpolation (Hyndman and Fan's type 7). @param {number[]} values @param {number} share */
-function quantile(values, share) {
+export function quantile(values, share) {
   const place = share * (values.length - 1);
   const below = Math.floor(place);
   const above = Math.min(below + 1, values.length - 1);

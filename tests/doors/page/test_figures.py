@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from builders import result_of, trial_of
 from click.testing import CliRunner
 from unit.history.runs import kept, run_of
 
-from pytest_tooleval import reports
 from pytest_tooleval.cli import main
-from pytest_tooleval.figures import limit_text, points_text, score_text, seconds_text, usd_text
+from pytest_tooleval.figures import limit_text, score_text, seconds_text, usd_text
 from pytest_tooleval.history import History, Place, place_of
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import document_json
@@ -40,7 +38,7 @@ from .conftest import Opened
 pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 # A model for each pass rate, price and duration, and a metric for each score, with its threshold.
 RATES = {"almost-all": 299 / 300, "almost-none": 1 / 300, "two-thirds": 2 / 3}
@@ -209,35 +207,3 @@ def test_the_page(document: Document, tmp_path: Path, open_page: Callable[..., O
     facts = opened.page.locator(".verdict").inner_text()
     assert "2 min 5 s" in facts
     opened.assert_clean()
-
-
-def test_the_scripts_format_as_python_does(browser: Browser) -> None:
-    numbers = Path(reports.__file__).parent / "page" / "numbers.js"
-    source = base64.b64encode(numbers.read_bytes()).decode()
-    values = [0, 1, 0.125, 0.375, 0.005, 1 / 3, 2 / 3, 299 / 300, 1 / 300, 0.99999, 1e-4, 0.8974, -0.003]
-    money = [0, 1e-9, 2.13e-5, 0.00099999, 0.001, 0.0015, 0.25, 12.5, 1234.5, *values[2:9]]
-    times = [0, 0.0004, 0.0414, 0.82, 0.9994, 0.9996, 1.2, 9.999, 45, 119.96, 125.4, 4000.0]
-    limits = [0.9, 0.9966]
-    page = browser.new_page()
-    found: dict[str, Any] = page.evaluate(
-        """async ({source, values, money, times, limits}) => {
-          const made = await import(`data:text/javascript;base64,${source}`);
-          made.roundFor(limits);
-          return {
-            scores: values.map(made.scoreText),
-            limits: values.filter((each) => each >= 0.001).map(made.limitText),
-            points: values.map((each) => made.pointsText(each, each - 0.1, each + 0.1)),
-            money: money.map(made.usdText),
-            times: times.map(made.secondsText),
-          };
-        }""",
-        {"source": source, "values": values, "money": money, "times": times, "limits": limits},
-    )
-    page.close()
-    assert found == {
-        "scores": [score_text(value, limits) for value in values],
-        "limits": [limit_text(value) for value in values if value >= 0.001],
-        "points": [points_text(value, value - 0.1, value + 0.1) for value in values],
-        "money": [usd_text(value) for value in money],
-        "times": [seconds_text(value) for value in times],
-    }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import random
 import re
-import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,6 @@ from pytest_tooleval.text import printable
 from .conftest import Opened
 from .documents import (
     EVIL,
-    LONG,
     MODELS,
     big_document,
     hostile_document,
@@ -325,6 +322,12 @@ def test_what_was_sent_and_the_command_are_at_hand(open_page: Open, rich: Path) 
     assert "--tooleval-model=" in command
 
 
+def test_long_numbers_keep_their_digits(open_page: Open, rich: Path) -> None:
+    number = '{"n":123456789012345678901234567890,"a":[1,2]}'
+    shown = open_page(rich).page.evaluate("(text) => JSON.stringify(exactJson(text))", number)
+    assert shown == number
+
+
 def test_back_closes_what_a_click_opened(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
     opened.page.locator(".cell button").nth(4).click()
@@ -354,76 +357,6 @@ def test_on_a_narrow_screen_the_panel_covers_the_page(open_page: Open, rich: Pat
     opened.page.get_by_role("button", name="Close").click()
     assert not opened.page.locator("main").evaluate("(node) => node.inert")
     assert_no_sideways_scroll(opened)
-
-
-def test_differences_are_found_word_by_word(open_page: Open, rich: Path) -> None:
-    page = open_page(rich).page
-    for left, right, expected in (
-        ('"2026-11-05"', '"2026-11-06"', (["05"], ["06"])),
-        ('"Ada Lovelace"', '"Ada"', ([" Lovelace"], [])),
-        ("a b c", "a x c", (["b"], ["x"])),
-        ('"BA178"', '"Ada Lovelace"', None),
-        ("", "anything", None),
-        (LONG + " a", LONG + " b", (["a"], ["b"])),
-    ):
-        found = page.evaluate("([left, right]) => difference(left, right)", [left, right])
-        marked = found and tuple([p["text"] for p in side if not p["same"]] for side in found)
-        assert marked == expected, left[:20]
-
-
-def test_json_is_indented_as_text(open_page: Open, rich: Path) -> None:
-    page = open_page(rich).page
-    number = '{"n":123456789012345678901234567890,"a":[1,2]}'
-    shown = number.replace(":", ": ").replace(",", ", ")
-    for text, expected in (
-        (number, shown),
-        (
-            '{"text": "' + "x" * 80 + '", "list": []}',
-            '{\n  "text": "' + "x" * 80 + '",\n  "list": []\n}',
-        ),
-        ('{"a": "{,:}\\""}', '{"a": "{,:}\\""}'),
-        ("not { json", "not { json"),
-        ("[" * 500 + "]" * 500, "[" * 500 + "]" * 500),
-    ):
-        assert page.evaluate("(text) => prettyJson(text)", text) == expected, text[:20]
-    assert page.evaluate("(text) => JSON.stringify(exactJson(text))", number) == number
-
-
-def test_numbers_are_shown_as_people_read_them(open_page: Open, rich: Path) -> None:
-    page = open_page(rich).page
-    for name, value, expected in (
-        ("scoreText", 0.9999, "0.9999"),
-        ("scoreText", 1, "1.00"),
-        ("scoreText", None, "–"),
-        ("scoreText", True, "–"),
-        ("pText", 0.00004, "<0.001"),
-        ("countText", 12345, "12,345"),
-        ("countText", 1e300, "–"),
-        ("usdText", 0.00021, "$0.00021"),
-        ("usdText", 1212.5, "$1,212.50"),
-        ("usdText", 0, "$0"),
-        ("secondsText", 0.85, "850 ms"),
-        ("secondsText", 83.21, "83.2 s"),
-        ("secondsText", 725, "12 min 5 s"),
-        ("momentText", "2026-11-22T10:15:30Z", "22 Nov 2026, 10:15:30"),
-        ("momentText", "soon", "–"),
-    ):
-        assert page.evaluate(f"(value) => {name}(value)", value) == expected, (name, value)
-
-
-def test_scales_and_quartiles_are_right(open_page: Open, rich: Path) -> None:
-    page = open_page(rich).page
-    dice = random.Random(1)
-    for _ in range(60):
-        low, width = dice.uniform(-1e6, 1e6), 10 ** dice.uniform(-3, 9)
-        found = page.evaluate("([low, high]) => ticksFor(low, high)", [low, low + width])
-        assert found == sorted(set(found))
-        assert found[0] <= low + width * 1e-6
-        assert found[-1] >= (low + width) - width * 1e-6
-        assert 2 <= len(found) <= 8
-    values = sorted(dice.lognormvariate(0, 1) for _ in range(37))
-    quartiles = page.evaluate("(values) => [0.25, 0.5, 0.75].map((q) => quantile(values, q))", values)
-    assert quartiles == pytest.approx(statistics.quantiles(values, n=4, method="inclusive"))
 
 
 def test_differences_are_marked_in_the_details(open_page: Open, rich: Path) -> None:

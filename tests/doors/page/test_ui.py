@@ -539,39 +539,6 @@ def test_a_deleted_suite_is_gone_only_after_a_yes(weather: Site) -> None:
     assert not (weather.folder / "weather.tooleval.json").exists()
 
 
-_CHANGES: list[tuple[list[Any], str, str]] = [
-    (["setRaw", ["a"], "2"], '{"a": 1}', '{"a": 2}'),
-    (["setRaw", ["b"], "2"], '{"a": 1}', '{"a": 1, "b": 2}'),
-    (["setRaw", ["b"], "2"], '{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"b": 2\n}\n'),
-    (
-        ["setRaw", ["b"], "[\n  1\n]"],
-        '{\r\n "a": 1\r\n}',
-        '{\r\n "a": 1,\r\n "b": [\r\n   1\r\n ]\r\n}',
-    ),
-    (["setRaw", ["a", "b"], "2"], '{"a": {}}', '{"a": {\n  "b": 2\n}}'),
-    (["removeAt", ["a"]], '{"a": "}\\"]", "b": 1}', '{"b": 1}'),
-    (["removeAt", ["b"]], '{\n  "a": 1,\n  "b": [{}]\n}', '{\n  "a": 1\n}'),
-    (["removeAt", ["a"]], '{ "a": 1 }', "{}"),
-    (["insertItem", ["a"], 1, "9"], '{"a": [1, 2]}', '{"a": [1, 9, 2]}'),
-    (["insertItem", ["a"], 0, "9"], '{"a": []}', '{"a": [\n  9\n]}'),
-    (["moveItem", ["a"], 2, 0], '{"a": [1,\n 22, 333]}', '{"a": [333,\n 1, 22]}'),
-    (["setRaw", ["a"], "3"], '{"a": 1, "a": 2}', '{"a": 1, "a": 3}'),
-    (
-        ["setRaw", ["b"], "2", ["a", "b", "c"]],
-        '{"c": 3, "a": 1, "x": 0}',
-        '{"c": 3, "a": 1, "b": 2, "x": 0}',
-    ),
-    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0, "c": 3}', '{"x": 0, "b": 2, "c": 3}'),
-    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0}', '{"x": 0, "b": 2}'),
-]
-
-
-def test_changes_of_json_text(site: Site) -> None:
-    call = "([name, ...rest]) => import('/static/json-text.js').then((m) => m[name](...rest))"
-    for change, before, after in _CHANGES:
-        assert site.page.evaluate(call, [change[0], before, *change[1:]]) == after, change
-
-
 # ---- running ----
 
 
