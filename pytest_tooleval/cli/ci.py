@@ -230,7 +230,7 @@ def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
     """What the pull request changed since its base."""
     from ..history.git import git_output, has_revision
     from ..reports.pull_request import Changed
-    from ..variants.changed import changed_suites
+    from ..variants.blame import changed_suites
 
     if job is None or not job.base:
         return Changed()

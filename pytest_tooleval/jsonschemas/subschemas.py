@@ -52,11 +52,11 @@ def changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     """Return the schema with a change applied to it and all its subschemas."""
 
     def inside(key: str, value: Any) -> Any:
-        if key in ONE:
+        if key in ONE and not isinstance(value, list):
             return changed(value, change)
         if key in NAMED and isinstance(value, dict):
             return {name: changed(inner, change) for name, inner in value.items()}
-        if key in LISTED and isinstance(value, list):
+        if key in (*LISTED, "items") and isinstance(value, list):
             return [changed(inner, change) for inner in value]
         return value
 

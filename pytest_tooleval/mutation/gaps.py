@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..figures import TOLERANCE
@@ -19,7 +19,7 @@ from ..record.metrics import METRICS
 from ..record.results import TrialResult
 from ..suite.case import ResolvedCase
 from .answers import RightTurn, offered, schema_of
-from .results import Call, CaseMutation, Gap, Kind, Survivor
+from .results import Call, Gap, Kind, Survivor
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
@@ -33,33 +33,12 @@ class Found(NamedTuple):
     to: str
 
 
-class JudgedAnswer(NamedTuple):
-    """A broken answer and whether it passes; `found` is None if the case itself allows it."""
-
-    kind: Kind
-    calls: tuple[Call, ...]
-    passes: bool
-    found: Found | None
-
-
-def case_mutation(
-    case: ResolvedCase, right: tuple[Call, ...], wrong: Iterable[JudgedAnswer]
-) -> CaseMutation:
-    """Return the result of a case, from its right answer and all broken ones."""
-    answers = list(wrong)
-    passing = [(each, each.found) for each in answers if each.passes and each.found is not None]
-    legal = sum(each.passes and each.found is None for each in answers)
-    adds = _lines([found for _, found in passing])
-    return CaseMutation(
-        id=case.id,
-        line=case.line,
-        calls=right,
-        mutants=len(answers) - legal,
-        legal=legal,
-        survivors=tuple(
-            Survivor(each.kind, each.calls, found.gap, add, found.to)
-            for (each, found), add in zip(passing, adds, strict=True)
-        ),
+def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], Found]]) -> tuple[Survivor, ...]:
+    """Return the wrong answers that pass, each with the lines to add."""
+    adds = _lines([found for _, _, found in passing])
+    return tuple(
+        Survivor(kind, calls, found.gap, add, found.to)
+        for (kind, calls, found), add in zip(passing, adds, strict=True)
     )
 
 

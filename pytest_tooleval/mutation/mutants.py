@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import WorldError
 from ..jsonschemas.parameters import allows_others
 from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
@@ -16,11 +17,12 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, is_expected, known_tools
 from ..suite.tools import Tool
+from ..worlds.play import look
+from ..worlds.world import World
 from .answers import Right, RightTurn, Turn, offered, schema_of
 from .changes import INVENTED, changes
 from .gaps import Found, not_named, of_its_own
 from .results import Kind
-from .worlds import wrong_in_world
 
 # A tool is destructive if its name contains one of these words.
 DESTRUCTIVE = (
@@ -67,7 +69,7 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Tu
         line = Found("nothing_changes", {"results": True}, "the case") if plays else None
         yield Mutant("no_call", idle[-1], line), idle
         if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
-            for kind, answer in wrong_in_world(case, right):
+            for kind, answer in _wrong_in_world(case, right):
                 yield Mutant(kind, answer[-1]), answer
     for number, turn in enumerate(right.turns):
         for mutant in _of_turn(case, turn, number) if is_conversation else _of_answer(case, turn):
@@ -309,3 +311,64 @@ def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
     if value != default:
         return value
     return next((changed for _, changed in changes(value, schema)), NOTHING)
+
+
+def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Kind, list[Turn]]]:
+    """Yield wrong answers to a case that is judged by state, each with all turns."""
+    made = sum(len(turn.calls) for turn in right.turns)
+    if made > 1:
+        yield "half_done", _begun(right, made // 2)
+    state = _first_state(case)
+    for number, turn in enumerate(right.turns):
+        answer = right.answer()
+        if len(turn.calls) > 1:
+            answer[number] = turn.with_calls(turn.calls[::-1])
+            yield "wrong_order", answer
+        for index, call in enumerate(turn.calls):
+            for changed in _of_other_records(state, call):
+                answer = right.answer()
+                answer[number] = _with(turn, index, changed)
+                yield "another_record", answer
+
+
+def _begun(right: Right, left: int) -> list[Turn]:
+    """Return the answer with only its first calls."""
+    answer = []
+    for turn in right.turns:
+        answer.append(turn.with_calls(turn.calls[:left]))
+        left = max(0, left - len(turn.calls))
+    return answer
+
+
+def _of_other_records(state: Any, call: ToolCall) -> Iterator[ToolCall]:
+    """Yield the call with an argument that names a record of the world, naming another one."""
+    given = call.arguments or {}
+    for name, value in given.items():
+        other = next(_other_names(state, value), None) if isinstance(value, str) else None
+        if other is not None:
+            yield ToolCall(call.name, {**given, name: other})
+
+
+def _first_state(case: ResolvedCase) -> Any:
+    assert case.world is not None
+    try:
+        return look(case.world, World.state)
+    except WorldError:
+        return {}  # scoring reports it
+
+
+def _other_names(state: Any, name: str) -> Iterator[str]:
+    """Yield the names of other records: keys beside this one, and values of its field in other items."""
+    if isinstance(state, dict):
+        if name in state:
+            yield from (str(key) for key in state if key != name)
+        for each in state.values():
+            yield from _other_names(each, name)
+    elif isinstance(state, list):
+        records = [each for each in state if isinstance(each, dict)]
+        fields = [key for each in records for key, value in each.items() if value == name]
+        for field in fields:
+            found = (each.get(field) for each in records)
+            yield from (each for each in found if isinstance(each, str) and each != name)
+        for each in state:
+            yield from _other_names(each, name)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
 from ..errors import ScoringError
+from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
+from ..suite.policies import Policy
 from ..suite.resolved import resolve
-from .answers import Right, UnknownError, calls_of, right_answers, score
-from .gaps import JudgedAnswer, case_mutation, gap_of
+from .answers import Turn, UnknownError, calls_of, offered_call, other_call, right_answers, score
+from .gaps import Found, gap_of, survivors_of
 from .mutants import mutants
-from .policies import unnoticed
-from .results import CaseMutation, SuiteMutation, share_noticed
+from .results import Call, CaseMutation, Kind, SuiteMutation, share_noticed
 
 
 def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
@@ -24,15 +25,15 @@ def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
     cases = [resolve(suite, case) for case in suite.test_cases if case.skip is False]
     found = tuple(map(mutate_case, cases))
     # Each policy counts as one more wrong answer: one that breaks it.
-    lost = tuple(unnoticed(suite, cases))
+    lost = tuple(_unnoticed(suite, cases))
     policies = len(suite.policies) + sum(len(case.policies) - len(suite.policies) for case in cases)
-    mutants = sum(case.mutants for case in found) + policies
+    wrong = sum(case.mutants for case in found) + policies
     survivors = sum(len(case.survivors) for case in found) + len(lost)
     return SuiteMutation(
         file=file,
         name=suite.name,
-        score=share_noticed(mutants, survivors),
-        mutants=mutants,
+        score=share_noticed(wrong, survivors),
+        mutants=wrong,
         survivors=survivors,
         legal=sum(case.legal for case in found),
         unknown=sum(case.calls is None for case in found),
@@ -53,18 +54,65 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     except (ScoringError, UnknownError) as error:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
     seen: set[str] = set()
-    wrong = [each for right in rights for each in _judged(case, right, seen)]
-    return case_mutation(case, calls_of(rights[0].answer()), wrong)
+    made = legal = 0
+    passing: list[tuple[Kind, tuple[Call, ...], Found]] = []
+    for right in rights:
+        for mutant, answer in mutants(case, right, seen):
+            made += 1
+            try:
+                trial = score(case, answer)
+            except ScoringError:
+                continue
+            if trial.passed:
+                found = gap_of(mutant.kind, mutant.line, right.trial, trial)
+                if found is None:
+                    legal += 1
+                else:
+                    passing.append((mutant.kind, calls_of(answer), found))
+    return CaseMutation(
+        id=case.id,
+        line=case.line,
+        calls=calls_of(rights[0].answer()),
+        mutants=made - legal,
+        legal=legal,
+        survivors=survivors_of(passing),
+    )
 
 
-def _judged(case: ResolvedCase, right: Right, seen: set[str]) -> Iterator[JudgedAnswer]:
-    for mutant, answer in mutants(case, right, seen):
-        found = None
-        try:
-            trial = score(case, answer)
-            passes = trial.passed
-        except ScoringError:
-            passes = False
-        if passes:
-            found = gap_of(mutant.kind, mutant.line, right.trial, trial)
-        yield JudgedAnswer(mutant.kind, calls_of(answer), passes, found)
+def _unnoticed(suite: Suite, cases: Sequence[ResolvedCase]) -> Iterator[str]:
+    """Yield these policies of a suite and its cases, in words, after their path."""
+    for index, policy in enumerate(suite.policies):
+        if not any(_notices(case, policy) for case in cases):
+            yield f"policies[{index}]: {' and '.join(policy.texts.values())}"
+    for case in cases:
+        for index, policy in enumerate(case.policies[len(suite.policies) :]):
+            if not _notices(case, policy):
+                yield f"{case.id}: policies[{index}]: {' and '.join(policy.texts.values())}"
+
+
+def _notices(case: ResolvedCase, policy: Policy) -> bool:
+    if "policies" not in case.thresholds:
+        return False
+    try:
+        replies = _breaking(case, policy)
+        turns = [Turn((), "Done.")] * max(1, len(case.turns))
+        turns[-1] = Turn(replies, None if case.kind == "calls" else "Done.")
+        # An approval is what such a policy would miss.
+        approved = policy.after_approval is None
+        value = score(case, turns, approved=approved).values.get("policies")
+    except (ScoringError, UnknownError):
+        return False
+    return value is not None and value < case.thresholds["policies"]
+
+
+def _breaking(case: ResolvedCase, policy: Policy) -> tuple[tuple[ToolCall, ...], ...]:
+    """The calls that break a policy, by reply; none to a tool that the case does not offer."""
+    judged = offered_call(case, policy.tools, policy.params)
+    if policy.at_least is not None or judged is None:
+        return ()
+    calls = [judged] * (1 if policy.at_most is None else policy.at_most + 1)
+    for field, other in policy.others:
+        if field == "never_after" and (earlier := other_call(case, other, judged)) is not None:
+            calls.insert(0, earlier)
+    # Nothing was looked up, and the arguments are none that the policy names.
+    return (tuple(calls),) if case.kind == "calls" else tuple((call,) for call in calls)

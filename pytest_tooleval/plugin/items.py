@@ -107,7 +107,7 @@ class CaseItem(pytest.Item):
         explain = self._answers.settings.outputs.explains
         result = self._evaluated(answers, explain=explain)
         if self._unchanged is not None:
-            from ..variants.changes import changes_of
+            from ..variants.variant import changes_of
 
             result = structs.replace(result, changes=changes_of(self._unchanged, self.case))
         self._result = result

@@ -1,24 +1,35 @@
-"""Find the changes that broke cases by reverting each alone, then in pairs."""
+"""What changed in suites since a git revision, and which of it broke cases.
+
+Each change is reverted alone, then in pairs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
+from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import ConfigError, ToolevalError
+from ..history.git import git_output
 from ..record.identity import Identity, shared_names
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR
-from ..text import first_few
+from ..suite.discovery import SUITE_ENDING
+from ..suite.load import load_suite
+from ..suite.model import Suite
+from ..text import counted, first_few
 from .builtin import AGAIN
-from .revisions import EVERYTHING, NAMESPACE, PROMPT
+from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at
 
 # The significance level for a difference between pass rates; see docs/guides/blame.md.
 _ALPHA = 0.05
 
 _ANSWERED = ("passed", "failed")
 _SHOWN = 20  # names of cases in a line
+# Fields of a suite whose changes are listed by tool, or case by case.
+_APART = {"tools", "namespaces", "system_prompt", "test_cases"}
 
 _WORDS = {
     "description": "description",
@@ -206,3 +217,53 @@ def _one(part: str) -> str:
 def _names(cases: Collection[Identity]) -> dict[Identity, str]:
     shared, several = shared_names(cases), len({case.model for case in cases}) > 1
     return {case: case.case_name(shared) + (f" on {case.model}" if several else "") for case in cases}
+
+
+def changed_suites(revision: str, root: Path) -> dict[str, list[str]]:
+    """The changes of the suites in a folder that `git diff` finds, by file."""
+    given = ("--name-only", "--no-renames", "--relative", "-z", revision, "--", f"*{SUITE_ENDING}")
+    files = (git_output(root, "diff", *given) or "").split("\0")
+    return {
+        file: [*_changes(revision, root / file)] if (root / file).is_file() else ["the suite is gone"]
+        for file in filter(None, files)
+    }
+
+
+def _changes(revision: str, file: Path) -> Iterator[str]:
+    try:
+        suite, earlier = load_suite(file, metrics=None), read_at(revision, file)
+    except (ConfigError, ToolevalError):
+        yield "its file; one of the two versions cannot be read"
+        return
+    if earlier is None:
+        yield f"a new suite with {counted(len(suite.test_cases), 'case')}"
+        return
+    yield from map(part_text, _parts(suite, earlier))
+    for name in Suite.model_fields:
+        if name not in _APART and getattr(suite, name) != getattr(earlier, name):
+            yield f"the new {name} of the suite"
+    before, now = ({case.id or "": case for case in each.test_cases} for each in (earlier, suite))
+    kinds = {
+        "added": [id for id in now if id not in before],
+        "removed": [id for id in before if id not in now],
+        "changed": [
+            id
+            for id, case in now.items()
+            if id in before
+            and case.model_dump(exclude={"tools"}) != before[id].model_dump(exclude={"tools"})
+        ],
+    }
+    for kind, ids in kinds.items():
+        if ids:
+            yield f"{counted(len(ids), 'case')} {kind}: {first_few(ids)}"
+
+
+def _parts(suite: Suite, earlier: Suite) -> Iterator[str]:
+    """The changed tools and prompts, each once; those of cases that both have."""
+    both = {case.id for case in earlier.test_cases}
+    yield from dict.fromkeys(
+        part
+        for case in suite.test_cases
+        if case.tools is None or case.id in both
+        for part in parts_of(case, suite, earlier)
+    )

@@ -7,11 +7,9 @@ from msgspec import structs
 from ..errors import ConfigError
 from ..suite.case import ResolvedCase
 from ..suite.types import MAX_TRIALS
+from .answers import fault, inject, inject_control, secret
 from .distractors import distractors
-from .faults import fault
-from .injection import inject, inject_control
 from .revisions import against, undo
-from .secret import secret
 from .tools import bare, rename, shuffle
 from .variant import Change, Condition, Register
 

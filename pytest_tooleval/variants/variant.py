@@ -1,19 +1,24 @@
-"""Variants by name: `NAME[:ARGUMENT]`, as on the command line and in node ids."""
+"""Variants by name: `NAME[:ARGUMENT]`, as on the command line and in node ids, and what they change."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from ..errors import ConfigError
+from ..record.transcript import text_of
 from ..record.variants import Arm
+from ..record.variants import Change as Changed
+from ..suite.altered import FAULTS
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
+from ..suite.tools import Tool
 from ..text import near
 
 # A function, so that the suites are only loaded when needed.
@@ -42,6 +47,8 @@ class Condition(NamedTuple):
 # Returns the case under the condition, or None if it does not apply. Raises ConfigError for a bad
 # argument.
 Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
+# Adds a variant, as `Variants.register` does.
+Register = Callable[..., None]
 
 
 class Variant(NamedTuple):
@@ -79,14 +86,6 @@ class Variant(NamedTuple):
             frozenset() if is_renamed or self.is_earlier else added,
         )
         return structs.replace(changed, arm=arm)
-
-
-class Register(Protocol):
-    """Adds a variant."""
-
-    def __call__(
-        self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
-    ) -> None: ...
 
 
 class Variants:
@@ -134,3 +133,61 @@ class Variants:
                 found.append(Variant(against, name, argument, control))
             found.append(Variant(label, name, argument, change, against, is_earlier))
         return found
+
+
+# Nobody reads a list of a hundred tools.
+_MOST = 20
+
+
+def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Changed, ...]:
+    """Return the changed messages and tools: at most 20, then the number of the rest."""
+    found = list(_changes(old, new))
+    if len(found) <= _MOST:
+        return tuple(found)
+    return (*found[:_MOST], Changed(f"{len(found) - _MOST} more changes", "", ""))
+
+
+def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Changed]:
+    if (altered := new.altered) is not None and altered != old.altered:
+        which = "first answer" if altered.is_fault else "every answer"
+        tools = f"tool {altered.tool}" if altered.tool else "each tool"
+        yield Changed(f"{which} of {tools}", "", altered.note or FAULTS[altered.kind])
+    if old.messages != new.messages:
+        for before, now in zip(old.messages, new.messages, strict=False):
+            if before != now:
+                yield Changed(f"message of the {now.get('role')}", text_of(before), text_of(now))
+    before_tools = {tool.name: tool for tool in old.tools}
+    now_tools = {tool.name: tool for tool in new.tools}
+    if len(before_tools) == len(now_tools) and before_tools.keys().isdisjoint(now_tools):
+        for each, tool in zip(old.tools, new.tools, strict=True):
+            yield Changed("tool", each.name, tool.name)
+        return
+    for name, tool in now_tools.items():
+        was = before_tools.get(name)
+        if was is None:
+            yield Changed("tool", "", name)
+        elif was is not tool and was.wire != tool.wire:
+            yield from _changes_of_tool(was, tool)
+    for name in before_tools:
+        if name not in now_tools:
+            yield Changed("tool", name, "")
+    if list(before_tools) != list(now_tools) and before_tools.keys() == now_tools.keys():
+        yield Changed("order of tools", ", ".join(before_tools), ", ".join(now_tools))
+    for name, text in old.namespaces.items():
+        if new.namespaces.get(name) != text:
+            yield Changed(f"description of namespace {name}", text, new.namespaces.get(name, ""))
+    if old.tool_choice != new.tool_choice:
+        yield Changed("tool_choice", str(old.tool_choice), str(new.tool_choice))
+
+
+def _changes_of_tool(was: Tool, tool: Tool) -> Iterator[Changed]:
+    old, new = (each.definition_wire for each in (was, tool))
+    for field in dict.fromkeys([*old, *new]):
+        if old.get(field) != new.get(field):
+            yield Changed(f"{field} of {tool.name}", _text(old.get(field)), _text(new.get(field)))
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, indent=1)

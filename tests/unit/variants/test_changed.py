@@ -8,7 +8,7 @@ from typing import Any
 
 from builders import git, tool
 
-from pytest_tooleval.variants.changed import changed_suites
+from pytest_tooleval.variants.blame import changed_suites
 
 CASE = {"expected_tool": "search"}
 

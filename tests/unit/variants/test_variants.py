@@ -25,9 +25,8 @@ from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.suite.types import MAX_TRIALS
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
-from pytest_tooleval.variants.changes import changes_of
 from pytest_tooleval.variants.revisions import parts_of, suite_at
-from pytest_tooleval.variants.variant import Variants
+from pytest_tooleval.variants.variant import Variants, changes_of
 
 DESCRIBED = {
     "type": "object",
