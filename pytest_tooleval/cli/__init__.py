@@ -10,7 +10,7 @@ import click
 from .. import __version__
 from ..errors import SuiteError, ToolevalError
 from ..text import counted, printable
-from .groups import Group
+from .shared import Group
 
 
 class _NotJudged(click.ClickException):

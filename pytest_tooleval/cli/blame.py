@@ -12,7 +12,7 @@ from ..errors import ToolevalError
 from ..figures import usd_text
 from ..project.child import Child
 from ..record.events import RowDone, RunEnded, RunStarted
-from ..reports.estimate import estimate_lines
+from ..reports.planning import estimate_lines
 from ..text import counted, printable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import click
 
 from ..errors import ConfigError
 from ..text import counted, printable
-from .groups import Group
+from .shared import Group
 from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..figures import interval_text
 from ..record.transcript import Judged, Transcript
 from ..secrets import redacted
 from ..text import counted, json_text, printable, shown
-from .tables import table
+from .shared import table
 
 
 class _Said(TypedDict):

@@ -15,7 +15,7 @@ from ..errors import ToolevalError
 from ..project.child import run_pytest
 from ..project.ci import CiJob
 from ..text import counted, printable
-from .groups import Group
+from .shared import Group
 
 if TYPE_CHECKING:
     from ..record.document import RowsDocument

@@ -18,7 +18,7 @@ from ..errors import ConfigError, ToolevalError, os_reason
 from ..record.encoding import to_ascii_json
 from ..text import counted, printable
 from ..writing import write_whole
-from .groups import Group, Share
+from .shared import Group, Share
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def history(
         if any(source is ParameterSource.COMMANDLINE for source in sources):
             raise click.UsageError(f"put options after {context.invoked_subcommand}")
         return
-    from .listing import history_lines
+    from .output import history_lines
 
     runs = _open(folder, place).runs(limit, model=model, branch=branch)
     if as_json:
@@ -158,7 +158,7 @@ def show(
     RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
     case's id, SUITE::CASE, FILE::CASE or a node id.
     """
-    from .showing import confusion_lines, run_lines
+    from .output import confusion_lines, run_lines
 
     store = _open(folder, place)
     try:
@@ -189,7 +189,7 @@ def _check_model(id: str, model: str | None, models: Sequence[str]) -> None:
 
 
 def _show_case(store: History, id: str, name: str, model: str | None, *, only_failed: bool) -> None:
-    from .showing import case_lines
+    from .output import case_lines
 
     every = store.short_cases(id)
     _check_model(id, model, list(dict.fromkeys(case.model for case in every)))
@@ -319,7 +319,7 @@ def trend(
 
     If several suites have a case with that id, use SUITE::CASE.
     """
-    from .listing import trend_lines
+    from .output import trend_lines
 
     found = _open(folder, place).trend(name, model=model, limit=limit)
     if as_json:

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import Problem
+from ..errors import ConfigError, Problem
 from ..suite.discovery import SUITE_ENDING
-from ..text import printable
-from .groups import Group
+from ..text import counted, printable, shorten
 from .history import side_of
-from .import_mcp import mcp
+from .shared import Group, server_options
 from .suite_files import SuitePath, existing, name_for, say, write
 
 if TYPE_CHECKING:
     from ..imports.apply import Found
+    from ..mcp.server import McpServer
+    from ..suite.source import Document
 
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
@@ -30,7 +31,6 @@ _OUT: dict[str, Any] = {
     "required": True,
     "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
 }
-_OLD = ("bfcl", "openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
 class _Imports(Group):
@@ -52,9 +52,7 @@ class _Imports(Group):
             return own
         from ..imports.commands import names
 
-        if cmd_name in names():
-            return _command(cmd_name)
-        return _old(cmd_name) if cmd_name in _OLD else None
+        return _command(cmd_name) if cmd_name in names() else None
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
@@ -74,10 +72,7 @@ def import_() -> None:
     """
 
 
-import_.add_command(mcp)
-
-
-@click.command(_FILES, hidden=True)
+@import_.command(_FILES, hidden=True)
 @click.argument(
     "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
@@ -86,44 +81,9 @@ import_.add_command(mcp)
 @click.option("--limit", metavar="N", type=_TYPES[int], help="Only the first N cases.")
 def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None) -> None:
     """Create a suite from files."""
-    _import_files(paths, out, named, limit)
-
-
-import_.add_command(files)
-
-
-def _import_files(
-    paths: Sequence[Path], out: Path, named: str | None = None, limit: int | None = None
-) -> None:
     from ..imports.door import found_in
 
     _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
-
-
-def _old(name: str) -> click.Command:
-    """A command of a format, which says what to write today."""
-
-    def run(source: Path, out: Path, answers: Path | None = None, limit: int | None = None) -> None:
-        paths = [source] if answers is None else [source, answers]
-        named = name if name in ("bfcl", "skills") else None
-        _import_files(paths, out, named, limit)
-        words = ["tooleval import", *paths, "--out", out]
-        words += ["--format", name] if name == "skills" else []  # a folder may also have other files
-        words += ["--limit", limit] if limit else []
-        click.echo(printable(f"now: {' '.join(map(str, words))}"), err=True)
-
-    params = _params("FILE", Path)
-    if name == "bfcl":
-        kinds = {"answers": Path, "limit": int}
-        params += [click.Option([f"--{each}"], type=_TYPES[kind]) for each, kind in kinds.items()]
-    return click.Command(name, callback=run, params=params, help="Now for any FILE.")
-
-
-def _params(source: str, type: type) -> list[click.Parameter]:
-    return [
-        click.Argument(["source"], metavar=source, type=_TYPES[type]),
-        click.Option(["--out"], **_OUT),
-    ]
 
 
 def _command(name: str) -> click.Command:
@@ -137,7 +97,10 @@ def _command(name: str) -> click.Command:
         around = Surroundings(Project.around().folder, side_of)
         _import(out, lambda _: (command.found(source, around, **options), ()))
 
-    params = _params(command.source, str)
+    params: list[click.Parameter] = [
+        click.Argument(["source"], metavar=command.source),
+        click.Option(["--out"], **_OUT),
+    ]
     for option, (kind, help) in command.options.items():
         params.append(click.Option([f"--{option}"], type=_TYPES[kind], help=help))
     return click.Command(name, callback=run, params=params, help=inspect.cleandoc(command.help))
@@ -178,3 +141,73 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
             lines = "lines " + ", ".join(dict.fromkeys(str(problem.line) for problem in group))
             fields = ", ".join(problem.field for problem in group if problem.field)
             yield f"{group[0].path}: {len(group)} records left out: {message}: {fields or lines}"
+
+
+@import_.command()
+@server_options
+@click.option("--name", help="The name of a new suite; default: the server's own.")
+@click.option(
+    "--out",
+    type=SuitePath(allow_dash=True),
+    help="Write or update this file; - prints it. Default: the suite's name.",
+)
+@click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+def mcp(
+    server: McpServer | None,
+    name: str | None,
+    out: Path | None,
+    drafts: bool,
+    dry_run: bool,
+) -> None:
+    """Create or update a suite from the tools of an MCP server.
+
+    Each new tool gets a draft of a case, which is skipped until you edit its prompt and remove "skip".
+    In an existing suite, tools are replaced and your cases stay. The exit status is 1 if the
+    server cannot be used, or if cases need fixing.
+    """
+    from ..mcp.discover import discover_tools
+    from ..mcp.tools import imported, title_of
+
+    if server is None:
+        raise click.UsageError("give one of --stdio, --http and --sse")
+    # Before asking the server, so that a mistake in --out shows at once.
+    previous = existing(out) if out is not None else None
+    found = discover_tools(server)
+    title = name or title_of(found)
+    if out is None:
+        out, previous = _own_file(title)
+    before = None if previous is None else previous.data
+    version = f" {found.version}" if found.version else ""
+    named = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
+    click.echo(f"{named}: {counted(len(found.tools), 'tool')}", err=True)
+    made = imported(found, before, title, drafts=drafts)
+    for line in made.left_out:
+        click.echo(f"left out: {line}", err=True)
+    suite, changes = made.suite, made.changes
+    for line in changes.lines() if previous is not None else ():
+        say(out, line)
+    counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
+    is_valid = write(out, suite, previous, counts, dry_run=dry_run)
+    if changes.drafted:
+        drafted = counted(changes.drafted, "draft")
+        say(out, f'{drafted} to edit: reword the prompt, check the params, and remove "skip"')
+    if not is_valid or changes.broken:
+        raise SystemExit(1)
+
+
+def _own_file(title: str) -> tuple[Path, Document | None]:
+    """The file named after the server, which is overwritten only if an import wrote it."""
+    from ..imports.write import read_existing
+    from ..mcp.tools import metadata_of
+    from ..project.root import Project
+    from ..suite.slugs import slug
+
+    file = Project.around().suite_folder() / f"{slug(title) or 'mcp-server'}{SUITE_ENDING}"
+    previous = read_existing(file)
+    if previous is not None and "mcp_server" not in metadata_of(previous.data):
+        raise ConfigError(
+            f"{file} already exists and is not from an MCP server; to update its tools, pass "
+            f"--out {file}"
+        )
+    return file, previous

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import ConfigError, ToolevalError, os_reason
+from ..errors import ConfigError, ToolevalError
 from ..settings.given import Given, read_baseline, read_gates
 from ..settings.options import JUDGING, OUTPUTS, Option
 from ..settings.presets import PRESETS
 from ..text import counted, printable
-from ..writing import write_whole
 from .history import folder_option, own_options, print_lines
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     """
     from ..project.root import Project
     from ..run.shards import join
-    from .showing import run_lines
+    from .output import run_lines
 
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = Project.around(folder).store
@@ -196,19 +195,12 @@ def _leave(
     github: str,
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
-    from ..reports.junit import junit_xml
     from ..reports.outputs import leave, on_github
 
-    others = [report for report in reports if report.format != _JUNIT.name]
-    left = leave(document, others, trends, store.parent, github=on_github(github))
-    unwritten = list(map(own_options, left.unwritten))
-    for report in reports:
-        if report.format == _JUNIT.name:
-            try:
-                write_whole(report.path, [junit_xml(document, verdict.findings)])
-            except OSError as error:
-                unwritten.append(f"{report.option}: cannot be written: {os_reason(error)}")
-    for command in left.annotations:
+    is_there, findings = on_github(github), verdict.findings
+    left, commands = leave(document, reports, trends, store.parent, github=is_there, findings=findings)
+    unwritten = list(map(own_options, left))
+    for command in commands:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)
     failed = "\n".join(unwritten)

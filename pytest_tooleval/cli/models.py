@@ -12,8 +12,7 @@ from ..figures import seconds_text, usd_text
 from ..secrets import shown_address
 from ..text import printable, shorten
 from .check_judge import check_judge
-from .groups import Group
-from .tables import table
+from .shared import Group, table
 
 if TYPE_CHECKING:
     from ..engine.check import ProbeResult

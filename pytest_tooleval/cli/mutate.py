@@ -12,7 +12,7 @@ import click
 from ..errors import os_reason
 from ..figures import limit_text, score_text
 from ..text import counted, printable
-from .groups import Share
+from .shared import Share
 from .suite_files import STDOUT
 from .suites import suite_files
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ConfigError
-from ..reports.power import Design, design_lines
+from ..reports.planning import Design, design_lines
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from .history import side_of

@@ -12,7 +12,7 @@ from ..history import History
 from ..record.run import RunSummary, whole_first
 from ..reports.html import html_text, page_style
 from ..writing import write_whole
-from .listing import history_cells
+from .output import history_cells
 
 _FRAME = """<!doctype html>
 <html lang="en">

@@ -10,10 +10,9 @@ import click
 
 from ..errors import ConfigError
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted, printable
-from .mcp_options import server_options
+from ..text import counted, printable, shown
+from .shared import server_options, table
 from .suites import suite_files
-from .tables import short, table
 
 if TYPE_CHECKING:
     from ..engine.tool_tokens import ToolTokens
@@ -167,27 +166,27 @@ def _lines(
         f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{change}{found.note} "
         f"(estimate, counted with {TOKENIZER})"
     )
-    shown = found.tools if everything else found.tools[:_MOST_TOOLS]
-    if rows := list(_rows(shown, found, before)):
+    first = found.tools if everything else found.tools[:_MOST_TOOLS]
+    if rows := list(_rows(first, found, before)):
         yield from (f"  {line}" for line in table(rows, ("tool",)))
-    if len(found.tools) > len(shown):
-        yield f"  and {counted(len(found.tools) - len(shown), 'more tool')}; --all shows them"
+    if len(found.tools) > len(first):
+        yield f"  and {counted(len(found.tools) - len(first), 'more tool')}; --all shows them"
     largest = largest_descriptions(found.tools, len(found.tools) if everything else _MOST_DESCRIPTIONS)
     if largest:
         yield "  largest descriptions:"
-        rows = [{"tokens": f"{each.tokens:,}", "of": short(each.place, 80)} for each in largest]
+        rows = [{"tokens": f"{each.tokens:,}", "of": shown(each.place, 80)} for each in largest]
         yield from (f"    {line}" for line in table(rows, ("of",))[1:])
 
 
 def _rows(
-    shown: Sequence[ToolTokens], found: _ToolList, before: _ToolList | None
+    tools: Sequence[ToolTokens], found: _ToolList, before: _ToolList | None
 ) -> Iterator[dict[str, str]]:
     earlier = {} if before is None else {tool.name: tool.tokens for tool in before.tools}
-    for tool in shown:
+    for tool in tools:
         was = earlier.get(tool.name)
         change = "" if before is None else "new" if was is None else f"{tool.tokens - was:+,}"
         yield {
-            "tool": short(tool.name),
+            "tool": shown(tool.name, 40),
             "tokens": f"{tool.tokens:,}",
             "share": f"{tool.tokens / found.total:.0%}",
             "description": f"{tool.description:,}",
@@ -198,7 +197,7 @@ def _rows(
     for name, tokens in earlier.items():
         if name not in kept:
             yield {
-                "tool": short(name),
+                "tool": shown(name, 40),
                 "tokens": "0",
                 "share": "",
                 "description": "",

@@ -31,8 +31,6 @@ from .heads import (
     HeadName,
     ShortCase,
     Trust,
-    name_of,
-    pack_head,
     parts_of,
     read_head,
     short_case,
@@ -45,7 +43,7 @@ from .places import Place
 _CASES = 50
 _BYTES = 1_000_000
 # Level 6 takes three times as long, while the run waits, and saves a sixth.
-_LEVEL = 1
+_LEVEL, _HEAD_LEVEL = 1, 6
 
 _Case = TypeVar("_Case", bound=CaseRow)
 _T = TypeVar("_T", bound=RowsDocument)
@@ -92,8 +90,8 @@ def put_run(
         parts=parts,
         cases=tuple(shorts),
     )
-    name = name_of(run)
-    for file, content in ((name.document, data), (name.head, pack_head(head))):
+    name = HeadName(run.id, run.git.commit if run.git else "-")
+    for file, content in ((name.document, data), (name.head, _pack(to_json(head), _HEAD_LEVEL))):
         try:
             place.put(file, content)
         except FileExistsError:
@@ -118,8 +116,8 @@ def _packed(document: RowsDocument, cases: Sequence[KeptCase]) -> tuple[list[byt
     return [*members, _pack(b"\n]}\n")], shorts
 
 
-def _pack(data: bytes) -> bytes:
-    return gzip.compress(data, compresslevel=_LEVEL, mtime=0)
+def _pack(data: bytes, level: int = _LEVEL) -> bytes:
+    return gzip.compress(data, compresslevel=level, mtime=0)
 
 
 def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:

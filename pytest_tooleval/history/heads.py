@@ -16,7 +16,6 @@ from msgspec import Struct, structs
 from ..errors import ToolevalError
 from ..project.ci import CiJob
 from ..record.document import RowsDocument
-from ..record.encoding import to_json
 from ..record.results import CaseRow, Outcome
 from ..record.run import Run, RunSummary
 from ..record.summary import Summary
@@ -105,14 +104,6 @@ def read_name(name: str) -> HeadName | None:
     id, _, rest = name.rpartition("/")[2].partition(".")
     commit, _, ending = rest.partition(".")
     return HeadName(id, commit, ending == "json.gz") if ending in ("json", "json.gz") else None
-
-
-def name_of(run: Run | RunSummary) -> HeadName:
-    return HeadName(run.id, run.git.commit if run.git else "-")
-
-
-def pack_head(head: Head) -> bytes:
-    return gzip.compress(to_json(head), compresslevel=6, mtime=0)
 
 
 def read_head(place: Place, name: HeadName) -> Head:

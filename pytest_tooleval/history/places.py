@@ -9,43 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import ConfigError, ToolevalError, error_text, os_reason
 from ..secrets import scrub, secret_values
 from ..text import printable
 
 
-class Place(Protocol):
-    """Files by names such as `runs/20261122-101530-3fa9c1.json.gz`."""
-
-    name: str
-    # Whether looking into it takes no time.
-    is_near: bool
-
-    def sizes(self, folder: str) -> dict[str, int]:
-        """The sizes of the files in a folder, by name, never cached. Raises ToolevalError."""
-
-    def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
-        """A file, or `size` bytes of it. Raises ToolevalError."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Write a new file. Raises FileExistsError, and ToolevalError for other problems."""
-
-    def delete(self, name: str) -> None:
-        """Delete a file, if it is there. Raises ToolevalError."""
-
-
 class Folder:
-    """A folder on this machine or a network share."""
+    """A folder on this machine or a network share. Every method raises ToolevalError."""
 
-    is_near = True
+    is_near = True  # looking into it takes no time
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
 
     def sizes(self, folder: str) -> dict[str, int]:
+        """The sizes of the files in a folder, by names such as `runs/20261122-101530-3fa9c1.json.gz`."""
         try:
             sizes = {}
             with os.scandir(self._path / folder) as found:
@@ -59,6 +40,7 @@ class Folder:
             raise self._failed("read", error) from error
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
+        """A file, or `size` bytes of it."""
         try:
             with (self._path / name).open("rb") as file:
                 file.seek(start)
@@ -67,6 +49,7 @@ class Folder:
             raise self._failed(f"read ({name})", error) from error
 
     def put(self, name: str, data: bytes) -> None:
+        """Write a new file. Raises FileExistsError."""
         path = self._path / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +71,7 @@ class Folder:
 
 
 class Bucket:
-    """A place with a URL, such as `s3://bucket/folder`."""
+    """The same with a URL, such as `s3://bucket/folder`."""
 
     is_near = False
 
@@ -150,6 +133,9 @@ class Bucket:
     def _failed(self, what: str, error: Any) -> ToolevalError:
         reason = printable(scrub(error_text(error), secret_values()))
         return ToolevalError(f"{self.name}: cannot be {what}: {reason}")
+
+
+Place = Folder | Bucket
 
 
 def _protocols(given: str | tuple[str, ...]) -> tuple[str, ...]:

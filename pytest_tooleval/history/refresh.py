@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ..errors import ToolevalError
@@ -21,12 +20,6 @@ THREADS = 8
 _AT_ONCE = 32
 
 
-class _Logs(NamedTuple):
-    ids: frozenset[str]
-    changed: list[Head]
-    problems: list[str]
-
-
 def refresh(index: Index, place: Place, logs: Path, *, whole: bool) -> list[str]:
     """Index new runs, and forget deleted ones. Looks into the place if `whole`, or if a log went there.
 
@@ -35,19 +28,17 @@ def refresh(index: Index, place: Place, logs: Path, *, whole: bool) -> list[str]
     with index.reading() as connection:
         known = known_runs(connection)
     # The logs first: a run has its head before its log goes.
-    found = _read_logs(logs, known)
-    if found.changed:
+    ids, changed, problems = _read_logs(logs, known)
+    if changed:
         with index.writing() as connection:
-            for head in found.changed:
+            for head in changed:
                 put_head(connection, head, "")
-    gone = {id for id, each in known.items() if not each.head and id not in found.ids}
-    if not (whole or gone):
-        return found.problems
-    return found.problems + _look(index, place, known, found.ids, gone)
+    gone = {id for id, each in known.items() if not each.head and id not in ids}
+    return problems + (_look(index, place, known, ids, gone) if whole or gone else [])
 
 
 def _look(
-    index: Index, place: Place, known: Mapping[str, Known], logs: frozenset[str], gone: set[str]
+    index: Index, place: Place, known: Mapping[str, Known], logs: set[str], gone: set[str]
 ) -> list[str]:
     names = {name.id: name for each in place.sizes("heads") if (name := read_name(each))}
     documents = place.sizes("runs")
@@ -94,7 +85,8 @@ def _fetched(
         yield from threads.map(fetch, names)
 
 
-def _read_logs(folder: Path, known: Mapping[str, Known]) -> _Logs:
+def _read_logs(folder: Path, known: Mapping[str, Known]) -> tuple[set[str], list[Head], list[str]]:
+    """The ids of all logs, the heads of those that are new or grew, and lines about unreadable ones."""
     ids, changed, problems = set(), [], []
     for path in sorted(folder.glob(f"*{ENDING}")):
         id = path.name.removesuffix(ENDING)
@@ -111,7 +103,7 @@ def _read_logs(folder: Path, known: Mapping[str, Known]) -> _Logs:
         except ToolevalError as error:
             ids.add(id)
             problems.append(str(error))
-    return _Logs(frozenset(ids), changed, problems)
+    return ids, changed, problems
 
 
 def _head_of(log: Log) -> Head:

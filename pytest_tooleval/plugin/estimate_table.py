@@ -9,8 +9,7 @@ import pytest
 
 from ..engine.estimate import estimate
 from ..record.events import Estimated
-from ..reports.estimate import estimate_lines
-from ..reports.power import Design, design_lines
+from ..reports.planning import Design, design_lines, estimate_lines
 from .case_queue import is_skipped
 from .items import CaseItem
 from .started import will_run

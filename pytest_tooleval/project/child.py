@@ -1,16 +1,22 @@
-"""pytest as a child process, followed by its events."""
+"""pytest as a child process, followed by its events.
+
+It has its own group, so that the server decides when it gets Ctrl-C of its terminal. Signals go to the
+whole group, including workers of xdist.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +24,6 @@ from ..errors import ToolevalError
 from ..record.events import Estimated, RowEvent
 from ..secrets import scrub, secret_values
 from ..text import printable
-from .processes import interrupt, kill, start
 
 # On a busy machine, or with the history in a bucket, keeping the results takes more than some seconds.
 GRACE_S = 30.0
@@ -52,7 +57,7 @@ class Child:
         self._events_file = self._folder / "events.jsonl"
         self._events_file.touch()
         command = [sys.executable, "-m", "pytest", *arguments, f"--tooleval-events={self._events_file}"]
-        self._process = start(command, folder, self._output_file)
+        self._process = _start(command, folder, self._output_file)
         self._cancelled: float | None = None
 
     def __enter__(self) -> Child:
@@ -122,10 +127,10 @@ class Child:
         """End the run like Ctrl-C, keeping its results; `events` kills it if that takes too long."""
         if self._cancelled is None:
             self._cancelled = time.monotonic()
-            interrupt(self._process)
+            _send(self._process, "CTRL_BREAK_EVENT" if sys.platform == "win32" else "SIGINT")
 
     def kill(self) -> None:
-        kill(self._process)
+        _send(self._process, "SIGTERM" if sys.platform == "win32" else "SIGKILL")
 
     def release(self) -> None:
         """Close the pipe to a process that has ended."""
@@ -137,3 +142,34 @@ class Child:
         self.kill()
         self.release()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _start(command: Sequence[str], folder: Path | None, output: Path) -> subprocess.Popen[bytes]:
+    """Start pytest in a folder, with all output to a file.
+
+    Its input is a pipe that the system closes when this process ends, and the run with it.
+    """
+    with output.open("wb") as file:
+        group: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "TOOLEVAL_STOP_ON_EOF": "1"},
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            **group,
+        )
+
+
+def _send(process: subprocess.Popen[bytes], name: str) -> None:
+    if process.poll() is not None:
+        return
+    number = getattr(signal, name)
+    with contextlib.suppress(OSError):  # it has just ended
+        if sys.platform == "win32":
+            process.send_signal(number)
+        else:
+            os.killpg(process.pid, number)

@@ -23,8 +23,7 @@ from ..figures import (
 )
 from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
-from ..text import shown
-from .aligned import aligned
+from ..text import aligned, shown
 from .run_text import cases_text
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what

@@ -12,8 +12,7 @@ from ..record.comparison import ComparedRun, Comparison, Incomparable, Moved, Re
 from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..text import counted, printable, shown
-from .aligned import aligned
+from ..text import aligned, counted, printable, shown
 from .columns import Table, table_lines, table_of
 from .run_text import VERDICTS
 

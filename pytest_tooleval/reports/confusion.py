@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from ..record.confusion import Cell, Choice, Confusion
-from ..text import counted, printable
-from .aligned import aligned
+from ..text import aligned, counted, printable
 from .columns import Table, cell, table_of
 
 MOST = 15  # tools, which is what a text table has room for

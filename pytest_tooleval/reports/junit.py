@@ -49,7 +49,7 @@ def seconds_of(result: CaseResult) -> float:
     return sum(trial.latency_s or 0.0 for trial in result.trials)
 
 
-def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
+def junit_xml(document: Document, findings: Sequence[Finding]) -> str:
     """One test case for each case on each model, and one for each gate that did not pass."""
     cases = [_case(case, document) for case in document.cases] + [*map(_finding, findings)]
     root = ET.Element("testsuites", name="pytest tests")
@@ -60,7 +60,7 @@ def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
     suite.set("timestamp", document.run.started)
     suite.extend(cases)
     xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return xml
+    return xml.decode()
 
 
 def tolerated_text(result: CaseResult, *, of_shard: bool) -> str:

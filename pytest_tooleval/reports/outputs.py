@@ -15,7 +15,7 @@ from ..writing import write_whole
 
 if TYPE_CHECKING:
     from ..history import Trend
-
+    from ..verdicts.run import Finding
 
 _ENDINGS = {".json": "json", ".html": "html", ".md": "markdown", ".csv": "csv"}
 
@@ -73,45 +73,33 @@ def _check_writable(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: cannot write to {above}")
 
 
-def _write_reports(reports: Sequence[Report], document: Document, trends: Sequence[Trend]) -> list[str]:
-    problems = []
-    for report in reports:
-        try:
-            write_whole(report.path, report_parts(report.format, document, trends))
-        except OSError as error:
-            problems.append(f"{report.option}: cannot be written: {os_reason(error)}")
-    return problems
-
-
-def report_parts(format: str, document: Document, trends: Sequence[Trend] = ()) -> Iterator[bytes]:
-    """The file in parts; `trends` are for HTML."""
-    for text in _texts(format, document, trends):
-        yield text.encode("utf-8", "replace")
-
-
-def _texts(format: str, document: Document, trends: Sequence[Trend]) -> Iterator[str]:
+def report_parts(
+    format: str,
+    document: Document,
+    trends: Sequence[Trend] = (),
+    findings: Sequence[Finding] = (),
+) -> Iterator[bytes]:
+    """The file in parts; `trends` are for HTML, `findings` for JUnit's XML."""
     if format == "json":
-        yield from document_json(document)
+        texts = document_json(document)
     elif format == "html":
         from .html import html_text
 
-        yield html_text(document, trends)
+        texts = iter([html_text(document, trends)])
     elif format == "markdown":
         from .markdown import COMMENT_LIMIT, markdown_text
 
         # The file is meant for a comment on GitHub.
-        yield markdown_text(document.rows(), COMMENT_LIMIT)
-    else:
+        texts = iter([markdown_text(document.rows(), COMMENT_LIMIT)])
+    elif format == "csv":
         from .csv import csv_text
 
-        yield csv_text(document)
+        texts = iter([csv_text(document)])
+    else:
+        from .junit import junit_xml
 
-
-class Left(NamedTuple):
-    """A line for each file that could not be written, and GitHub's workflow commands to print."""
-
-    unwritten: list[str]
-    annotations: list[str]
+        texts = iter([junit_xml(document, findings)])
+    return (text.encode("utf-8", "replace") for text in texts)
 
 
 def leave(
@@ -122,19 +110,25 @@ def leave(
     *,
     github: bool,
     failures: bool = True,
-) -> Left:
-    """Write the reports and, with `github`, the step summary and annotations.
+    findings: Sequence[Finding] = (),
+) -> tuple[list[str], list[str]]:
+    """Write the reports and, with `github`, the step summary.
 
-    The document's file names are relative to `root`. `failures=False` leaves out annotations of
-    failures, which another plugin makes.
+    Returns a line for each file that could not be written, and GitHub's workflow commands to print. The
+    document's file names are relative to `root`. `failures=False` leaves out annotations of failures,
+    which another plugin makes.
     """
-    unwritten = _write_reports(reports, document, trends)
-    if not github:
-        return Left(unwritten, [])
+    unwritten = []
+    for report in reports:
+        try:
+            write_whole(report.path, report_parts(report.format, document, trends, findings))
+        except OSError as error:
+            unwritten.append(f"{report.option}: cannot be written: {os_reason(error)}")
     try:
-        return Left(unwritten, _tell_github(document.rows(), root, failures=failures))
+        commands = _tell_github(document.rows(), root, failures=failures) if github else []
     except OSError as error:
-        return Left([*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}"], [])
+        return [*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}"], []
+    return unwritten, commands
 
 
 def on_github(option: str) -> bool:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..text import printable
+from ..text import aligned, printable
 from ..verdicts.words import tolerated_word
-from .aligned import aligned
 from .columns import table_lines
 from .comparison import (
     MOST,

@@ -35,11 +35,6 @@ def spent_text(spent: Iterable[Spent]) -> str:
     return usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
 
 
-def option_text(name: str, value: object) -> str:
-    """`trials=5`, `fail-under=0.9,tag=smoke:1`."""
-    return f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
-
-
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
     """What a model was sent instead of what it refuses, on one line; empty for nothing."""
     return "; ".join(

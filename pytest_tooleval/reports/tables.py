@@ -11,8 +11,7 @@ from ..figures import TOLERANCE
 from ..record.document import RowsDocument
 from ..record.identity import suite_names
 from ..record.summary import ModelSummary, SuiteSummary
-from ..text import printable
-from .aligned import aligned
+from ..text import aligned, printable
 from .columns import Table, cell, limits_of, table_of
 
 

@@ -9,8 +9,7 @@ from ..figures import limit_text, score_text
 from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.transcript import NOT_RUN, Message, Reply, ToolSearch, Transcript, text_of
-from ..text import MOST_SHOWN, counted, json_text, printable, shorten, shown
-from .aligned import aligned
+from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.
 GATE_FILE = "tooleval"

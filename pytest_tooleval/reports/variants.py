@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from ..figures import score_text
 from ..record.variants import ComparedVariant
-from ..text import printable
-from .aligned import aligned
+from ..text import aligned, printable
 from .columns import Table, table_lines, table_of
 from .comparison import moved_item
 

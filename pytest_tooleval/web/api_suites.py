@@ -1,24 +1,28 @@
-"""`/api/suites`, `/api/suite?file=NAME` and `/api/tool-eval/import`: suite files, as text."""
+"""`/api/suites`, `/api/suite?file=NAME`, `/api/tool-eval/import`, `/api/import/mcp`: suite files."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..errors import ConfigError, McpError
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite
 from ..suite.schema import suite_schema
-from .bodies import NewSuite, SuiteText, read_body, taking
-from .responses import field_error, json_response, needed, problem_dicts
-from .suite_files import Examined, SuiteFolder, suite_to_text, text_of
-from .suite_paths import check_name
+from ..suite.source import Document
+from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
+from .responses import ApiError, field_error, json_response, needed, problem_dicts
+from .suite_files import Examined, SuiteFolder, check_name, suite_to_text, text_of
+
+if TYPE_CHECKING:
+    from ..mcp.discover import Discovery
 
 _ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
@@ -142,11 +146,77 @@ def show_mutation(request: Request) -> Response:
     return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
 
 
+async def import_mcp(request: Request) -> Response:
+    """Discover the tools; `file` updates that suite; `save` writes it."""
+    from ..mcp.discover import discover
+    from ..mcp.server import McpServer
+
+    body = await read(request, McpImport)
+    folder: SuiteFolder = request.app.state.folder
+    if body.file is not None:
+        check_name(body.file)
+    try:
+        server = McpServer.of(body.stdio, body.http, body.sse, body.headers, body.env, body.timeout)
+        found = await discover(server)
+    except (ConfigError, McpError) as error:
+        raise ApiError(422, str(error)) from None
+    answer, status = await run_in_threadpool(_imported, folder, body, found)
+    return json_response(answer, status)
+
+
+def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
+    from ..mcp.tools import imported, title_of
+
+    file, before = body.file, _existing(folder, body.file)
+    data = None if before is None else before.data
+    try:
+        made = imported(found, data, body.name or title_of(found), drafts=body.drafts)
+    except ConfigError as error:
+        raise ApiError(422, str(error)) from None
+    etag = None
+    if body.save:
+        file, etag = _save(folder, file, made.suite, before)
+    answer = {
+        "server": {"name": found.name, "version": found.version},
+        "tools": list(made.tools),
+        "left_out": list(made.left_out),
+        "changes": made.changes.lines() if before is not None else [],
+        "suite": made.suite,
+        "file": file if etag else None,
+        "etag": etag,
+    }
+    return answer, 201 if etag and before is None else 200
+
+
+def _existing(folder: SuiteFolder, file: str | None) -> Document | None:
+    if file is None:
+        return None
+    try:
+        content = folder.read(file)
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+    return folder.examine(content, file).whole()[1]
+
+
+def _save(
+    folder: SuiteFolder, file: str | None, suite: dict[str, Any], before: Document | None
+) -> tuple[str, str]:
+    text = suite_to_text(suite, before)
+    folder.examine(text, file or "").whole()
+    if file is None or before is None:
+        return folder.create(file, suite["name"], text.encode())
+    etag = content_of_bytes(before.text.encode())
+    return file, folder.replace(file, text.encode(), etag)
+
+
 ROUTES = [
     Route("/api/schema", show_schema, methods=["GET"]),
     Route("/api/suites", list_suites, methods=["GET"]),
     Route("/api/suites", create_suite, methods=["POST"]),
     Route("/api/tool-eval/import", import_suite, methods=["POST"]),
+    Route("/api/import/mcp", import_mcp, methods=["POST"]),
     Route("/api/suite", show_suite, methods=["GET"]),
     Route("/api/suite", replace_suite, methods=["PUT"]),
     Route("/api/suite", delete_suite, methods=["DELETE"]),

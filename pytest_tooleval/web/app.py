@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ..history import History
 from ..project.root import Project
-from . import api_history, api_import, api_runs, api_suites, pages
+from . import api_history, api_runs, api_suites, pages
 from .responses import ApiError, error_response
 from .runs import Runs
 from .security import Access, Guard
@@ -30,7 +30,6 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
             *api_suites.ROUTES,
             *api_runs.ROUTES,
             *api_history.ROUTES,
-            *api_import.ROUTES,
             *pages.ROUTES,
         ],
         middleware=[Middleware(Guard, access=access)],

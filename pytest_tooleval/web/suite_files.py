@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,16 +20,16 @@ from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..imports.drafts import DRAFT
 from ..imports.write import suite_text
 from ..project.root import Project
-from ..suite.discovery import SUITE_ENDING, is_searched
+from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
 from ..suite.fingerprints import content_of_bytes
 from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
+from ..suite.slugs import slug
 from ..suite.source import Document, decode_bytes, read_document
 from ..writing import write_whole
 from .bodies import MAX_BYTES
 from .responses import ApiError, field_error
-from .suite_paths import check_name, free_name
 from .suite_worlds import untrusted_worlds, worlds_of
 
 _MAX_SUMMARIES = 2000
@@ -283,3 +283,37 @@ def suite_to_text(suite: Mapping[str, Any], previous: Document | None = None) ->
         return suite_text(suite, previous)
     except ConfigError as error:
         raise field_error(422, "suite", str(error)) from None
+
+
+def check_name(file: str) -> tuple[str, ...]:
+    """The parts of a file name. ApiError 400 unless it is like `a/b.tooleval.json`."""
+    problem = next(_problems(file), None)
+    if problem is not None:
+        raise field_error(400, "file", problem)
+    return tuple(file.split("/"))
+
+
+def _problems(file: str) -> Iterator[str]:
+    if not file.endswith(SUITE_ENDING):
+        yield f"expected a name that ends in {SUITE_ENDING}"
+    if not file.isprintable() or "\\" in file:
+        yield "expected a name without backslashes and control characters"
+    for part in file.split("/"):
+        if not part or part in (".", ".."):
+            yield "expected a path below the folder, without empty parts, . and .."
+        if part.startswith("."):
+            yield "expected no hidden folders or files, which start with a dot"
+    for folder in file.split("/")[:-1]:
+        if folder in UNSEARCHED:
+            yield f"expected another folder: pytest does not look for suites in {folder}"
+
+
+def free_name(suite: str, taken: Collection[str]) -> str:
+    """A file name for a suite that is not in `taken`, ignoring case."""
+    used = {name.casefold() for name in taken}
+    stem = slug(suite) or "suite"
+    number, file = 1, stem + SUITE_ENDING
+    while file.casefold() in used:
+        number += 1
+        file = f"{stem}-{number}{SUITE_ENDING}"
+    return file

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from pytest_tooleval.web import api_history, api_import, api_runs, api_suites, bodies
+from pytest_tooleval.web import api_history, api_runs, api_suites, bodies
 from pytest_tooleval.web.security import Access
 
 from .conftest import AUTHORIZATION, ORIGIN, PORT, TOKEN
@@ -17,7 +17,7 @@ from .suites import as_text, weather
 
 pytestmark = pytest.mark.slow
 
-ROUTES = [*api_history.ROUTES, *api_import.ROUTES, *api_runs.ROUTES, *api_suites.ROUTES]
+ROUTES = [*api_history.ROUTES, *api_runs.ROUTES, *api_suites.ROUTES]
 
 
 def operations() -> Iterator[tuple[str, str]]:

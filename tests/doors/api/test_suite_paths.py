@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from pytest_tooleval.web.responses import ApiError
-from pytest_tooleval.web.suite_files import SuiteFolder
-from pytest_tooleval.web.suite_paths import check_name, free_name
+from pytest_tooleval.web.suite_files import SuiteFolder, check_name, free_name
 
 from .suites import as_text, weather
 

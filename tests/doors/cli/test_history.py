@@ -20,7 +20,7 @@ from msgspec import structs
 from unit.history.runs import case_of, comparison, gate, kept, run_of
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.cli.tables import sparkline
+from pytest_tooleval.cli.output import sparkline
 from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Moved
 from pytest_tooleval.record.confusion import Choice

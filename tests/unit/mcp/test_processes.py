@@ -21,7 +21,7 @@ pytestmark = [
 
 IMPORT = """
 import sys
-from pytest_tooleval.cli.import_mcp import mcp
+from pytest_tooleval.cli.imports import mcp
 mcp(sys.argv[1:])
 """
 MEASURE = """

@@ -9,7 +9,7 @@ import msgspec
 
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.reports import comparison as text
-from pytest_tooleval.reports.aligned import aligned
+from pytest_tooleval.text import aligned
 
 
 def render_comparison(made: dict[str, Any]) -> list[str]:

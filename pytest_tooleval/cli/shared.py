@@ -1,12 +1,35 @@
-"""The options that name an MCP server."""
+"""What the commands share: groups that suggest a command, types of options, and tables."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import click
+
+from ..text import aligned, near, printable, read_share
+
+
+class Group(click.Group):
+    """A group of commands that suggests one for a misspelt name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and (hint := near(name, self.list_commands(ctx))):
+            ctx.fail(f"no command {printable(name)}{hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Share(click.FloatRange):
+    """A number such as 0.9, or a percentage."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and value.endswith("%"):
+            value = read_share(value)
+        return super().convert(value, param, ctx)
 
 
 def server_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -61,3 +84,10 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
         command(server=server, **others)
 
     return with_server
+
+
+def table(rows: Sequence[Mapping[str, str]], texts: Collection[str]) -> list[str]:
+    """Rows by column. `texts` are aligned left, others right; columns without values are left out."""
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    lines = [columns, *([row[name] for name in columns] for row in rows)]
+    return aligned(lines, [place for place, name in enumerate(columns) if name in texts])
