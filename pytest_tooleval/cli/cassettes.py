@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,12 +16,8 @@ from .shared import Group
 from .suite_files import SuitePath, existing, say, write
 
 if TYPE_CHECKING:
-    from ..engine.cassettes.cassette import Cassette
-    from ..engine.models.tables import ModelTables
     from ..engine.trial import Trial
-    from ..mcp.suite_tools import SuiteTools
     from ..suite.case import ResolvedCase
-    from ..suite.model import Suite
     from ..suite.overrides import ChoiceWord
 
 
@@ -30,73 +26,61 @@ def cassette() -> None:
     """Inspect recorded answers."""
 
 
-@dataclass(frozen=True)
 class _Recording:
-    """A suite and its cassette, with the options of the run that recorded it."""
+    """A suite with its cassette, and its cases as the run asked them that recorded it."""
 
-    cassette_file: Path
-    suite_file: Path
-    models: tuple[str, ...]
-    temperature: float | None
-    tool_choice: str | None
-    trials: int | None
-    judge: str | None
-    user: str | None
-    metrics: tuple[str, ...]
-
-    def load(self) -> tuple[Cassette, SuiteTools, Suite]:
-        """The cassette, which never asks, and the suite with the tools recorded on it."""
+    def __init__(
+        self,
+        cassette_file: Path,
+        suite_file: Path,
+        models: Sequence[str],
+        temperature: float | None,
+        tool_choice: ChoiceWord | None,
+        trials: int | None,
+        judge: str | None,
+        user: str | None,
+        metrics: tuple[str, ...],
+    ) -> None:
         from ..engine.cassettes.cassette import Cassette
-        from ..mcp.suite_tools import SuiteTools
-        from ..suite.load import load_suite
-
-        file = self.cassette_file
-        if file.is_dir():
-            files = sorted(file.rglob("*.jsonl"))
-            such = f", such as {printable(str(files[0]))}" if files else ""
-            raise click.UsageError(f"{printable(str(file))} is a folder; name a file in it{such}")
-        if not file.is_file():
-            raise click.UsageError(f"there is no cassette {printable(str(file))}")
-        recorded = Cassette(file, "none")
-        tools = SuiteTools(recorded, ())
-        suite = load_suite(self.suite_file, metrics=self.metrics, fetch_tools=tools.fetch)
-        return recorded, tools, suite
-
-    @functools.cached_property
-    def tables(self) -> ModelTables:
-        from ..project.root import Project
-
-        return Project.around().tables()
-
-    def trials_of(
-        self, cases: Sequence[ResolvedCase], recorded: Cassette, tools: SuiteTools
-    ) -> Iterator[tuple[str, Trial]]:
-        """Each trial of these cases, with its name."""
         from ..engine.models.tables import resolve_models
+        from ..mcp.suite_tools import SuiteTools
+        from ..project.root import Project
+        from ..suite.load import load_suite
+        from ..suite.overrides import Overrides
+        from ..suite.resolved import resolve
+
+        if cassette_file.is_dir():
+            files = sorted(cassette_file.rglob("*.jsonl"))
+            such = f", such as {printable(str(files[0]))}" if files else ""
+            place = printable(str(cassette_file))
+            raise click.UsageError(f"{place} is a folder; name a file in it{such}")
+        if not cassette_file.is_file():
+            raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
+        self.cassette_file, self.suite_file = cassette_file, suite_file
+        self.cassette = Cassette(cassette_file, "none")  # never asks
+        tools = SuiteTools(self.cassette, ())
+        self.suite = load_suite(suite_file, metrics=metrics, fetch_tools=tools.fetch)
+        overrides = Overrides(tool_choice, temperature, trials=trials)
+        self.cases = [resolve(self.suite, case, overrides) for case in self.suite.test_cases]
+        self._live, self._tables = tools.live, Project.around().tables()
+        self._models = resolve_models(models, self._tables)
+        self._judge, self._user = (
+            resolve_models([name], self._tables)[0] if name else None for name in (judge, user)
+        )
+
+    def trials_of(self, cases: Iterable[ResolvedCase]) -> Iterator[tuple[str, Trial]]:
+        """Each trial of these cases, with its name."""
         from ..engine.trial import Job, Trial
         from ..engine.users import user_of
 
-        tables = self.tables
-        specs = resolve_models(self.models, tables)
-        judging, playing = (
-            resolve_models([name], tables)[0] if name else None for name in (self.judge, self.user)
-        )
         for case in cases:
-            player = user_of(case.user, playing, lambda: tables)
-            for spec in specs:
-                job = Job(case, spec, recorded, tools.live, judging, player)
+            player = user_of(case.user, self._user, lambda: self._tables)
+            for spec in self._models:
+                job = Job(case, spec, self.cassette, self._live, self._judge, player)
                 for number in range(case.trials):
                     name = f"{case.id}[{spec.label}]"
                     name += f" trial {number + 1}" if case.trials > 1 else ""
                     yield name, Trial(job, number)
-
-    def resolved(self, suite: Suite) -> list[ResolvedCase]:
-        from ..suite.overrides import Overrides
-        from ..suite.resolved import resolve
-
-        choice = cast("ChoiceWord | None", self.tool_choice)
-        overrides = Overrides(choice, self.temperature, trials=self.trials)
-        return [resolve(suite, case, overrides) for case in suite.test_cases]
 
 
 def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -115,8 +99,8 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--metric", "metrics", multiple=True, help="Your own metric that thresholds use.")
     @functools.wraps(command)
     def with_recording(**values: Any) -> None:
-        recording = _Recording(**{field.name: values.pop(field.name) for field in fields(_Recording)})
-        command(recording, **values)
+        names = inspect.signature(_Recording).parameters
+        command(_Recording(**{name: values.pop(name) for name in names}), **values)
 
     return with_recording
 
@@ -132,11 +116,11 @@ def explain(recording: _Recording, ids: tuple[str, ...]) -> None:
     """
     from ..engine.cassettes.replay import first_missing
 
-    recorded, tools, suite = recording.load()
-    chosen = [case for case in recording.resolved(suite) if not ids or case.id in ids]
+    recorded = recording.cassette
+    chosen = [case for case in recording.cases if not ids or case.id in ids]
     missing: dict[str, list[str]] = {}
     total = 0
-    for name, trial in recording.trials_of(chosen, recorded, tools):
+    for name, trial in recording.trials_of(chosen):
         total += 1
         question = first_missing(trial)
         if question is not None:
@@ -171,17 +155,17 @@ def freeze(recording: _Recording, out: Path | None) -> None:
     from ..engine.cassettes.freeze import frozen, frozen_suite, live_answers
     from ..engine.cassettes.replay import replayed
 
-    recorded, tools, suite = recording.load()
+    recorded, suite = recording.cassette, recording.suite
     document = existing(recording.suite_file)
-    if document is None or not _has_live_tools(suite):
+    if document is None or not (suite.live_tools or any(case.live_tools for case in suite.test_cases)):
         place = printable(str(recording.suite_file))
         raise ConfigError(f'{place}: nothing to freeze, as there are no "live_tools" in it')
     answers = differing = 0
     missing: dict[str, list[str]] = {}
     mocks: list[dict[str, Any]] = []
-    for case in recording.resolved(suite):
+    for case in recording.cases:
         trials = []
-        for name, trial in recording.trials_of([case], recorded, tools):
+        for name, trial in recording.trials_of([case]):
             try:
                 trials.append([*live_answers(trial.job, replayed(trial))])
             except NotRecorded as error:
@@ -211,7 +195,3 @@ def _missing_lines(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for why, names in missing.items():
         yield printable(why)
         yield printable(f"  {counted(len(names), 'conversation')}: {', '.join(names)}")
-
-
-def _has_live_tools(suite: Suite) -> bool:
-    return bool(suite.live_tools) or any(case.live_tools for case in suite.test_cases)

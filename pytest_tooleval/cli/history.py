@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from ..errors import ConfigError, ToolevalError, os_reason
 from ..record.encoding import to_ascii_json
-from ..text import counted, printable
+from ..text import counted, near, printable
 from ..writing import write_whole
 from .shared import Group, Share
 from .suite_files import STDOUT
@@ -196,7 +196,8 @@ def _show_case(store: History, id: str, name: str, model: str | None, *, only_fa
     cases = [case for case in every if model in (None, case.model)]
     meant = [case for case in cases if _is_called(case, name)]
     if not meant:
-        raise ToolevalError(f"the run {id} has no case {name}{_alike(name, cases)}")
+        alike = near(name, list({case.case for case in cases})[:1000])
+        raise ToolevalError(f"the run {id} has no case {name}{alike}")
     for case in meant:
         print_lines(case_lines(store.case(id, case.nodeid), only_failed=only_failed))
 
@@ -239,13 +240,6 @@ def _perhaps_a_case(store: History, name: str) -> str:
         return ""
     found = any(_is_called(row, name) for row in rows)
     return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if found else ""
-
-
-def _alike(case: str, rows: Sequence[ShortCase]) -> str:
-    from difflib import get_close_matches
-
-    found = get_close_matches(case, list({row.case for row in rows})[:1000], n=3)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 @click.command()

@@ -33,22 +33,6 @@ _KEPT = 5
 _logger = logging.getLogger("pytest_tooleval.web")
 
 
-class RunState(Struct, frozen=True, kw_only=True):
-    """The state of a run. `output` is the end of pytest's output, once the run has ended."""
-
-    id: str
-    status: Status
-    started: str
-    models: tuple[str, ...]
-    files: list[str]
-    cases: list[str] | None
-    options: dict[str, Any]
-    done: int
-    total: int
-    problem: str
-    output: str
-
-
 class _WholeCase(Struct):
     case: msgspec.Raw
 
@@ -99,21 +83,26 @@ class PytestRun:
     def id(self) -> str:
         return self.about.id if self.about else ""
 
-    def state(self) -> RunState:
-        about = self.about
-        return RunState(
-            id=self.id,
-            status=self.status,
-            started=about.started if about else "",
-            models=tuple(model.model for model in about.models) if about else (),
-            files=self._asked.files,
-            cases=self._asked.cases,
-            options=about.options if about else {},
-            done=len(self._places),
-            total=self._total,
-            problem=in_page_words("; ".join(self._problems)),
-            output="" if self.status == "running" else self._child.output(),
-        )
+    @property
+    def problem(self) -> str:
+        return in_page_words("; ".join(self._problems))
+
+    def state(self) -> dict[str, Any]:
+        """The run as JSON. `output` is the end of pytest's output, once the run has ended."""
+        about, asked = self.about, self._asked
+        return {
+            "id": self.id,
+            "status": self.status,
+            "started": about.started if about else "",
+            "models": [model.model for model in about.models] if about else [],
+            "files": asked.files,
+            "cases": asked.cases,
+            "options": about.options if about else {},
+            "done": len(self._places),
+            "total": self._total,
+            "problem": self.problem,
+            "output": "" if self.status == "running" else self.output(),
+        }
 
     def output(self) -> str:
         return self._child.output()
@@ -219,7 +208,7 @@ class Runs:
             run.kill()
             run.wait(GRACE_S)
         if not run.id:
-            raise ApiError(422, run.state().problem or "pytest did not start", output=run.output())
+            raise ApiError(422, run.problem or "pytest did not start", output=run.output())
         return run
 
     def estimate(self, asked: NewRun) -> str:

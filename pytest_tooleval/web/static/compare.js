@@ -27,25 +27,22 @@ export async function show({ place, params, isGone }) {
     return;
   }
   const now = params.get("new") || wholeFirst(runs)[0].id;
-  const old = params.get("old") || (await runBefore(runs, now));
-  if (!isGone()) new ComparePage(place, runs, [old, now], params, isGone);
+  const old = params.get("old") || runBefore(runs, now);
+  new ComparePage(place, runs, [old, now], params, isGone);
 }
 
 /**
  * The latest older run with a suite and a model of this one, else with a model of it, else any; whole ones first.
  * @param {any[]} runs newest first
  * @param {string} now
- * @returns {Promise<string>}
+ * @returns {string}
  */
-async function runBefore(runs, now) {
-  const document = await call("GET", historyPath(now)).catch(() => null);
-  const file = document?.suites[0]?.file;
-  const models = document?.models.map((/** @type {any} */ row) => row.model) ?? [];
-  const alike = file ? await call("GET", "/api/history" + query({ suite: file, limit: LIMIT })).catch(() => []) : [];
-  const ids = new Set(alike.map((/** @type {any} */ run) => run.id));
-  const older = runs.slice(runs.findIndex((run) => run.id === now) + 1).sort((a, b) => Number(a.is_partial) - Number(b.is_partial));
-  const ofModel = older.filter((run) => run.models.some((/** @type {string} */ model) => models.includes(model)));
-  return (ofModel.find((run) => ids.has(run.id)) || ofModel[0] || older[0] || runs[1]).id;
+function runBefore(runs, now) {
+  const run = runs.find(({ id }) => id === now) ?? runs[0];
+  const shares = (/** @type {"models" | "suites"} */ key) => (/** @type {any} */ each) => each[key].some((/** @type {string} */ name) => run[key].includes(name));
+  const older = runs.slice(runs.indexOf(run) + 1).sort((a, b) => Number(a.is_partial) - Number(b.is_partial));
+  const ofModel = older.filter(shares("models"));
+  return (ofModel.find(shares("suites")) ?? ofModel[0] ?? older[0] ?? runs[1]).id;
 }
 
 class ComparePage {
