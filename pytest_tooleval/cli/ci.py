@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import click
 
+from ..checkout.ci import CiJob
 from ..errors import ToolevalError
 from ..project.child import run_pytest
-from ..project.ci import CiJob
 from ..text import counted, printable
 from .shared import Group
 
@@ -212,7 +212,7 @@ def _warn(job: CiJob, text: str) -> None:
 
 def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
     """Where the forge shows a line of a file of this folder; nowhere outside of CI."""
-    from ..history.git import git_output
+    from ..checkout.git import git_output
 
     commits = f"{job.blobs}/{job.commit}" if job and job.blobs and job.commit else ""
     within = git_output(Path(), "rev-parse", "--show-prefix")
@@ -228,7 +228,7 @@ def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
 
 def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
     """What the pull request changed since its base."""
-    from ..history.git import git_output, has_revision
+    from ..checkout.git import git_output, has_revision
     from ..reports.pull_request import Changed
     from ..variants.blame import changed_suites
 
@@ -250,7 +250,7 @@ def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
 
 def _changed_answers(folder: Path, base: str) -> int:
     """How many recorded answers in a folder are new or different since the commit `base`."""
-    from ..history.git import file_at
+    from ..checkout.git import file_at
 
     changed = 0
     for file in sorted(folder.rglob("*.jsonl")):

@@ -134,7 +134,7 @@ def _of_suite(suite: Suite) -> _ToolList:
 
 def _at(revision: str, file: Path) -> _ToolList:
     """The tools of a suite in a revision; none if the file is not in it."""
-    from ..history.git import file_at, has_revision
+    from ..checkout.git import file_at, has_revision
     from ..suite.load import parse_document
 
     folder = file.absolute().parent

@@ -1,6 +1,5 @@
 """All runs: documents in a folder or a bucket, runs under way, and an index of them in `.tooleval`."""
 
-from .git import git_state
 from .heads import ShortCase
 from .log import RunWriter
 from .places import Place, place_of
@@ -15,7 +14,6 @@ __all__ = [
     "ShortCase",
     "Trend",
     "TrendPoint",
-    "git_state",
     "has_runs",
     "load_side",
     "place_of",

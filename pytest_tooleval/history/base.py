@@ -10,14 +10,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from ..checkout.ci import CiJob
+from ..checkout.git import git_output, git_state
 from ..errors import NoBaseline, ToolevalError
-from ..project.ci import CiJob
 from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
 from ..verdicts.pooling import pool
 from ..verdicts.sides import Side, suites_in
 from .documents import Texts, cases_of, read_document
-from .git import git_output, git_state
 from .heads import Head, HeadName, read_head, read_name
 from .places import Place
 

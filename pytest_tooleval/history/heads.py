@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
+from ..checkout.ci import CiJob
 from ..errors import ToolevalError
-from ..project.ci import CiJob
 from ..record.document import RowsDocument
 from ..record.results import CaseRow, Outcome
 from ..record.run import Run, RunSummary

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..checkout.ci import CiJob
 from ..errors import ConfigError, os_reason
-from ..project.ci import CiJob
 from ..record.document import Document, RowsDocument
 from ..record.encoding import document_json
 from ..writing import write_whole

@@ -115,7 +115,7 @@ class Facts:
 
     @cached_property
     def _git(self) -> Git | None:
-        from ..history import git_state
+        from ..checkout.git import git_state
 
         return git_state(self._root)
 

@@ -11,8 +11,8 @@ from math import comb
 from pathlib import Path
 from typing import NamedTuple
 
+from ..checkout.git import git_output
 from ..errors import ConfigError, ToolevalError
-from ..history.git import git_output
 from ..record.identity import Identity, shared_names
 from ..record.results import CaseRow
 from ..record.variants import SEPARATOR

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ..checkout.git import file_at, has_revision
 from ..errors import ConfigError, SuiteError
-from ..history.git import file_at, has_revision
 from ..record.names import meant
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.expectations import ANY_TOOL

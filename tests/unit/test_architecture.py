@@ -21,8 +21,8 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
     ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
-    ("project.ci",),
     ("record",),
+    ("checkout",),
     ("jsonschemas",),
     ("matchers",),
     ("worlds",),
@@ -109,13 +109,13 @@ def test_imports_point_down() -> None:
                 assert (module, other) in ACQUAINTED, f"{path}:{line}: {part} must not import {other}"
 
 
-def test_surroundings_are_read_by_the_project_alone() -> None:
+def test_surroundings_are_read_by_project_and_checkout_alone() -> None:
     """Not even by a name in another module. An agent's library is told its folder."""
     for path in MODULES:
-        if own_part(name_of(path)) in ("project", "agents"):
+        if own_part(name_of(path)) in ("project", "checkout", "agents"):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            assert not SURROUNDINGS.search(line), f"{path}:{number}: only project/ reads it: {line}"
+            assert not SURROUNDINGS.search(line), f"{path}:{number}: only project/ and checkout/ read it: {line}"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

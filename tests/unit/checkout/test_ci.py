@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.project.ci import CiJob
+from pytest_tooleval.checkout.ci import CiJob
 
 HERE, FORK = {"id": 1, "full_name": "me/project"}, {"id": 2, "full_name": "you/project"}
 MERGE = {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_SHA": "merged"}

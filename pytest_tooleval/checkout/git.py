@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from ..errors import ConfigError
-from ..project.ci import CiJob
 from ..record.run import Git
+from .ci import CiJob
 
 # A busy machine takes seconds to start a program.
 TIMEOUT_S = 10.0

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from builders import git as run_git
 
-from pytest_tooleval.history import git, git_state
+from pytest_tooleval.checkout import git
+from pytest_tooleval.checkout.git import git_state
 from pytest_tooleval.record.run import Git
 
 
