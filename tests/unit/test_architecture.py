@@ -115,7 +115,9 @@ def test_surroundings_are_read_by_project_and_checkout_alone() -> None:
         if own_part(name_of(path)) in ("project", "checkout", "agents"):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            assert not SURROUNDINGS.search(line), f"{path}:{number}: only project/ and checkout/ read it: {line}"
+            assert not SURROUNDINGS.search(line), (
+                f"{path}:{number}: project and checkout read it: {line}"
+            )
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
