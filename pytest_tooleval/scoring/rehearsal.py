@@ -14,8 +14,8 @@ from ..findings import Finding, Findings, Loc
 from ..record.results import ABSENT
 from ..record.transcript import reports_error
 from ..suite.case import ResolvedCase
+from ..suite.checks.conversation import unplayable
 from ..suite.expectations import Expectations
-from ..suite.kinds.conversation import unplayable
 from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
 from ..text import json_text, shown

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..errors import Problem
 from ..explain import field_path
 from ..findings import Finding, Findings, Loc
-from .checks import cases, expectations, features, policies, schemas, thresholds
-from .checks.scope import case_scopes, tools_of_suite
-from .kinds import KINDS
+from .case import CaseKind
+from .checks import cases, chain, conversation, expectations, features, policies, schemas, thresholds
+from .checks.scope import Check, case_scopes, tools_of_suite
 from .model import Suite
 from .source import Document
 
@@ -17,6 +19,11 @@ _OF_CASES = (
     cases.tag_warnings,
     schemas.params_warnings,
 )
+_OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
+    "calls": (),
+    "chain": (chain.length_warnings, chain.mock_warnings),
+    "conversation": (conversation.silent_match_warnings,),
+}
 
 
 def lint_suite(
@@ -63,5 +70,5 @@ def _findings(suite: Suite) -> Findings:
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
         yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)
         yield from features.feature_warnings(scope.case.tools or (), scope.at)
-        for warnings in (*_OF_CASES, *KINDS[scope.case.kind].warnings):
+        for warnings in (*_OF_CASES, *_OF_KINDS[scope.case.kind]):
             yield from warnings(scope)

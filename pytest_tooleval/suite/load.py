@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from ..errors import Problem, SuiteError, os_reason
+from ..errors import Problem, SuiteError, WorldError, os_reason
 from ..explain import describe
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import keep_secret, key_variables
+from ..worlds.tools import tools_of
+from ..worlds.world import WorldSpec
 from .checks.errors import suite_errors
 from .model import SEARCHED, Suite, without_key_values
 from .parametrize import expand
@@ -21,7 +24,7 @@ from .reading import read_suite
 from .servers import ToolsFrom
 from .slugs import with_ids
 from .source import Document, decode_bytes, read_document
-from .worlds import with_world_tools
+from .types import WORLD_PATTERN
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
 
@@ -88,7 +91,7 @@ def parse_document(
     document.places = expanded.places if any(expanded.bases) else None
     key_places = list(_key_places(data, (), key_variables()))
     data = without_key_values(data)
-    data, of_worlds = with_world_tools(data, folder)
+    data, of_worlds = _with_world_tools(data, folder)
     suite, unreadable = read_suite(data)
     suite._places = tuple(document.places or ())
     for case, base in zip(vars(suite).get("test_cases", ()), expanded.bases, strict=False):
@@ -161,3 +164,32 @@ def _refuse(path: str, message: str, document: Document | None = None) -> NoRetu
     if document is not None:
         raise SuiteError(document.problems([Finding((), message)]))
     raise SuiteError([Problem(path, 0, 0, "", message)])
+
+
+def _with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[Finding]]:
+    """Fill in tools from worlds where the data has no others; also return the worlds that failed."""
+    findings: list[Finding] = []
+
+    def filled(holder: Any, loc: Loc) -> Any:
+        target = as_mapping(holder).get("world")
+        if not isinstance(target, str) or not re.search(WORLD_PATTERN, target) or _has_tools(holder):
+            return holder
+        args = data.get("world_args") if holder.get("world_args") is None else holder["world_args"]
+        try:
+            spec = WorldSpec(target, folder, as_mapping(args))
+            return {**holder, "tools": tools_of(spec)}
+        except WorldError as error:
+            findings.append(Finding((*loc, "world"), str(error)))
+            return holder
+
+    cases = data.get("test_cases")
+    if _has_tools(data):
+        return data, []
+    if isinstance(cases, list):
+        filled_cases = [filled(case, ("test_cases", index)) for index, case in enumerate(cases)]
+        data = {**data, "test_cases": filled_cases}
+    return filled(data, ()), findings
+
+
+def _has_tools(holder: dict[str, Any]) -> bool:
+    return holder.get("tools") is not None or holder.get("tools_from") is not None

@@ -49,9 +49,10 @@ Thresholds = Annotated[
         }
     ),
 ]
+WORLD_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
 WorldName = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"),
+    Field(pattern=WORLD_PATTERN),
     Expects('"module:Class" or "module:function" in a module next to the suite'),
 ]
 WorldArgs = Annotated[dict[str, Any], Expects("an object of arguments for the world")]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 
-from ...findings import Findings, Loc
-from ..case import TestCase
-from ..fields import readable
-from ..kinds import KINDS
+from ...findings import Finding, Findings, Loc
+from ..case import CaseKind, TestCase
+from ..fields import OnlyFor, fields_of, readable
 from ..model import Suite
-from . import cases, expectations, features, policies, thresholds, tools
+from . import cases, chain, conversation, expectations, features, policies, thresholds, tools
 from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
@@ -27,6 +26,45 @@ _OF_PARTS = (
     expectations.expected_call_errors,
     expectations.forbidden_call_errors,
 )
+_OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
+    "calls": (),
+    "chain": (chain.end_errors,),
+    "conversation": (
+        conversation.field_errors,
+        conversation.choice_errors,
+        conversation.world_errors,
+        conversation.nothing_errors,
+        conversation.user_errors,
+    ),
+}
+_OF_PARTS_OF_CONVERSATIONS = (
+    conversation.match_errors,
+    conversation.silent_match_errors,
+    conversation.state_errors,
+    conversation.text_errors,
+    conversation.new_tool_errors,
+)
+
+
+def _only_for(kind: CaseKind, message: str) -> dict[str, str]:
+    fields = fields_of(TestCase).items()
+    return {name: message for name, field in fields if OnlyFor(kind) in field.marks}
+
+
+_OF_CHAINS = _only_for("chain", 'only for multi-turn cases; add "multi_turn": true, or remove this')
+_OF_CONVERSATIONS = _only_for(
+    "conversation", 'only for conversations; write "turns": [{"prompt": ...}] instead of prompt'
+)
+_ONE_CALL = "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
+# The fields that a kind of case cannot have, each with the reason.
+_REFUSED: Mapping[CaseKind, Mapping[str, str]] = {
+    "calls": {**_OF_CHAINS, **_OF_CONVERSATIONS},
+    "chain": {**_OF_CONVERSATIONS, "expected_calls": _ONE_CALL},
+    "conversation": {},
+}
+_DEFAULTS = {
+    name: field.get_default(call_default_factory=True) for name, field in TestCase.model_fields.items()
+}
 
 
 def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) -> Findings:
@@ -72,20 +110,20 @@ def _case_errors(suite: Suite, offered: KnownTools, metrics: Metrics) -> Finding
             *_shared_errors(scope.case, suite, scope.at, scope.tools, metrics),
             *(errors(scope) for errors in _OF_CASES),
             policies.policy_errors(scope.case.policies, scope.at, scope.tools),
-            _errors_of_parts(scope, _OF_PARTS),
-            _errors_of_kind(scope),
+            _errors_of_parts(scope),
+            _refusals(scope),
+            *(errors(scope) for errors in _OF_KINDS[scope.case.kind]),
         )
 
 
-def _errors_of_parts(scope: Scope, checks: Sequence[Check]) -> Findings:
-    for part in scope.parts if checks else ():
+def _errors_of_parts(scope: Scope) -> Findings:
+    checks = _OF_PARTS + (_OF_PARTS_OF_CONVERSATIONS if scope.case.kind == "conversation" else ())
+    for part in scope.parts:
         yield from readable(*(errors(part) for errors in checks))
 
 
-def _errors_of_kind(scope: Scope) -> Findings:
-    kind = KINDS[scope.case.kind]
-    yield from readable(
-        kind.refusals(scope),
-        *(errors(scope) for errors in kind.errors),
-        _errors_of_parts(scope, kind.part_errors),
-    )
+def _refusals(scope: Scope) -> Findings:
+    refused = _REFUSED[scope.case.kind]
+    for field in scope.case.model_fields_set & refused.keys():
+        if getattr(scope.case, field) != _DEFAULTS[field]:
+            yield Finding((*scope.at, field), refused[field], at_key=True)

@@ -1,16 +1,15 @@
-"""One message, and several replies until the expected call."""
+"""Checks of chains: one message, and several replies until the expected call."""
 
 from __future__ import annotations
 
 from ...explain import listing, show
 from ...findings import Finding, Findings
 from ...record.names import same_tool
-from ..checks.scope import Scope
 from ..expectations import ANY_TOOL
-from .kind import OF_CONVERSATIONS, Kind
+from .scope import Scope
 
 
-def _end_errors(scope: Scope) -> Findings:
+def end_errors(scope: Scope) -> Findings:
     case = scope.case
     if case.gives_tool and case.expected_tool is None and case.expected_calls is None:
         message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"
@@ -20,14 +19,14 @@ def _end_errors(scope: Scope) -> Findings:
         yield Finding((*scope.at, "expected_tool", case.expected_tool.index(None)), message)
 
 
-def _length_warnings(scope: Scope) -> Findings:
+def length_warnings(scope: Scope) -> Findings:
     hops, rounds = scope.case.optimal_hops, scope.case.max_rounds
     if hops and rounds and hops > rounds:
         message = f"fewer replies than calls in the shortest chain (optimal_hops {hops})"
         yield Finding((*scope.at, "max_rounds"), message)
 
 
-def _mock_warnings(scope: Scope) -> Findings:
+def mock_warnings(scope: Scope) -> Findings:
     suite, case, tools = scope.suite, scope.case, scope.tools
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if ANY_TOOL in (live or ()):
@@ -51,12 +50,3 @@ def _mock_warnings(scope: Scope) -> Findings:
             'a mock such as {"error": "not found"}'
         )
         yield Finding((*scope.at, "mock_responses"), message, at_key=True)
-
-
-_ONE_CALL = "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
-CHAIN = Kind(
-    "chain",
-    {**OF_CONVERSATIONS, "expected_calls": _ONE_CALL},
-    errors=(_end_errors,),
-    warnings=(_length_warnings, _mock_warnings),
-)

@@ -1,4 +1,4 @@
-"""Several user messages, listed or written by a model; each turn ends with a reply without calls."""
+"""Checks of conversations: several user messages, listed or written by a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from ...matchers.matcher import has_matcher, matcher_findings
 from ...record.calls import is_number
 from ...text import folded_words
 from ...worlds.plain import read_path
-from ..checks.scope import Scope
 from ..expectations import ANY_TOOL, Expectations
 from ..tools import forces_call
-from .kind import Kind
+from .scope import Scope
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
 _SAYS_NOTHING = '"contains" says nothing where no call has to be made; for no call, write "exact"'
@@ -35,7 +34,7 @@ def _leader(scope: Scope) -> str:
     return "turns" if scope.case.turns is not None else "user"
 
 
-def _field_errors(scope: Scope) -> Findings:
+def field_errors(scope: Scope) -> Findings:
     """Fields of other kinds; the prompts of a conversation come from its turns or its user."""
     leader, case = _leader(scope), scope.case
     for field in _REFUSED:
@@ -45,7 +44,7 @@ def _field_errors(scope: Scope) -> Findings:
             yield Finding((*scope.at, field), message, at_key=True)
 
 
-def _choice_errors(scope: Scope) -> Findings:
+def choice_errors(scope: Scope) -> Findings:
     own = scope.case.tool_choice
     if forces_call(own or scope.suite.tool_choice):
         message = "a turn ends with a reply without calls, which this tool_choice prevents"
@@ -53,7 +52,7 @@ def _choice_errors(scope: Scope) -> Findings:
         yield Finding(at, f'{message}; set "tool_choice": "auto" in the case')
 
 
-def _world_errors(scope: Scope) -> Findings:
+def world_errors(scope: Scope) -> Findings:
     case = scope.case
     for field in ("mock_responses", "live_tools"):
         if scope.has_world and getattr(case, field):
@@ -63,7 +62,7 @@ def _world_errors(scope: Scope) -> Findings:
         yield Finding((*scope.at, "play_failed_calls"), _NEEDS_WORLD, at_key=True)
 
 
-def _nothing_errors(scope: Scope) -> Findings:
+def nothing_errors(scope: Scope) -> Findings:
     parts = [each.part for each in scope.parts]
     awaits = any(policy.at_least for policy in scope.case.policies)
     if scope.suite.forbidden_calls is None and not awaits and not any(map(_expects, parts)):
@@ -79,14 +78,14 @@ def _expects(part: Expectations) -> bool:
     return part.calls is not None or any(getattr(part, name, None) is not None for name in fields)
 
 
-def _user_errors(scope: Scope) -> Findings:
+def user_errors(scope: Scope) -> Findings:
     user = scope.case.user
     for field, text in (("goal", user.goal), ("stop", user.stop)) if user else ():
         if not text.strip():
             yield Finding((*scope.at, "user", field), "an empty text")
 
 
-def _match_errors(scope: Scope) -> Findings:
+def match_errors(scope: Scope) -> Findings:
     part, match = scope.part, scope.part.match or scope.case.match
     if match == "state" and part.calls is not None:
         if not scope.has_world:
@@ -99,12 +98,12 @@ def _match_errors(scope: Scope) -> Findings:
             yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
 
 
-def _silent_match_errors(scope: Scope) -> Findings:
+def silent_match_errors(scope: Scope) -> Findings:
     if scope.part.match == "contains" and scope.part.allows_no_call:
         yield Finding((*scope.at, "match"), f"the match {_SAYS_NOTHING}", at_key=True)
 
 
-def _silent_match_warnings(scope: Scope) -> Findings:
+def silent_match_warnings(scope: Scope) -> Findings:
     """Turns that say nothing with the `match` of their case."""
     for part in scope.parts:
         if scope.case.match == "contains" and part.part.match is None and part.part.allows_no_call:
@@ -127,7 +126,7 @@ def unplayable(part: Expectations, at: Loc) -> Findings:
                 yield Finding((*place, "params" if several else "expected_params", name), message)
 
 
-def _state_errors(scope: Scope) -> Findings:
+def state_errors(scope: Scope) -> Findings:
     state, at = scope.part.expected_state, (*scope.at, "expected_state")
     if state is None:
         return
@@ -140,7 +139,7 @@ def _state_errors(scope: Scope) -> Findings:
     yield from matcher_findings(state, at)
 
 
-def _text_errors(scope: Scope) -> Findings:
+def text_errors(scope: Scope) -> Findings:
     for index, text in enumerate(scope.part.expected_text or ()):
         yield from _text(text, (*scope.at, "expected_text", index))
 
@@ -178,18 +177,10 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
             yield Finding((*at, key), problem)
 
 
-def _new_tool_errors(scope: Scope) -> Findings:
+def new_tool_errors(scope: Scope) -> Findings:
     for index, name in enumerate(scope.turn.new_tools if scope.turn else ()):
         at = (*scope.at, "new_tools", index)
         if name == ANY_TOOL or scope.tools.lacks(name):
             yield Finding(at, scope.tools.complaint(name))
         elif scope.at[-1] == 0:
             yield Finding(at, "already offered in the first turn; name it in a later one")
-
-
-CONVERSATION = Kind(
-    "conversation",
-    errors=(_field_errors, _choice_errors, _world_errors, _nothing_errors, _user_errors),
-    part_errors=(_match_errors, _silent_match_errors, _state_errors, _text_errors, _new_tool_errors),
-    warnings=(_silent_match_warnings,),
-)
