@@ -65,11 +65,17 @@ def _no_other_plugins() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """With the option back that `pytester` takes away."""
+@pytest.fixture(scope="session")
+def _preloaded() -> None:
+    """Before the first `pytester`: at its end, it forgets all modules that were imported since."""
     import preloaded  # noqa: F401
 
+
+@pytest.fixture
+def pytester(
+    _preloaded: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """With the option back that `pytester` takes away."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval")
     return pytester
 
