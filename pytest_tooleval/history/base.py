@@ -15,7 +15,7 @@ from ..checkout.git import git_output, git_state
 from ..errors import NoBaseline, ToolevalError
 from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
-from ..verdicts.pooling import pool
+from ..verdicts.case import pool
 from ..verdicts.sides import Side, suites_in
 from .documents import Texts, cases_of, read_document
 from .heads import Head, HeadName, read_head, read_name

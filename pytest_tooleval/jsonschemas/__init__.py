@@ -1,10 +1,10 @@
 """JSON Schema (draft 2020-12).
 
 Schemas: `well_formed` checks that one is valid, `subschemas` finds its parts and the targets of `$ref`,
-`parameters` the parameters that it declares, and `providers` the parts that providers reject or hide.
-`older` replaces keywords of older drafts by today's.
+and replaces keywords of older drafts by today's, `parameters` finds the parameters that it declares, and
+`providers` the parts that providers reject or hide.
 
-Values: `validation` says whether a value is valid, and why not. It compares numbers by `exact`. `parsed`
+Values: `validation` says whether a value is valid, and why not. It compares numbers by `exact`, and
 reads texts as lenient tools do. `values` makes values that fit.
 
 Patterns: `patterns` compiles them and searches texts, `ecma` rewrites them for the package regex, and

@@ -15,8 +15,7 @@ from typing import Any, Final
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
 from .exact import exact
-from .older import modern
-from .subschemas import parts, referred
+from .subschemas import modern, parts, referred
 from .validation import is_valid
 
 _MAX_DEPTH = 20

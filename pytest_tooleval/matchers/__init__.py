@@ -7,4 +7,3 @@ from . import combined as combined
 from . import contents as contents
 from . import dates as dates
 from . import numbers as numbers
-from . import shapes as shapes

@@ -1,8 +1,12 @@
-"""Right values for expected ones: accepted by their matchers and allowed by the tool's schema."""
+"""Right values for expected ones, and those that an expected value names itself.
+
+`{"$any_of": ["a", "b"]}` names two values, `{"$gte": 1}` none. A right value is accepted by its
+matchers, and allowed by the tool's schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..errors import CannotCompare
@@ -10,7 +14,10 @@ from ..jsonschemas.values import NOTHING, fits, stand_in
 from ..record.calls import is_number
 from .compare import matches
 from .matcher import MATCHERS, is_optional, matcher_key
-from .modes import Mode
+from .modes import MODES, Mode
+
+# A spelling that is right for the case may be wrong for the tool.
+_MODE = MODES["case_sensitive"]
 
 
 def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
@@ -71,3 +78,40 @@ def inside(schema: Any, name: str | None) -> Any:
         return schema.get("items", True)
     properties = schema.get("properties")
     return properties.get(name, True) if isinstance(properties, Mapping) else True
+
+
+def is_named(expected: Any, value: Any) -> bool:
+    """True if the case names this value; `{"$gte": 1}` only allows it."""
+    if _is_choice(expected):
+        return any(is_named(member, value) for member in _members(expected) or ())
+    return _names_values(expected) and matches(expected, value, _MODE)
+
+
+def listed(expected: Any) -> list[Any]:
+    """Return all right values; empty if they cannot be listed."""
+    if _is_choice(expected):
+        lists = [listed(member) for member in _members(expected) or ()]
+        return [value for values in lists for value in values] if all(lists) else []
+    return [right_value(expected, True, _MODE)] if _names_values(expected, one=True) else []
+
+
+def _names_values(expected: Any, *, one: bool = False) -> bool:
+    members = _members(expected)
+    if members is None or (one and _is_choice(expected) and len(members) != 1):
+        return False
+    return all(_names_values(member, one=one) for member in members)
+
+
+def _is_choice(expected: Any) -> bool:
+    key = matcher_key(expected)
+    return key is not None and MATCHERS[key].is_choice
+
+
+def _members(expected: Any) -> Collection[Any] | None:
+    """Return the values in an expected value that names the right ones; None if it describes them."""
+    key = matcher_key(expected)
+    if key is not None:
+        return MATCHERS[key].named(expected[key])
+    if isinstance(expected, dict):
+        return expected.values()
+    return expected if isinstance(expected, list) else ()

@@ -12,9 +12,9 @@ from ..explain import field_path
 from ..jsonschemas.parameters import undeclared
 from ..jsonschemas.validation import is_valid, violations
 from ..matchers.compare import matches
+from ..matchers.examples import is_named
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
-from ..matchers.named import is_named
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CannotCompare
-from ..jsonschemas.parsed import as_parsed
+from ..jsonschemas.validation import as_parsed
 from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring

@@ -43,9 +43,8 @@ from .baseline_text import (
 )
 from .case import Standard, decide_again
 from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
-from .pairing import Pair, Pairing, moved_files, pair_cases
+from .pairing import Pair, Pairing, moved_files, not_selected, pair_cases
 from .planning import trials_to_compare
-from .selection import not_selected
 from .sides import FindSuite, Rescored, Side
 from .statistics import clusters_of, holm, newly_broken_test
 from .summary import SCORED

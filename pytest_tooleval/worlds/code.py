@@ -19,7 +19,7 @@ def code_hash(target: str, folder: Path) -> str | None:
     """
     module = target.partition(":")[0]
     if (file := folder / f"{module}.py").is_file():
-        return _short(code_of(file))
+        return hashlib.sha256(code_of(file)).hexdigest()[:16]
     top = module.partition(".")[0]
     package = folder / top if (folder / top).is_dir() else _project_package(top)
     if package is None:
@@ -29,10 +29,6 @@ def code_hash(target: str, folder: Path) -> str | None:
     for each in files:
         found.update(each.relative_to(package.parent).as_posix().encode() + b"\0" + code_of(each))
     return found.hexdigest()[:16]
-
-
-def _short(code: bytes) -> str:
-    return hashlib.sha256(code).hexdigest()[:16]
 
 
 @cache

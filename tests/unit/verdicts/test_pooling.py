@@ -6,7 +6,7 @@ import pytest
 from builders import result_of
 
 from pytest_tooleval.record.results import Score, TrialError, TrialResult
-from pytest_tooleval.verdicts.pooling import pool
+from pytest_tooleval.verdicts.case import pool
 
 # Each trial by a letter: right and wrong, fresh (in capitals) or cached; without an answer.
 _RIGHT, _WRONG = ({"overall": Score(value, "", ())} for value in (1.0, 0.0))
