@@ -172,7 +172,7 @@ def case(
     return result_of(**given)
 
 
-def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: Any) -> Document:
+def rich_document(cases: int = 24, trials: int = 5, models: int = 3, **fields: Any) -> Document:
     """Real-looking results: gates, a baseline, costs, errors, several trials."""
     dice = random.Random(7)
     rows = []

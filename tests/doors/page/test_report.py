@@ -144,7 +144,7 @@ def test_the_same_texts_are_shown_as_in_the_terminal(open_page: Open, rich: Path
 def test_the_matrix_shows_every_case_on_every_model(open_page: Open, rich: Path) -> None:
     opened = open_page(rich, "#sort=suite")
     page = opened.page
-    assert opened.cases() == [f"case-{i:04d}" for i in range(60)]
+    assert opened.cases() == [f"case-{i:04d}" for i in range(24)]
     assert [text.strip() for text in page.locator(".matrix thead th").all_inner_texts()] == [
         "Case",
         *MODELS,
@@ -169,12 +169,12 @@ def test_search_looks_at_ids_prompts_reasons_and_tools(open_page: Open, rich: Pa
     ):
         search.fill(query)
         found = opened.cases()
-        assert (len(found) == expected) if expected is not None else 0 < len(found) < 60
+        assert (len(found) == expected) if expected is not None else 0 < len(found) < 24
     assert "No cases match" in opened.status()
-    search.fill("book_flight zürich")
-    assert 0 < len(opened.cases()) < 60
+    search.fill("create_event zürich")
+    assert 0 < len(opened.cases()) < 24
     opened.page.get_by_role("button", name="Clear").click()
-    assert opened.status() == "60 of 60 cases"
+    assert opened.status() == "24 of 24 cases"
 
 
 def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) -> None:
@@ -185,7 +185,7 @@ def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) ->
     assert "No cases match" in opened.status()
     page.get_by_role("button", name="passed").first.click()
     page.get_by_role("combobox", name="Model").select_option(QWEN)
-    assert 0 < len(opened.cases()) < 60
+    assert 0 < len(opened.cases()) < 24
     assert page.locator(".matrix thead th").count() == 2
     page.get_by_role("combobox", name="Tag").select_option("smoke")
     assert all(int(each[-4:]) % 5 == 0 for each in opened.cases())
@@ -193,7 +193,7 @@ def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) ->
     assert all(int(each[-4:]) % 15 == 0 for each in opened.cases())
     page.get_by_role("button", name="Clear").click()
     page.get_by_role("combobox", name="Tool", exact=True).select_option(index=1)
-    assert 0 < len(opened.cases()) < 60
+    assert 0 < len(opened.cases()) < 24
 
 
 def test_sorting(open_page: Open, rich: Path) -> None:
@@ -201,7 +201,7 @@ def test_sorting(open_page: Open, rich: Path) -> None:
     page = opened.page
 
     def scores(column: int) -> list[float]:
-        assert len(opened.cases()) == 60
+        assert len(opened.cases()) == 24
         texts = page.locator(f".matrix tbody tr td:nth-child({column}) .value").all_inner_texts()
         return [float(text) for text in texts if text[0].isdigit()]
 
@@ -215,7 +215,7 @@ def test_sorting(open_page: Open, rich: Path) -> None:
     lowest = [min(row) for row in zip(scores(2), scores(3), scores(4), strict=True)]
     assert lowest == sorted(lowest)
     page.get_by_role("combobox", name="Sort by").select_option("differ")
-    assert len(opened.cases()) == 60
+    assert len(opened.cases()) == 24
     shares = [
         [int(text[0]) / int(text[2]) for text in texts]
         for texts in itertools.zip_longest(
@@ -435,7 +435,7 @@ def test_print_shows_all_cases_and_no_controls(open_page: Open, rich: Path) -> N
     opened.page.emulate_media(media="print")
     opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert opened.page.locator(".toolbar").is_hidden()
-    assert opened.page.locator(".matrix tbody tr").count() == 60
+    assert opened.page.locator(".matrix tbody tr").count() == 24
     assert opened.page.locator(".matrix tbody tr").last.is_visible()
 
 

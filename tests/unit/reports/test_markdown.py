@@ -192,7 +192,7 @@ def test_it_keeps_to_the_limit_and_says_what_it_cut(limit: int) -> None:
 
 
 def test_a_summary_of_thousands_of_models_fits() -> None:
-    text = markdown_text(large(5000))
+    text = markdown_text(large(3200))
     assert SUMMARY_LIMIT * 0.9 < len(text.encode()) <= SUMMARY_LIMIT
 
 
