@@ -162,7 +162,7 @@ class Shared(Commented):
     )
     policies: Policies = Field(
         default_factory=list,
-        description="What must hold over all calls; a case's policies are in addition to the suite's.",
+        description="Rules for all calls; a case's policies are in addition to the suite's.",
     )
     trials: Trials | None = Field(None, description="The number of trials of each case; default 1.")
     pass_rule: PassRule | None = Field(
