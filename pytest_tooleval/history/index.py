@@ -26,7 +26,7 @@ NEWEST = "ORDER BY started DESC, written DESC, number DESC"
 
 _TABLES = (
     """
-    CREATE TABLE runs (
+    CREATE TABLE IF NOT EXISTS runs (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
         started TEXT NOT NULL,      -- ISO 8601 in UTC, to the second
@@ -41,10 +41,10 @@ _TABLES = (
         summary BLOB NOT NULL       -- JSON: RunSummary
     )
     """,
-    "CREATE INDEX runs_by_time ON runs (started, written)",
-    "CREATE TABLE tags (name TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started, written)",
+    "CREATE TABLE IF NOT EXISTS tags (name TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID",
     """
-    CREATE TABLE suites (
+    CREATE TABLE IF NOT EXISTS suites (
         number INTEGER PRIMARY KEY,
         run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
         file TEXT NOT NULL,         -- with an empty name too: all suites
@@ -54,10 +54,10 @@ _TABLES = (
         part BLOB                   -- JSON: Part; none if all cases are under a variant
     )
     """,
-    "CREATE INDEX suites_by_run ON suites (run, file, name, model)",
-    "CREATE INDEX suites_by_name ON suites (name, file, model, run)",
+    "CREATE INDEX IF NOT EXISTS suites_by_run ON suites (run, file, name, model)",
+    "CREATE INDEX IF NOT EXISTS suites_by_name ON suites (name, file, model, run)",
     """
-    CREATE TABLE cases (
+    CREATE TABLE IF NOT EXISTS cases (
         suite INTEGER NOT NULL REFERENCES suites (number) ON DELETE CASCADE,
         name TEXT NOT NULL,
         outcome TEXT NOT NULL,
@@ -152,25 +152,15 @@ def _unwritable(path: Path, reason: str) -> ToolevalError:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    if _has_tables(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    # Again: another process may have been quicker.
-    if not _has_tables(connection):
-        for statement in _TABLES:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, VERSION):
+        raise ValueError(f"an index of version {version}")
+    if version != VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _TABLES:  # unless another process was quicker
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    # One statement: between two, another process could make the tables.
-    version, tables = connection.execute(
-        "SELECT user_version, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_user_version"
-    ).fetchone()
-    if tables and version != VERSION:
-        raise ValueError(f"an index of version {version}")
-    return bool(tables)
+        connection.execute("COMMIT")
 
 
 def known_runs(connection: sqlite3.Connection) -> dict[str, Known]:

@@ -161,6 +161,9 @@ export function choicesOf(row) {
 
 // ---- state in the address, which can be shared ----
 
+/** The names of the fields in an address, in its order. @type {Record<keyof State, string>} */
+const NAMES = { query: "q", outcomes: "outcome", variant: "variant", model: "model", suite: "suite", tag: "tag", tool: "tool", failure: "failure", choice: "choice", sort: "sort", open: "case", on: "on", trial: "trial" };
+
 /** @returns {State} */
 export function startState() {
   return { query: "", outcomes: [], variant: "", model: "", suite: "", tag: "", tool: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
@@ -169,42 +172,18 @@ export function startState() {
 /** @param {string} query @returns {State} */
 export function readState(query) {
   const given = new URLSearchParams(query);
-  const text = (/** @type {string} */ name) => given.get(name) || "";
-  return {
-    query: text("q"),
-    outcomes: text("outcome").split(",").filter((each) => CHOSEN_BY.includes(each)),
-    variant: text("variant"),
-    model: text("model"),
-    suite: text("suite"),
-    tag: text("tag"),
-    tool: text("tool"),
-    failure: text("failure"),
-    choice: text("choice"),
-    sort: text("sort") || startState().sort,
-    open: text("case"),
-    on: text("on"),
-    trial: Math.max(0, Number.parseInt(text("trial"), 10) || 0),
-  };
+  const texts = Object.entries(NAMES).flatMap(([field, name]) => (given.get(name) ? [[field, given.get(name)]] : []));
+  const found = { ...startState(), ...Object.fromEntries(texts) };
+  const outcomes = String(found.outcomes).split(",").filter((each) => CHOSEN_BY.includes(each));
+  return { ...found, outcomes, trial: Math.max(0, Number.parseInt(found.trial, 10) || 0) };
 }
 
 /** @param {State} state */
 export function writeState(state) {
-  const pairs = [
-    ["q", state.query],
-    ["outcome", state.outcomes.join(",")],
-    ["variant", state.variant],
-    ["model", state.model],
-    ["suite", state.suite],
-    ["tag", state.tag],
-    ["tool", state.tool],
-    ["failure", state.failure],
-    ["choice", state.choice],
-    ["sort", state.sort === startState().sort ? "" : state.sort],
-    ["case", state.open],
-    ["on", state.open && state.on],
-    ["trial", state.open && state.trial ? String(state.trial) : ""],
-  ];
-  return new URLSearchParams(pairs.filter(([, value]) => value)).toString();
+  const start = startState();
+  const fields = /** @type {(keyof State)[]} */ (Object.keys(NAMES)).filter((field) => state.open || (field !== "on" && field !== "trial"));
+  const pairs = fields.map((field) => [NAMES[field], String(state[field]), String(start[field])]);
+  return new URLSearchParams(pairs.flatMap(([name, value, unset]) => (value && value !== unset ? [[name, value]] : []))).toString();
 }
 
 // ---- filtering and sorting ----

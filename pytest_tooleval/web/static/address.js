@@ -22,11 +22,6 @@ export function pushHash(hash) {
   address.hash = hash;
 }
 
-/** @param {string} hash */
-export function go(hash) {
-  location.hash = hash;
-}
-
 /** @param {string} file */
 export function suiteHash(file) {
   return "#/suite/" + encodeURIComponent(file);

@@ -1,7 +1,7 @@
 // @ts-check
 // New suite and Import JSON: forms that create a suite file.
 
-import { go, suiteHash } from "./address.js";
+import { suiteHash } from "./address.js";
 import { call } from "./api.js";
 import { errorBox, field, input, pageHead, textArea } from "./controls.js";
 import { el, link } from "./page/dom.js";
@@ -84,7 +84,7 @@ function createForm(fields, file, label, content) {
     send.disabled = true;
     try {
       const made = await call("POST", "/api/suites", { body: { text: content(), ...fileIn(file) } });
-      go(suiteHash(made.file));
+      location.hash = suiteHash(made.file);
     } catch (error) {
       messages.replaceChildren(errorBox(error, "Could not create the suite"));
       send.disabled = false;

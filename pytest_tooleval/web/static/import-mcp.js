@@ -1,7 +1,7 @@
 // @ts-check
 // Import from MCP: choose a server, preview its tools, and save them as a suite.
 
-import { go, suiteHash } from "./address.js";
+import { suiteHash } from "./address.js";
 import { call } from "./api.js";
 import { announce, checkbox, errorBox, field, input, pageHead, select } from "./controls.js";
 import { fileIn } from "./create.js";
@@ -79,7 +79,7 @@ export async function show({ place, isGone }) {
       if (isGone()) return;
       messages.replaceChildren();
       if (save && found.file) {
-        go(suiteHash(found.file));
+        location.hash = suiteHash(found.file);
         return;
       }
       preview.replaceChildren(...previewOf(found, () => void send(true), Boolean(intoList.value)));

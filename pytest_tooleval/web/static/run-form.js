@@ -1,7 +1,7 @@
 // @ts-check
 // The form that starts a run: suites or cases, models and settings. Above it, the running ones.
 
-import { go, runHash } from "./address.js";
+import { runHash } from "./address.js";
 import { call, suitePath } from "./api.js";
 import { checkbox, emptyState, errorBox, field, input, pageHead, select, textArea } from "./controls.js";
 import { button, capitalized, el, isolated, link, moment, outcomeText, shownNodes } from "./page/dom.js";
@@ -182,7 +182,7 @@ class Form {
     try {
       const { id } = await call("POST", "/api/runs", { body: this.body() });
       localStorage.setItem(KEPT, JSON.stringify({ models: this.allModels(), settings }));
-      go(runHash(id));
+      location.hash = runHash(id);
     } catch (error) {
       this.messages.replaceChildren(errorBox(error, "The run did not start"));
       this.start.disabled = false;

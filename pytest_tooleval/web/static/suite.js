@@ -1,7 +1,7 @@
 // @ts-check
 // The suite editor: forms and JSON view change the suite's text, which is the single source of truth.
 
-import { go, suiteHash } from "./address.js";
+import { suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
 import { JsonEditor } from "./json-editor.js";
@@ -360,7 +360,7 @@ class Editor {
       await call("DELETE", suitePath(this.file), { etag: this.etag });
       this.savedText = this.text;
       this.forms.forgetBroken();
-      go("#/suites");
+      location.hash = "#/suites";
     } catch (error) {
       if (error instanceof ApiError && error.status === 409 && typeof error.body.etag === "string") {
         this.messages.replaceChildren(errorBox(new Error("the file has changed on disk; reload it first"), "Not deleted"), link(suiteHash(this.file), "Reload"));
