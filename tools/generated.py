@@ -25,8 +25,7 @@ from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.reports.text import NOTHING, WHOLE
-from pytest_tooleval.settings.options import GROUPS
-from pytest_tooleval.settings.presets import PRESETS, options_text
+from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 
 ROOT = Path(__file__).parents[1]

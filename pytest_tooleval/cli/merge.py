@@ -10,8 +10,7 @@ import click
 
 from ..errors import ConfigError, ToolevalError
 from ..settings.given import Given, read_baseline, read_gates
-from ..settings.options import JUDGING, OUTPUTS, Option
-from ..settings.presets import PRESETS
+from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
 from ..text import counted, printable
 from .history import folder_option, own_options, print_lines
 

@@ -29,8 +29,8 @@ _ALL = ("", "", "")
 Trust = Literal["whole", "partial", "fork"]
 
 
-class Part(Struct, frozen=True):
-    """Sums over a suite on a model, or on all (empty); over all suites without `file` and `suite`.
+class Sums(Struct, frozen=True):
+    """Of a suite on a model, or on all (empty); of all suites without `file` and `suite`.
 
     `total` is None if all cases are under a variant. `suite_cases` are all cases of the suite, selected
     or not; `content` is its file's hash.
@@ -75,7 +75,7 @@ class Head(Struct, frozen=True, kw_only=True):
     sha256: str
     written: float = 0.0  # Unix time
     members: tuple[tuple[int, int], ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Sums, ...] = ()
     cases: tuple[ShortCase, ...] = ()
 
 
@@ -125,7 +125,7 @@ def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> 
     return ShortCase(*known, overall, row.passes, row.scored, row.content, member, start, size)
 
 
-def parts_of(rows: Iterable[CaseRow]) -> tuple[Part, ...]:
+def parts_of(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:
     """The suites on their models, each suite on all models, each model on all suites, and all."""
     groups: dict[tuple[str, str, str], list[CaseRow]] = {}
     for row in rows:
@@ -138,7 +138,7 @@ def parts_of(rows: Iterable[CaseRow]) -> tuple[Part, ...]:
     nodeids = {key: tuple(row.nodeid for row in group) for key, group in groups.items()}
     by_cases = {nodeids[key]: group for key, group in groups.items()}
     sums = {each: _sums(group) for each, group in by_cases.items()}
-    return tuple(Part(*key, **sums[each]) for key, each in nodeids.items())
+    return tuple(Sums(*key, **sums[each]) for key, each in nodeids.items())
 
 
 def _sums(rows: Sequence[CaseRow]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _sums(rows: Sequence[CaseRow]) -> dict[str, Any]:
     }
 
 
-def summary_of(document: RowsDocument, parts: Iterable[Part]) -> RunSummary:
+def summary_of(document: RowsDocument, parts: Iterable[Sums]) -> RunSummary:
     """The summary of a run, without the document's confidence intervals."""
     total = next((part.total for part in parts if (part.file, part.suite, part.model) == _ALL), None)
     return structs.replace(run_summary(document), **(sums_of(total) if total else {}))

@@ -18,7 +18,7 @@ from ..record.run import RunSummary
 from ..suite.discovery import SUITE_ENDING
 from ..text import first_few, printable
 from ..verdicts.words import sums_of
-from .heads import Head, Part
+from .heads import Head, Sums
 
 VERSION = 1
 PATIENCE_S = 10.0
@@ -51,7 +51,7 @@ _TABLES = (
         name TEXT NOT NULL,
         model TEXT NOT NULL,        -- empty: all
         suite_cases INTEGER NOT NULL,
-        part BLOB                   -- JSON: Part; none if all cases are under a variant
+        part BLOB                   -- JSON: Sums; none if all cases are under a variant
     )
     """,
     "CREATE INDEX IF NOT EXISTS suites_by_run ON suites (run, file, name, model)",
@@ -240,14 +240,14 @@ def row_of(connection: sqlite3.Connection, place: str, id: str, columns: str) ->
 
 def read_parts(
     connection: sqlite3.Connection, run: int, name: str | None, file: str | None = None
-) -> dict[str, Part]:
+) -> dict[str, Sums]:
     """The sums over a suite in a run, by its name or file, and by model; all suites have empty ones."""
     rows = connection.execute(
         "SELECT model, part FROM suites WHERE run = ? AND name = ifnull(?, name) "
         "AND file = ifnull(?, file) AND part NOT NULL ORDER BY model",
         (run, name, file),
     )
-    return {model: msgspec.json.decode(part, type=Part) for model, part in rows}
+    return {model: msgspec.json.decode(part, type=Sums) for model, part in rows}
 
 
 def list_runs(
@@ -290,7 +290,7 @@ def list_runs(
 
 
 def _narrowed(
-    summary: RunSummary, parts: Mapping[str, Part], model: str | None, suite: str | None
+    summary: RunSummary, parts: Mapping[str, Sums], model: str | None, suite: str | None
 ) -> RunSummary:
     """The summary of a run with the sums over one suite, one model or both."""
     models = [each for each in parts if each and model in (None, each)]

@@ -16,7 +16,7 @@ from ..record.results import Outcome
 from ..record.run import Git, RunSummary, Status
 from ..record.summary import Mean
 from ..text import first_few, printable
-from .heads import Part
+from .heads import Sums
 from .index import NEWEST, IsThere, check_one_file, read_parts
 
 _REPORTED_RUNS = 30
@@ -148,7 +148,7 @@ def _points(
     return tuple(points)
 
 
-def _of_suite(part: Part) -> dict[str, Any]:
+def _of_suite(part: Sums) -> dict[str, Any]:
     total = part.total
     assert total is not None
     same = ("model", "passes", "scored", "suite_cases", "content")

@@ -24,7 +24,6 @@ from ..figures import (
 from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
 from ..text import aligned, shown
-from .run_text import cases_text
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
 # the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants;
@@ -249,6 +248,11 @@ def cell(
     if column.format == "score":
         return score_text(value, limits)
     return _TEXTS[column.format](value, record)
+
+
+def cases_text(cases: int, selected: int) -> str:
+    """`6`, or `3 of 6` if the run ended before all selected cases ran."""
+    return f"{cases} of {selected}" if cases < selected else str(cases)
 
 
 def _total(tokens: dict[str, int | None], _: Record) -> str:

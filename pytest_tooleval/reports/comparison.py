@@ -14,7 +14,7 @@ from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import aligned, counted, printable, shown
 from .columns import Table, table_lines, table_of
-from .run_text import VERDICTS
+from .model_lines import VERDICTS
 
 MOST = 20
 _NAME = 60

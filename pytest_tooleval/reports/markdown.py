@@ -34,8 +34,8 @@ from ..verdicts.words import (
 from .columns import Column, Record, Table, cell, value_in
 from .comparison import CaseItem, case_lists, change_text, compared_text, metrics_table, moved_cases
 from .confusion import matrix_of, matrix_rows
-from .model_lines import ModelLine, model_lines
-from .run_text import ModelVerdict, fallbacks_text
+from .model_lines import ModelLine, ModelVerdict, model_lines
+from .notes import fallbacks_text
 from .tables import model_table, told_apart
 from .variants import curves_of, variant_changes, variant_remarks, variants_table
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from ..record.comparison import ComparedModel, Comparison
 from ..record.document import RowsDocument
-from ..record.gates import Gate
+from ..record.gates import Gate, Verdict
 from ..record.results import CaseRow
 from ..record.summary import Summary
 from ..text import counted, printable, shown
 from ..verdicts.rules import ERRORS, judged_by
 from ..verdicts.words import TOLERATED, ending, strict_text
-from .run_text import VERDICTS, ModelVerdict
+
+# A model that lacks answers has not failed.
+ModelVerdict = Verdict | Literal["error"]
+# Words and colours of a terminal.
+VERDICTS: dict[ModelVerdict, tuple[str, str]] = {
+    "passed": ("passed", "green"),
+    "failed": ("FAILED", "red"),
+    "error": ("ERROR", "red"),
+    "inconclusive": ("INCONCLUSIVE", "yellow"),
+}
 
 ALL = "all models"
 _ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..engine.fallbacks import fallback_text
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..figures import usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
-from ..record.summary import ModelSummary
+from ..record.summary import Fallback, ModelSummary
 from ..text import counted, first_few, printable
-from .run_text import cases_text, fallbacks_text, spent_text
+from .columns import cases_text
 
 _LEAST_USD = 0.00005  # less is 0 in four digits
 _SOURCES = {
@@ -174,3 +175,18 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
             "--tooleval-max-cost counted only what is; if tokens have no price, set input_price and "
             "output_price in the model's table"
         )
+
+
+def spent_text(spent: Iterable[Spent]) -> str:
+    """What was spent: `unknown` if nothing is known of it, `at least` if not all."""
+    total = sum(spent, start=Spent())
+    is_least = total.priced < total.answers
+    return usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
+
+
+def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
+    """What a model was sent instead of what it refuses, on one line; empty for nothing."""
+    return "; ".join(
+        f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
+        for each in fallbacks
+    )

@@ -15,7 +15,7 @@ from ..verdicts.words import run_summary, tolerated_word
 from .columns import limits_of
 from .comparison import rows_of
 from .markdown import COMMENT_LIMIT, code, models_table
-from .run_text import spent_text
+from .notes import spent_text
 
 # Entries of each list; fewer where the comment would be too long.
 _MOST = (10, 3, 1)

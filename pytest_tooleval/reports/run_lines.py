@@ -20,9 +20,8 @@ from .comparison import (
     metrics_table,
     moved_cases,
 )
-from .model_lines import ModelLine, model_lines
+from .model_lines import VERDICTS, ModelLine, model_lines
 from .notes import notes
-from .run_text import VERDICTS
 from .tables import score_tables
 from .variants import variant_lines
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..errors import ConfigError, NoBaseline, ToolevalError
 from ..verdicts.judging import Baseline, Gates, Load
-from .options import Option
-from .presets import PRESETS, options_text
+from .options import PRESETS, Option, options_text
 
 
 class Given:

@@ -265,7 +265,6 @@ print("loaded", *sys.modules)
         "pytest_tooleval.settings.given",
         "pytest_tooleval.settings.options",
         "pytest_tooleval.settings.parts",
-        "pytest_tooleval.settings.presets",
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
         "pytest_tooleval.suite.overrides",

@@ -2,16 +2,17 @@
 // The panel for a case: its trials on a model, or all models side by side.
 
 import { caseUnder } from "./cases.js";
-import { changesTable } from "./changes.js";
-import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
+import { difference } from "./difference.js";
+import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, table, tableRow, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
 import { scoreText } from "./numbers.js";
-import { shortTrial, trialNodes } from "./trial.js";
+import { comparedPieces, shortTrial, trialNodes } from "./trial.js";
 
 /** @import { Case, Index, Row, State } from "./cases.js" */
-/** @import { Change } from "./changes.js" */
+/** @import { Piece } from "./difference.js" */
 /** @import { Surroundings } from "./case-view.js" */
 /** @import { WholeTrial } from "./trial.js" */
+/** @typedef {{what: string, old: string, new: string}} Change */
 /** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[], offered: string[], changes: Change[]}} WholeRow */
 /** @typedef {(row: Row) => Promise<WholeRow>} Load fetches the trials of a row with their transcripts */
 
@@ -284,4 +285,19 @@ function aboutNodes(row) {
     el("p", { class: "reason" }, ...reasonNodes(row)),
     el("p", { class: "rules muted" }, ...tags, shown(rules.join(" · "))),
   ];
+}
+
+/** @param {Change[]} changes @param {string} unchanged the heading of the other arm */
+function changesTable(changes, unchanged) {
+  if (!changes.length) return el("p", { class: "muted" }, "The request is unchanged.");
+  const rows = changes.map(({ what, old, new: now }) => {
+    const [before, after] = difference(old, now) ?? [old, now].map((text) => [{ text, same: true }]);
+    return tableRow(isolated(what), changedCell("minus", before), changedCell("plus", after));
+  });
+  return table(["What", unchanged, "Variant"], rows, "What the variant changed", "changes");
+}
+
+/** @param {string} kind @param {Piece[]} pieces */
+function changedCell(kind, pieces) {
+  return el("td", { class: kind }, el("div", { class: "code text", dir: "auto" }, ...comparedPieces(pieces)));
 }
