@@ -19,6 +19,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import Expectations
 from ..suite.resolved import judges
+from ..text import first_few
 from ..worlds.plain import STATE
 from ..worlds.play import look
 from ..worlds.world import World, WorldSpec
@@ -29,6 +30,7 @@ from .registry import Scorer, run_scorer
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)
 _SHOWN = 5
+_ELSEWHERE = "what changes may be in a global, a thread or another process"
 _WAY_OUT = f"keep it in a public attribute, or return it from {STATE}(self)"
 
 _T = TypeVar("_T")
@@ -65,8 +67,8 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     compared, unseen = _looked_at(case.world, lambda world: (world.compared(), world.unseen()))
     return (
         "an agent that makes no call passes: after what is expected, the state "
-        f"({_few(compared)}) is as it was before"
-        f"; {_few(unseen) or 'what changes may be in a global, a thread or another process'}"
+        f"({first_few(compared, _SHOWN)}) is as it was before"
+        f"; {first_few(unseen, _SHOWN) or _ELSEWHERE}"
         f"; {_WAY_OUT}; {leave}"
     )
 
@@ -83,7 +85,7 @@ def _nothing_to_see(world: World, paths: Sequence[str]) -> str:
     """Say that a world has no state, or not the one that is expected; empty if it has."""
     unseen = [] if world.compared() else world.unseen()
     if unseen:
-        return f"the world shows no state: {_few(unseen)}"
+        return f"the world shows no state: {first_few(unseen, _SHOWN)}"
     return next(filter(None, map(world.not_read, paths)), "")
 
 
@@ -92,11 +94,6 @@ def _looked_at(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
         return look(spec, function)
     except WorldError as error:
         raise CannotCompare(str(error), "world") from None
-
-
-def _few(names: Sequence[str]) -> str:
-    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    return ", ".join([*names[:_SHOWN], *more])
 
 
 def may_change_nothing(case: ResolvedCase) -> bool:

@@ -6,7 +6,6 @@ rule. docs/reference/methods.md explains how, and how often it raises a false al
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -43,7 +42,7 @@ from .baseline_text import (
 )
 from .case import Standard, decide_again
 from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
-from .pairing import Pair, Pairing, moved_files, not_selected, pair_cases
+from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
 from .sides import FindSuite, Rescored, Side
 from .statistics import clusters_of, holm, newly_broken_test
@@ -94,7 +93,9 @@ def compare(
     scored again. Cases that cannot be are not compared, and never fail the comparison.
     """
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
-    limits = _limits(alpha, max_drop)
+    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
+        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
+    limits = Limits(alpha, max_drop, max_drop or MARGIN)
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
@@ -108,11 +109,18 @@ def compare(
     # Runs with different rules may share no case merely because the rules identify cases differently.
     results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
     changes = _changes(compared)
-    nothing = list(_without_cases(compared, names)) if pairs else [no_model_text(names, sides)]
+    nothing = [] if pairs else [no_model_text(names, sides)]
+    for model in compared:
+        if not model.cases and not model.incomparable:
+            nothing.append(nothing_text(model.new, model.pairing, names))
     verdict = _worst(results, named=named)
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
-    results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
+    for place, row in enumerate(results):
+        if row.cases:
+            text = verdict_text(row, row.old if is_one_run else old.name, strict=strict)
+            results[place] = structs.replace(row, message=text)
     judged = [result for result in results if result.cases]
+    texts = [f"{shown(row.new)}: " * (len(judged) > 1) + row.message for row in judged]
     remarks = list(_remarks(compared, changes, both, sides[1], names if judged else None))
     end = strict_text(strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
@@ -125,16 +133,10 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and is_open),
-        message="; ".join([*nothing, *_messages(judged), *remarks]) + end,
+        message="; ".join([*nothing, *texts, *remarks]) + end,
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
     )
-
-
-def _limits(alpha: float, max_drop: float) -> Limits:
-    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
-        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
-    return Limits(alpha, max_drop, max_drop or MARGIN)
 
 
 def _pairs_of_one_run(
@@ -156,17 +158,6 @@ def _worst(results: Sequence[ComparedModel], *, named: bool) -> Verdict:
         return "failed" if named else "inconclusive"
     verdicts = {model.verdict for model in results}
     return next((each for each in _WORST_FIRST if each in verdicts), "passed")
-
-
-def _without_cases(compared: Sequence[_Model], names: tuple[str, str]) -> Iterator[str]:
-    for model in compared:
-        if not model.cases and not model.incomparable:
-            yield nothing_text(model.new, model.pairing, names)
-
-
-def _messages(judged: Sequence[ComparedModel]) -> list[str]:
-    several = len(judged) > 1
-    return [f"{shown(each.new)}: {each.message}" if several else each.message for each in judged]
 
 
 def _shared_names(
@@ -214,7 +205,7 @@ def _compare_model(
     moved: Collection[str],
     suites: FindSuite | None,
 ) -> _Model:
-    pairing = _paired(sides[0][labels[0]], sides[1][labels[1]], moved, suites)
+    pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]], moved, suites)
     scored: list[Pair] = []
     left_out: list[Pair] = []
     incomparable: list[Incomparable] = []
@@ -233,23 +224,6 @@ def _compare_model(
     several = any(n > 1 or m > 1 for n, _, m, _ in counts)
     broken_p = newly_broken_test(counts, clusters) if several else None
     return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
-
-
-def _paired(
-    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Collection[str], suites: FindSuite | None
-) -> Pairing:
-    """Pair the rows of two runs. Today's suites are those of the new one."""
-    pairing = pair_cases(old, new, moved)
-    left_out_now, left_out_before = not_selected(new, moved, suites), not_selected(old, moved)
-    return dataclasses.replace(
-        pairing,
-        removed=[row for row in pairing.removed if not left_out_now(row)],
-        added=[row for row in pairing.added if not left_out_before(row)],
-        not_selected=[
-            *filter(left_out_now, pairing.removed),
-            *filter(left_out_before, pairing.added),
-        ],
-    )
 
 
 def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
@@ -359,12 +333,6 @@ def _result(
         worse=worse,
         better=better,
     )
-
-
-def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
-    if not result.cases:
-        return result
-    return structs.replace(result, message=verdict_text(result, name, strict=strict))
 
 
 def _remarks(

@@ -18,10 +18,8 @@ Fallbacks = Set[tuple[str, "str | None"]]
 
 
 def labels_text(labels: Iterable[str]) -> str:
-    """Labels such as `a, b`, cut after five; `no model` for none."""
-    known = list(labels)
-    more = [f"{len(known) - _MOST_LABELS} more"] if len(known) > _MOST_LABELS else []
-    return ", ".join([*map(shown, known[:_MOST_LABELS]), *more]) or "no model"
+    """Labels such as `a, b and 3 more`; `no model` for none."""
+    return first_few([*map(shown, labels)], _MOST_LABELS) or "no model"
 
 
 def no_model_text(names: tuple[str, str], models: tuple[Mapping[str, object], ...]) -> str:

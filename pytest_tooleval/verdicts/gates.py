@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
 from .planning import more_cases, more_trials
-from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, rule_of, value_of
+from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, rule_of, value_of
 from .statistics import clusters_of, mean_over
 from .words import strict_text
 
@@ -152,18 +152,6 @@ def _gate(
         message=f"{name}: {found.text}",
         detail=f"{', '.join(filter(None, (rule.metric, group)))}: {found.text}",
     )
-
-
-def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
-    """Cases by model, or by model and suite, tag or variant, in order of appearance.
-
-    A key is a model and a key of the rule's scope.
-    """
-    groups: dict[tuple[str, str, str | None], list[CaseRow]] = defaultdict(list)
-    for case in cases:
-        for name, file in rule.keys(case):
-            groups[case.model, name, file].append(case)
-    return groups
 
 
 def _judge_group(

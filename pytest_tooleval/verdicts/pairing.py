@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
 from ..suite.fingerprints import content_of_case
 from .sides import FindSuite
 
+if TYPE_CHECKING:
+    from ..suite.model import Suite
+
 Pair = tuple[CaseRow, CaseRow]
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(NamedTuple):
     """Paired rows of an old and a new run on one model.
 
     `same` are the pairs to compare, including `renamed` ones. A `changed` pair has the same name, but
@@ -32,7 +34,7 @@ class Pairing:
     changed: list[Pair]
     added: list[CaseRow]
     removed: list[CaseRow]
-    not_selected: Sequence[CaseRow] = ()
+    not_selected: list[CaseRow]
 
 
 def moved_files(
@@ -43,40 +45,52 @@ def moved_files(
     A file that the new run merely left out is still found by `suites`.
     """
     before, now = ({row.file for row in rows} for rows in (old, new))
-    gone = {file for file in before - now if not _is_there(file, suites)}
+    gone = {file for file in before - now if _suite_in(file, suites) is None}
     return frozenset(gone | (now - before)) if gone else frozenset()
 
 
-def _is_there(file: str, suites: FindSuite | None) -> bool:
+def _suite_in(file: str, suites: FindSuite | None) -> Suite | None:
+    """The suite that is now in a file; None if it is not found."""
     try:
-        return suites is not None and suites(file) is not None
+        return None if suites is None else suites(file)
     except ToolevalError:
-        return False
+        return None
 
 
 def pair_cases(
-    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Collection[str] | None = None
+    old: Sequence[CaseRow],
+    new: Sequence[CaseRow],
+    moved: Collection[str] | None = None,
+    suites: FindSuite | None = None,
 ) -> Pairing:
     """Pair the rows of two runs. Cases with the same content are the same, whatever their names.
 
-    `moved` are the runs' `moved_files`. Duplicates are told apart by their tools, else paired in order.
+    `moved` are the runs' `moved_files`; `suites` finds today's suites, which are those of the new run.
+    Duplicates are told apart by their tools, else paired in order.
     """
-    if moved is None:
-        moved = moved_files(old, new)
+    gone = moved_files(old, new, suites) if moved is None else moved
 
     def place(row: CaseRow) -> Hashable:
-        return None if row.file in moved else row.file
+        return None if row.file in gone else row.file
 
     def name(row: CaseRow) -> Hashable:
         return place(row), row.suite, row.case
 
+    left_out_now, left_out_before = _not_selected(new, gone, suites), _not_selected(old, gone, None)
     exact, old, new = _match(old, new, lambda row: (name(row), row.content, row.tools_content))
     named, old, new = _match(old, new, lambda row: (name(row), row.content))
     twins, old, new = _match(old, new, lambda row: (place(row), row.content, row.tools_content))
     others, old, new = _match(old, new, lambda row: (place(row), row.content))
     changed, old, new = _match(old, new, name)
     renamed = [*twins, *others]
-    return Pairing([*exact, *named, *renamed], renamed, changed, new, old)
+    return Pairing(
+        same=[*exact, *named, *renamed],
+        renamed=renamed,
+        changed=changed,
+        added=[row for row in new if not left_out_before(row)],
+        removed=[row for row in old if not left_out_now(row)],
+        not_selected=[*filter(left_out_now, old), *filter(left_out_before, new)],
+    )
 
 
 def _match(
@@ -98,8 +112,8 @@ def _match(
     return pairs, [row for row in old if id(row) not in matched], left
 
 
-def not_selected(
-    rows: Iterable[CaseRow], moved: Collection[str], suites: FindSuite | None = None
+def _not_selected(
+    rows: Iterable[CaseRow], moved: Collection[str], suites: FindSuite | None
 ) -> Callable[[CaseRow], bool]:
     """Return a test for a case that is not among a run's `rows`: did the run leave it out?
 
@@ -118,11 +132,7 @@ def not_selected(
     @cache
     def cases_in(file: str) -> frozenset[str] | None:
         """The ids and fingerprints of the cases in a suite; None if it is not found."""
-        try:
-            suite = suites(file) if suites is not None else None
-        except ToolevalError:
-            return None
-        if suite is None:
+        if (suite := _suite_in(file, suites)) is None:
             return None
         contents = (content_of_case(suite, case) for case in suite.test_cases)
         return frozenset([*(str(case.id) for case in suite.test_cases), *contents])

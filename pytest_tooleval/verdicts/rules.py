@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -101,6 +102,18 @@ class Rule:
         if case.outcome == "error":
             return self.metric == ERRORS and bool(case.trials)
         return not self.over and value_of(case, self.metric) is not None
+
+
+def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
+    """Cases by model, or by model and suite, tag or variant, in order of appearance.
+
+    A key is a model and a key of the rule's scope.
+    """
+    groups: dict[tuple[str, str, str | None], list[CaseRow]] = defaultdict(list)
+    for case in cases:
+        for name, file in rule.keys(case):
+            groups[case.model, name, file].append(case)
+    return groups
 
 
 def rule_of(gate: Gate) -> Rule:

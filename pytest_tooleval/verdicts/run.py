@@ -118,7 +118,7 @@ def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
     confidence = _confidence(judging)
     if confidence is None:
         return []
-    from .power import power_lines
+    from .planning import power_lines
 
     rules = [rule for rule in judging.gates.fail_under if rule.needed < 1]
     return list(power_lines(cases, rules, confidence))

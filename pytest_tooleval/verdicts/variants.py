@@ -9,7 +9,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -55,14 +54,6 @@ def _by_number(key: _Key) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
-class _Difference(NamedTuple):
-    old: float
-    new: float
-    low: float
-    high: float
-    p: float
-
-
 def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) -> ComparedVariant:
     model, variant = key
     against = next(iter(rows.values())).against
@@ -91,16 +82,16 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
     if not pairs:
         return found
     worse, better = moved(pairs)
-    difference = _difference(pairs)
+    old, new, low, high, p = _difference(pairs)
     apart = _apart(pairs, started)
     return structs.replace(
         found,
-        old=difference.old,
-        new=difference.new,
-        difference=difference.new - difference.old,
-        low=difference.low,
-        high=difference.high,
-        p=None if apart else difference.p,
+        old=old,
+        new=new,
+        difference=new - old,
+        low=low,
+        high=high,
+        p=None if apart else p,
         worse=worse,
         better=better,
         verdict="not judged" if apart else "inconclusive",
@@ -135,8 +126,8 @@ def _followed(rows: Sequence[CaseRow]) -> tuple[int, int]:
     return len(known), sum(value > 0 for value in known)
 
 
-def _difference(pairs: Sequence[PairedCase]) -> _Difference:
-    """The weighted means of both arms, the interval of their difference, and its p.
+def _difference(pairs: Sequence[PairedCase]) -> tuple[float, float, float, float, float]:
+    """The weighted means of both arms, the ends of their difference's interval, and its p.
 
     The interval is mean ± 1.96 SE, with the clustered standard error of the pairs' differences (Miller
     2024), and at least ± 3.84 / n: no difference in n cases does not rule one out (the rule of three).
@@ -164,7 +155,7 @@ def _difference(pairs: Sequence[PairedCase]) -> _Difference:
         dealt = dealt_p(pairs, values)
         drop, gain = max(drop, dealt), max(gain, 1 - dealt)
     p = min(1.0, 2 * min(drop, gain))
-    return _Difference(old, new, max(-1.0, mean - error), min(1.0, mean + error), p)
+    return old, new, max(-1.0, mean - error), min(1.0, mean + error), p
 
 
 def _is_same(pair: PairedCase) -> bool:

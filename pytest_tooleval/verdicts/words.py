@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.run import RunOutcome, RunSummary, Status
-from ..record.summary import SuiteSummary, Summary
+from ..record.summary import Summary
 from ..text import counted
 from .rules import judged_by
 
@@ -55,7 +56,9 @@ def run_summary(document: RowsDocument) -> RunSummary:
         scoring_version=run.scoring_version,
         git=run.git,
         models=tuple(sorted(row.model for row in document.models)),
-        suites=tuple(dict.fromkeys(row.suite for row in sorted(document.suites, key=_file))),
+        suites=tuple(
+            dict.fromkeys(row.suite for row in sorted(document.suites, key=attrgetter("file")))
+        ),
         selected=run.selected,
         gates_passed=failures.count(False),
         gates_failed=failures.count(True),
@@ -72,10 +75,6 @@ def run_summary(document: RowsDocument) -> RunSummary:
 def sums_of(summary: Summary) -> dict[str, object]:
     """The fields that a summary shares with all its subclasses: the totals."""
     return {name: getattr(summary, name) for name in Summary.__struct_fields__}
-
-
-def _file(row: SuiteSummary) -> str:
-    return row.file
 
 
 def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
