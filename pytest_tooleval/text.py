@@ -120,3 +120,8 @@ def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[st
         ).rstrip()
         for row in rows
     ]
+
+
+def canonical(value: Any) -> str:
+    """A text that is the same for equal JSON values, whatever the order of keys."""
+    return json.dumps(value, sort_keys=True)

@@ -198,10 +198,10 @@ def mcp(
 
 def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named after the server, which is overwritten only if an import wrote it."""
-    from ..imports.write import read_existing
     from ..mcp.tools import metadata_of
     from ..project.root import Project
     from ..suite.slugs import slug
+    from ..suite.write import read_existing
 
     file = Project.around().suite_folder() / f"{slug(title) or 'mcp-server'}{SUITE_ENDING}"
     previous = read_existing(file)

@@ -85,9 +85,9 @@ def _write(
     prompt: str,
     expected: Mapping[str, Any],
 ) -> None:
-    from ..imports.tool_names import provider_name
-    from ..imports.write import write_suite
+    from ..suite.tool_names import provider_name
     from ..suite.types import SCHEMA_ID
+    from ..suite.write import write_suite
 
     accepted = provider_name(tool)
     if accepted != tool:

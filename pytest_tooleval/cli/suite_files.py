@@ -19,7 +19,7 @@ STDOUT = Path("-")
 
 def existing(out: Path) -> Document | None:
     """The suite that is written over, if any; asked first, so that a mistake in --out shows at once."""
-    from ..imports.write import read_existing
+    from ..suite.write import read_existing
 
     return None if out == STDOUT else read_existing(out)
 
@@ -69,7 +69,7 @@ def write(
 ) -> bool:
     """Write the suite if it differs from the previous one, or print it. False if it has problems."""
     from ..errors import SuiteError
-    from ..imports.write import suite_text, text_problems, write_suite
+    from ..suite.write import suite_text, text_problems, write_suite
 
     text = suite_text(suite, previous)
     if out == STDOUT:

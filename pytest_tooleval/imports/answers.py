@@ -15,10 +15,11 @@ from ..record.names import meant
 from ..record.untrusted import as_list, as_mapping
 from ..scoring.trial import score_messages
 from ..suite.load import read_model
-from ..text import shown
-from .cases import case_problem, expected_value, new_ids
+from ..suite.made_cases import case_problem, expected_value, new_ids
+from ..suite.tool_names import name_in_suite
+from ..text import canonical, shown
 from .chats import Message, RecordedAnswer
-from .openai_tools import HOSTED_BY_ANTHROPIC, Offered, canonical, name_in_suite
+from .openai_tools import HOSTED_BY_ANTHROPIC, Offered
 from .records import UnusableError
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from ..errors import Problem, SuiteError
 from ..keys import texts_in
 from ..secrets import redacted
+from ..suite.update import update_suite
 from ..text import counted
 from .answers import AnsweredCases, new_suite
 from .chats import RecordedAnswer
 from .conversation import ToolList, unread_text
 from .records import UnusableError
-from .update import update_suite
 
 _MOST_PAIRS = 20
 _MOST_IDS = 5

@@ -29,10 +29,11 @@ from ..record.recovery import read_calls
 from ..record.transcript import APPROVED, Transcript, Usage, status_of, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
+from ..suite.tool_names import definition_of
 from .bodies import ANSWER_KEYS, MAX_DEPTH, WRAPPERS, body_of, is_chunk, request_parts
 from .conversation import NO_NAME, Call, Conversation, Expected, Item
 from .format import Read, each_record
-from .openai_tools import Offered, definition_of, offered_tools, typed
+from .openai_tools import Offered, offered_tools, typed
 from .records import Record, UnusableError, decoded
 from .tool_dialects import tool_values
 

@@ -12,8 +12,8 @@ from ..record.call_like import UNREAD, is_call_like, kind_of
 from ..record.endings import NoAnswer
 from ..record.transcript import Message, Usage
 from ..record.untrusted import objects_in
+from ..suite.drafts import draft_case
 from ..text import counted, shown
-from .drafts import draft_case
 
 # A call's tool and arguments; None for a text alone, and where any will do.
 Call = tuple[str, "Mapping[str, Any] | None"]

@@ -12,11 +12,11 @@ from ..errors import ConfigError, Problem, SuiteError
 from ..record.calls import is_number
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import redacted
-from ..text import counted
+from ..text import canonical, counted
 from .apply import Found, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
-from .openai_tools import canonical, tool_definitions
+from .openai_tools import tool_definitions
 from .reading import read_files
 from .records import UnusableError, decoded
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ..explain import describe, show
 from ..record.encoding import without_surrogates
-from ..record.names import qualified
+from ..suite.tool_names import name_in_suite
+from ..text import canonical
 from .records import UnusableError
 from .tool_dialects import SCHEMAS, schema_in, tool_values
 
@@ -102,17 +102,6 @@ def _custom(custom: Any) -> Tool:
     return {"type": "custom", "custom": made}
 
 
-def definition_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The function of a suite's tool, or its custom tool."""
-    found: Mapping[str, Any] = tool.get("function") or tool["custom"]
-    return found
-
-
-def name_in_suite(tool: Mapping[str, Any]) -> str:
-    """The name by which cases know a suite's tool."""
-    return qualified(str(definition_of(tool)["name"]), tool.get("namespace"))
-
-
 def tool_definitions(values: Any) -> list[Tool]:
     """A list of tools without duplicates. UnusableError if one is unusable or two share a name."""
     return _distinct(map(tool_definition, tool_values(values)))
@@ -156,8 +145,3 @@ def _without_secrets(tool: Tool) -> Tool:
             name: re.sub(r"\W", "_", f"{label}_{name}").upper() for name in made["headers"]
         }
     return made
-
-
-def canonical(value: Any) -> str:
-    """A text that is the same for equal JSON values, whatever the order of keys."""
-    return json.dumps(value, sort_keys=True)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError, SuiteError
 from ..explain import show
-from ..imports.tool_names import provider_names
-from ..imports.update import Changes, update_suite
 from ..record.calls import is_nested_deeper
 from ..suite.load import parse_suite
 from ..suite.source import MAX_DEPTH
+from ..suite.tool_names import provider_names
+from ..suite.update import Changes, update_suite
 from ..text import printable, shorten
 from .discover import Discovery
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..figures import TOLERANCE
-from ..imports.cases import expected_value
 from ..jsonschemas.values import NOTHING
 from ..matchers.combined import Exact
 from ..matchers.compare import identical, matches
@@ -18,6 +17,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
 from ..suite.case import ResolvedCase
+from ..suite.made_cases import expected_value
 from .answers import RightTurn, offered, schema_of
 from .results import Call, Gap, Kind, Survivor
 

@@ -13,11 +13,11 @@ from ..engine.cassettes.folders import answers_folder, make_room
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.runner import Runner, TrialAnswer
-from ..imports.transcripts.given import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
 from ..run.asker import Asker, Pending
 from ..run.cassettes import Cassettes, Tapes
+from ..run.given import answers_of
 from ..run.steps import Stepped, in_steps
 from ..settings.parts import Settings
 from ..text import counted

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from ..run.facts import Part
+from ..run.given import GivenTranscripts
 from ..run.nodeids import split_nodeid
 from ..settings.parts import Settings
 from ..suite.model import Suite
@@ -24,7 +25,6 @@ from .settings import USAGE_ERROR
 from .started import evaluates, will_run
 from .state import Session
 from .suites import SuiteWarnings, collected
-from .transcripts import GivenTranscripts
 from .unknown import unknown_scope
 
 

@@ -172,7 +172,7 @@ def _transcripts(config: pytest.Config, given: Given) -> tuple[Conversation, ...
     if not names:
         return None
     from ..errors import SuiteError
-    from ..imports.transcripts.files import read_transcripts
+    from ..imports.transcripts import read_transcripts
     from ..text import printable
 
     typed = "transcripts" in given.typed

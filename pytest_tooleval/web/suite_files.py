@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError, os_reason
-from ..imports.drafts import DRAFT
-from ..imports.write import suite_text
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
+from ..suite.drafts import DRAFT
 from ..suite.fingerprints import content_of_bytes
 from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
 from ..suite.slugs import slug
 from ..suite.source import Document, decode_bytes, read_document
+from ..suite.write import suite_text
 from ..writing import write_whole
 from .bodies import MAX_BYTES
 from .responses import ApiError, field_error

@@ -19,7 +19,7 @@ import pytest
 from bfcl_data import bfcl_suite
 from nightly import ALL
 
-from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite

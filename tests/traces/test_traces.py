@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.transcript import gist_of
 
 HERE = Path(__file__).parent

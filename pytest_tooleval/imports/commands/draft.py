@@ -15,7 +15,7 @@ from ..chats import RecordedAnswer, draft_in, usable
 from ..command import Command, Surroundings
 from ..conversation import Conversation
 from ..records import read_records
-from ..transcripts.files import read_transcripts
+from ..transcripts import read_transcripts
 
 if TYPE_CHECKING:
     from ...verdicts.sides import Side

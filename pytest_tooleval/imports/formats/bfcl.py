@@ -18,14 +18,14 @@ from msgspec import Meta
 from ...errors import Problem, SuiteError
 from ...explain import describe, listing, show
 from ...record.untrusted import as_list, as_mapping, as_text
+from ...suite.made_cases import case_problem
+from ...suite.tool_names import provider_name
 from ..bfcl_turns import conversation, functions_of, prompt_of
-from ..cases import case_problem
 from ..conversation import Item, MadeSuite
 from ..format import Format, Source
 from ..openai_tools import typed
 from ..records import Record, UnusableError, read_records
 from ..tool_dialects import as_json_schema
-from ..tool_names import provider_name
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")

@@ -17,7 +17,7 @@ from ...record.transcript import SYSTEM_ROLES, CallStatus, Message, Usage, gist_
 from ..conversation import NO_NAME, Conversation
 from ..format import Format, each_file
 from ..records import Record, UnusableError
-from ..transcripts.dialects import (
+from ..span_dialects import (
     ModelCall,
     ToolRun,
     arguments_text,
@@ -26,7 +26,7 @@ from ..transcripts.dialects import (
     is_tool,
     tool_run_of,
 )
-from ..transcripts.otlp import Span, holds_spans, spans_of
+from ..spans import Span, holds_spans, spans_of
 
 _CASE = "tooleval.case"
 _NO_CONTENT = (

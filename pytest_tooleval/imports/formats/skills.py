@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem, SuiteError, os_reason
 from ...explain import show
+from ...suite.drafts import EDIT, draft_case
 from ...suite.source import decode_bytes
 from ..conversation import Item, ToolList
-from ..drafts import EDIT, draft_case
 from ..format import Format, Source
 
 if TYPE_CHECKING:

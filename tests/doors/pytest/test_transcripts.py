@@ -13,8 +13,8 @@ from builders import calling
 
 from pytest_tooleval import load_suite, score_messages
 from pytest_tooleval.imports.records import Record
-from pytest_tooleval.imports.transcripts.dialects import call_of
-from pytest_tooleval.imports.transcripts.otlp import spans_of
+from pytest_tooleval.imports.span_dialects import call_of
+from pytest_tooleval.imports.spans import spans_of
 
 from .project import WEATHER_TOOL, Project
 

@@ -58,7 +58,7 @@ from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.imports.reading import read_files
-from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.suite.load import parse_suite
 
 DATA = Path(__file__).parents[2] / "data" / "formats"

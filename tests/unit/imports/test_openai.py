@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.cases import new_ids
 from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite, read_model
+from pytest_tooleval.suite.made_cases import new_ids
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 KEY = "sk-" + "a1B2" * 10

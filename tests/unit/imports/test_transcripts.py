@@ -11,8 +11,8 @@ import pytest
 from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError, Problem, SuiteError
 from pytest_tooleval.imports.conversation import Conversation
-from pytest_tooleval.imports.transcripts.files import read_transcripts
-from pytest_tooleval.imports.transcripts.given import answers_of, find_transcripts
+from pytest_tooleval.imports.transcripts import read_transcripts
+from pytest_tooleval.run.given import answers_of, find_transcripts
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.reading import read_files
-from pytest_tooleval.imports.transcripts.files import read_transcripts
+from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.secrets import redacted
 
 CALL = {"id": "c1", "name": "cancel", "arguments": {"id": "X"}, "requestor": "assistant"}

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import SuiteError
-from ..suite.load import parse_suite
-from ..suite.model import Suite
-from ..suite.slugs import assign_ids, prompt_text
+from .load import parse_suite
+from .model import Suite
+from .slugs import assign_ids, prompt_text
 
 
 def expected_value(value: Any) -> Any:

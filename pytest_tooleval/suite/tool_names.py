@@ -1,4 +1,4 @@
-"""Names for tools that OpenAI, Anthropic and Gemini all accept."""
+"""Names of tools: those in a suite, and names that OpenAI, Anthropic and Gemini all accept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Set
+from typing import Any
+
+from ..record.names import qualified
 
 MAX_LENGTH = 64
 _HASH_LENGTH = 6
 _LONGEST_READ = 1000
 _ACCEPTED = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _RUN = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def definition_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The function of a suite's tool, or its custom tool."""
+    found: Mapping[str, Any] = tool.get("function") or tool["custom"]
+    return found
+
+
+def name_in_suite(tool: Mapping[str, Any]) -> str:
+    """The name by which cases know a suite's tool."""
+    return qualified(str(definition_of(tool)["name"]), tool.get("namespace"))
 
 
 def provider_name(name: str, taken: Collection[str] = ()) -> str:

@@ -16,17 +16,17 @@ from typing import Any
 
 import msgspec
 
-from ...engine.protocols.blocks import read_call, read_result
-from ...engine.protocols.builder import ChatBuilder
-from ...explain import show
-from ...record.transcript import CallStatus, Message, status_of
-from ...record.untrusted import as_list, as_mapping, objects_in
-from ...record.untrusted import as_text as text_in
-from ...worlds.plain import canonical
-from ..chats import chat_messages
-from ..formats.vercel import chat_messages_of
-from ..records import UnusableError, decoded
-from .otlp import Span
+from ..engine.protocols.blocks import read_call, read_result
+from ..engine.protocols.builder import ChatBuilder
+from ..explain import show
+from ..record.transcript import CallStatus, Message, status_of
+from ..record.untrusted import as_list, as_mapping, objects_in
+from ..record.untrusted import as_text as text_in
+from ..worlds.plain import canonical
+from .chats import chat_messages
+from .formats.vercel import chat_messages_of
+from .records import UnusableError, decoded
+from .spans import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError, os_reason
-from ..suite.load import load_document, parse_suite, read_model
-from ..suite.source import Document, decode_bytes, read_document, scan_container
 from ..text import printable
 from ..writing import write_whole
+from .load import load_document, parse_suite, read_model
+from .source import Document, decode_bytes, read_document, scan_container
 
 _INDENT = re.compile(r'\s*\{[ \t]*\r?\n([ \t]+)"')
 _DECODE = json.JSONDecoder().raw_decode

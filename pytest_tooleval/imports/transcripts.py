@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import Problem, SuiteError
-from ...record.transcript import Message, text_of
-from ...secrets import redacted, without_key_values
-from ...suite.source import MAX_PROBLEMS
-from ...text import shown
-from ..conversation import Conversation
-from ..reading import read_files
+from ..errors import Problem, SuiteError
+from ..record.transcript import Message, text_of
+from ..secrets import redacted, without_key_values
+from ..suite.source import MAX_PROBLEMS
+from ..text import shown
+from .conversation import Conversation
+from .reading import read_files
 
 _MOST_CHARACTERS = 8 << 20  # of one conversation
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.update import Changes, update_suite
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.update import Changes, update_suite
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}

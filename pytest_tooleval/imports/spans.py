@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ...errors import Problem
-from ...record.untrusted import as_mapping, as_text
-from ..openai_tools import typed
-from ..records import Record
+from ..errors import Problem
+from ..record.untrusted import as_mapping, as_text
+from .openai_tools import typed
+from .records import Record
 
 _SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _DEEPEST = 12

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonschemas.values import required_values
-from ..suite.tools import Custom
 from ..text import json_text, printable, shorten
-from .cases import expected_value
-from .openai_tools import definition_of, name_in_suite
-from .tool_names import provider_name
+from .made_cases import expected_value
+from .tool_names import definition_of, name_in_suite, provider_name
+from .tools import Custom
 
 DRAFT = "draft"  # the skip reason of drafts
 EDIT = "[edit: say this as a user would]"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ConfigError, SuiteError
-from pytest_tooleval.imports.write import read_existing, suite_text, write_suite
 from pytest_tooleval.suite.load import load_suite, parse_document
+from pytest_tooleval.suite.write import read_existing, suite_text, write_suite
 
 CASE: dict[str, Any] = {"prompt": "Hello", "expected_tool": None}
 SUITE: dict[str, Any] = {"name": "s", "tools": [], "test_cases": [CASE]}
@@ -275,7 +275,7 @@ def test_a_process_that_is_killed_leaves_no_half_file(tmp_path: Path) -> None:
     code = """
 import os, sys
 from pathlib import Path
-from pytest_tooleval.imports.write import write_suite
+from pytest_tooleval.suite.write import write_suite
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
 write_suite(Path(sys.argv[1]), {"name": "s", "test_cases": []})
 """

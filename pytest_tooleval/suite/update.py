@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..explain import show
-from ..suite.case import TestCase
-from ..suite.expectations import ANY_TOOL
-from ..suite.lint import lint_suite
-from ..suite.load import read_model
-from ..suite.model import Suite
+from ..text import canonical
+from .case import TestCase
 from .drafts import DRAFT, draft_case
-from .openai_tools import canonical, definition_of, name_in_suite
+from .expectations import ANY_TOOL
+from .lint import lint_suite
+from .load import read_model
+from .model import Suite
+from .tool_names import definition_of, name_in_suite
 
 Tool = Mapping[str, Any]
 DraftCases = Callable[[Tool], Sequence[Mapping[str, Any]]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.imports.tool_names import provider_name, provider_names
+from pytest_tooleval.suite.tool_names import provider_name, provider_names
 
 ACCEPTED = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 ANY_TEXT = st.text(st.characters(codec=None))

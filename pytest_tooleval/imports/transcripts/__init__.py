@@ -1,1 +1,0 @@
-"""Conversations that ran elsewhere: a module for each format, and the search for their cases."""
