@@ -8,32 +8,24 @@ the attacks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from msgspec import structs
-from pydantic import Field, ValidationError
 
-from ..errors import ConfigError, SuiteError, os_reason
-from ..findings import Finding
+from ..errors import ConfigError
 from ..matchers.compare import matches
 from ..matchers.examples import right_value
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES, Mode
 from ..record.names import meant
 from ..scoring.leaks import reveals
-from ..secrets import without_key_values
 from ..suite.altered import FAULTS, AlteredAnswers
+from ..suite.attacks import Attack, read_attacks
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
-from ..suite.fields import Expects, Part
-from ..suite.reading import findings_of
 from ..suite.resolved import find_tool
-from ..suite.source import decode_bytes, read_document
-from ..suite.tools import OneTool, Tool
-from ..suite.types import Name
+from ..suite.tools import OneTool
 from ..text import near
 from .tools import all_tools, expected_tools, with_tools
 from .variant import Condition
@@ -122,49 +114,6 @@ def _fits(expected: Any, note: str, mode: Mode) -> bool:
         return any(_fits(each, note, mode) for each in members)
     right = right_value(expected, True, mode)
     return isinstance(right, str) and matches(expected, f"{right}\n{note}", mode)
-
-
-class Attack(Part):
-    """A text injected into tool answers that asks for a tool call."""
-
-    EXPECTS = 'an object such as {"id": "...", "text": "...", "tool": {...}}'
-
-    id: Annotated[Name, Expects("a name for the attack")]
-    text: Annotated[Name, Expects("the text that asks for a call of the tool")]
-    tool: Tool
-
-
-class Attacks(Part):
-    """An attack file."""
-
-    EXPECTS = 'an object {"attacks": [...]}'
-
-    attacks: Annotated[
-        list[Attack],
-        Field(min_length=1),
-        Expects('a list of attacks such as [{"id": "...", "text": "...", "tool": {...}}]'),
-    ]
-
-
-@cache
-def read_attacks(path: Path) -> Sequence[Attack]:
-    """Read the attacks in a file. Raises ConfigError with the place of each problem."""
-    try:
-        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
-        findings = document.repeated_keys()
-        data = without_key_values(document.data)
-        if not isinstance(data, dict):
-            findings.append(Finding((), f"expected {Attacks.EXPECTS}"))
-        elif not findings:
-            try:
-                return Attacks.model_validate(data).attacks
-            except ValidationError as error:
-                findings = findings_of(Attacks, error, data)
-        raise SuiteError(document.problems(findings))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
-    except SuiteError as error:
-        raise ConfigError(str(error)) from None
 
 
 def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:

@@ -93,9 +93,7 @@ def compare(
     scored again. Cases that cannot be are not compared, and never fail the comparison.
     """
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
-    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
-        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
-    limits = Limits(alpha, max_drop, max_drop or MARGIN)
+    limits = _limits(alpha, max_drop)
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
@@ -109,16 +107,12 @@ def compare(
     # Runs with different rules may share no case merely because the rules identify cases differently.
     results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
     changes = _changes(compared)
-    nothing = [] if pairs else [no_model_text(names, sides)]
-    for model in compared:
-        if not model.cases and not model.incomparable:
-            nothing.append(nothing_text(model.new, model.pairing, names))
+    empty = (each for each in compared if not each.cases and not each.incomparable)
+    nothing = [nothing_text(each.new, each.pairing, names) for each in empty]
+    nothing += [] if pairs else [no_model_text(names, sides)]
     verdict = _worst(results, named=named)
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
-    for place, row in enumerate(results):
-        if row.cases:
-            text = verdict_text(row, row.old if is_one_run else old.name, strict=strict)
-            results[place] = structs.replace(row, message=text)
+    results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
     judged = [result for result in results if result.cases]
     texts = [f"{shown(row.new)}: " * (len(judged) > 1) + row.message for row in judged]
     remarks = list(_remarks(compared, changes, both, sides[1], names if judged else None))
@@ -137,6 +131,12 @@ def compare(
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
     )
+
+
+def _limits(alpha: float, max_drop: float) -> Limits:
+    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
+        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
+    return Limits(alpha, max_drop, max_drop or MARGIN)
 
 
 def _pairs_of_one_run(
@@ -333,6 +333,11 @@ def _result(
         worse=worse,
         better=better,
     )
+
+
+def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
+    message = verdict_text(result, name, strict=strict) if result.cases else ""
+    return structs.replace(result, message=message)
 
 
 def _remarks(
