@@ -101,8 +101,7 @@ def compare(
     pairs = _model_pairs(*sides, models, names)
     if is_one_run := old.run.id == new.run.id:
         pairs = _pairs_of_one_run(pairs, names, new.run.id)
-    suites = new.suites or old.suites
-    moved = moved_files(old.cases, new.cases, suites)
+    moved = moved_files(old.cases, new.cases, suites := new.suites or old.suites)
     compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
     results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
@@ -114,7 +113,6 @@ def compare(
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
     results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
     judged = [result for result in results if result.cases]
-    texts = [f"{shown(row.new)}: " * (len(judged) > 1) + row.message for row in judged]
     remarks = list(_remarks(compared, changes, both, sides[1], names if judged else None))
     end = strict_text(strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
@@ -127,7 +125,7 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and is_open),
-        message="; ".join([*nothing, *texts, *remarks]) + end,
+        message="; ".join([*nothing, *_messages(judged), *remarks]) + end,
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
     )
@@ -158,6 +156,10 @@ def _worst(results: Sequence[ComparedModel], *, named: bool) -> Verdict:
         return "failed" if named else "inconclusive"
     verdicts = {model.verdict for model in results}
     return next((each for each in _WORST_FIRST if each in verdicts), "passed")
+
+
+def _messages(judged: Sequence[ComparedModel]) -> list[str]:
+    return [f"{shown(each.new)}: " * (len(judged) > 1) + each.message for each in judged]
 
 
 def _shared_names(
