@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -12,12 +12,10 @@ from ..errors import ToolevalError
 from ..figures import usd_text
 from ..project.child import Child
 from ..record.events import RowDone, RunEnded, RunStarted
+from ..record.identity import Identity
+from ..record.results import CaseRow
 from ..reports.planning import estimate_lines
 from ..text import counted, printable
-
-if TYPE_CHECKING:
-    from ..record.identity import Identity
-    from ..record.results import CaseRow
 
 _SHOWN = 3000  # characters of pytest's output when it cannot go on
 _LEAST_USD = 1e-9  # the option takes no 0; for so little, nothing is asked

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..engine.cassettes.cassette import Cassette, NotRecorded
+from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..project.root import Project
+from ..suite.overrides import ChoiceWord, Overrides
 from ..text import counted, printable
 from .shared import Group
 from .suite_files import SuitePath, existing, say, write
@@ -18,7 +22,6 @@ from .suite_files import SuitePath, existing, say, write
 if TYPE_CHECKING:
     from ..engine.trial import Trial
     from ..suite.case import ResolvedCase
-    from ..suite.overrides import ChoiceWord
 
 
 @click.group(cls=Group)
@@ -41,12 +44,8 @@ class _Recording:
         user: str | None,
         metrics: tuple[str, ...],
     ) -> None:
-        from ..engine.cassettes.cassette import Cassette
-        from ..engine.models.tables import resolve_models
         from ..mcp.suite_tools import SuiteTools
-        from ..project.root import Project
         from ..suite.load import load_suite
-        from ..suite.overrides import Overrides
         from ..suite.resolved import resolve
 
         if cassette_file.is_dir():
@@ -151,7 +150,6 @@ def freeze(recording: _Recording, out: Path | None) -> None:
     becomes a mock for the recorded arguments; repeated calls get their answers in order. "live_tools" is
     removed. Pass the options of the recording.
     """
-    from ..engine.cassettes.cassette import NotRecorded
     from ..engine.cassettes.freeze import frozen, frozen_suite, live_answers
     from ..engine.cassettes.replay import replayed
 

@@ -11,11 +11,14 @@ import click
 from msgspec import Struct, ValidationError
 from msgspec.json import Decoder
 
+from ..engine.models.tables import resolve_models
 from ..errors import ConfigError, ModelError, os_reason
 from ..figures import interval_text
+from ..project.root import Project
 from ..record.transcript import Judged, Transcript
 from ..secrets import redacted
 from ..text import counted, json_text, printable, shown
+from ..verdicts.statistics import kappa, wilson
 from .shared import table
 
 
@@ -54,9 +57,7 @@ def check_judge(file: Path, judge: str) -> None:
     as "messages" in place of "text". Prints the agreement and Cohen's kappa, both with a 95% interval,
     and each disagreement with the judge's reason. The exit status is 1 if a verdict is missing.
     """
-    from ..engine.models.tables import resolve_models
     from ..engine.runner import Runner, settled
-    from ..project.root import Project
 
     labels = list(_read(file))
     (spec,) = resolve_models([judge], Project.around().tables())
@@ -103,7 +104,6 @@ def _read(file: Path) -> Iterator[_Label]:
 def _lines(
     file: Path, labels: Sequence[_Label], verdicts: Sequence[Judged | ModelError]
 ) -> Iterator[str]:
-    from ..verdicts.statistics import kappa, wilson
 
     counts: Counter[tuple[bool, bool]] = Counter()
     differing, unjudged = [], []

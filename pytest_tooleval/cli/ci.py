@@ -6,22 +6,24 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import click
 
 from ..checkout.ci import CiJob
+from ..checkout.git import file_at, git_output, has_revision
 from ..errors import ToolevalError
 from ..project.child import run_pytest
+from ..record.document import RowsDocument
+from ..record.encoding import read_document
+from ..record.results import CaseRow
+from ..reports.github import append_step_summary
+from ..reports.pull_request import Changed, comment_text, headline
 from ..text import counted, printable
+from ..verdicts.gates import still_fail
+from .forges import Forge, GitHub, GitLab, Refused
 from .shared import Group
-
-if TYPE_CHECKING:
-    from ..record.document import RowsDocument
-    from ..record.results import CaseRow
-    from ..reports.pull_request import Changed
-    from .forges import Forge
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
 # Both would run a fork's code with the project's secrets.
@@ -78,8 +80,6 @@ def run(arguments: tuple[str, ...]) -> None:
 
 def _only_unasked(document: RowsDocument) -> int:
     """The number of cases without a recorded answer, if nothing else failed the run; else 0."""
-    from ..verdicts.gates import still_fail
-
     run, gates = document.run, document.gates
     unasked = [case for case in document.cases if _is_unasked(case)]
     excused = sum(case.fails_run for case in unasked) + sum(gate.failed for gate in gates)
@@ -108,8 +108,6 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     write. On GitLab, GITLAB_TOKEN must be a project access token with the api scope. Without
     permission, as in a fork, the comment goes to the job summary. Failing to post never fails the job.
     """
-    from ..reports.pull_request import comment_text, headline
-
     if not _NAME.fullmatch(name):
         raise click.UsageError(
             f"--name: expected letters, digits, spaces, dots and hyphens, got {name!r}"
@@ -132,7 +130,6 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     if job is None or not job.number or job.is_fork:
         _summarise(job, text)
         return
-    from .forges import Refused
 
     try:
         forge = _forge(job)
@@ -147,8 +144,6 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
 
 
 def _read(file: Path) -> RowsDocument:
-    from ..record.document import RowsDocument
-    from ..record.encoding import read_document
 
     return read_document(file, RowsDocument)
 
@@ -187,7 +182,6 @@ def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
 
 
 def _forge(job: CiJob) -> Forge:
-    from .forges import GitHub, GitLab
 
     token = job.token()
     if not token:
@@ -199,8 +193,6 @@ def _forge(job: CiJob) -> Forge:
 def _summarise(job: CiJob | None, text: str) -> None:
     """Write the text to the job summary, or print it."""
     if job and job.summary:
-        from ..reports.github import append_step_summary
-
         append_step_summary(job.summary, text)
     else:
         click.echo(text)
@@ -212,8 +204,6 @@ def _warn(job: CiJob, text: str) -> None:
 
 def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
     """Where the forge shows a line of a file of this folder; nowhere outside of CI."""
-    from ..checkout.git import git_output
-
     commits = f"{job.blobs}/{job.commit}" if job and job.blobs and job.commit else ""
     within = git_output(Path(), "rev-parse", "--show-prefix")
 
@@ -228,8 +218,6 @@ def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
 
 def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
     """What the pull request changed since its base."""
-    from ..checkout.git import git_output, has_revision
-    from ..reports.pull_request import Changed
     from ..variants.blame import changed_suites
 
     if job is None or not job.base:
@@ -250,8 +238,6 @@ def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
 
 def _changed_answers(folder: Path, base: str) -> int:
     """How many recorded answers in a folder are new or different since the commit `base`."""
-    from ..checkout.git import file_at
-
     changed = 0
     for file in sorted(folder.rglob("*.jsonl")):
         old = dict(_answers((file_at(base, file) or "").splitlines()))

@@ -9,22 +9,23 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from ..errors import ConfigError, ToolevalError, os_reason
+from ..history import History, Place, ShortCase, load_side
+from ..project.root import Project
 from ..record.encoding import to_ascii_json
+from ..reports.comparison import render_comparison
+from ..reports.outputs import check_reports, report_of, report_parts
 from ..text import counted, near, printable
+from ..verdicts.sides import Side
 from ..writing import write_whole
+from .output import case_lines, confusion_lines, history_lines, run_lines, trend_lines
 from .shared import Group, Share
+from .site import write_site
 from .suite_files import STDOUT
-
-if TYPE_CHECKING:
-    from ..history import History, Place, ShortCase
-    from ..project.root import Project
-    from ..verdicts.sides import Side
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -44,8 +45,6 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 def _open(folder: Path | None, place: str | None) -> History:
-    from ..history import History
-    from ..project.root import Project
 
     project = Project.around(folder)
     history = History(project.store, place_from(place, project))
@@ -69,9 +68,6 @@ def place_from(typed: str | None, project: Project) -> Place:
 
 def side_of(name: str) -> Side:
     """A report, or a run of the project around the current folder."""
-    from ..history import load_side
-    from ..project.root import Project
-
     project = Project.around()
     return load_side(name, project.store, place=place_from(None, project))
 
@@ -119,7 +115,6 @@ def history(
         if any(source is ParameterSource.COMMANDLINE for source in sources):
             raise click.UsageError(f"put options after {context.invoked_subcommand}")
         return
-    from .output import history_lines
 
     runs = _open(folder, place).runs(limit, model=model, branch=branch)
     if as_json:
@@ -158,8 +153,6 @@ def show(
     RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
     case's id, SUITE::CASE, FILE::CASE or a node id.
     """
-    from .output import confusion_lines, run_lines
-
     store = _open(folder, place)
     try:
         id = store.find(run)
@@ -189,7 +182,6 @@ def _check_model(id: str, model: str | None, models: Sequence[str]) -> None:
 
 
 def _show_case(store: History, id: str, name: str, model: str | None, *, only_failed: bool) -> None:
-    from .output import case_lines
 
     every = store.short_cases(id)
     _check_model(id, model, list(dict.fromkeys(case.model for case in every)))
@@ -203,7 +195,6 @@ def _show_case(store: History, id: str, name: str, model: str | None, *, only_fa
 
 
 def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
-    from ..reports.outputs import check_reports, report_of, report_parts
 
     try:
         reports = [report_of(text, Path()) for text in given]
@@ -274,9 +265,6 @@ def compare(
     OLD and NEW are runs as in `tooleval show`, or JSON reports; default: the last two runs.
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
-    from ..history import load_side
-    from ..project.root import Project
-    from ..reports.comparison import render_comparison
     from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
@@ -313,8 +301,6 @@ def trend(
 
     If several suites have a case with that id, use SUITE::CASE.
     """
-    from .output import trend_lines
-
     found = _open(folder, place).trend(name, model=model, limit=limit)
     if as_json:
         _print_json(found)
@@ -397,8 +383,6 @@ def html(target: Path, limit: int, folder: Path | None, place: str | None) -> No
 
     Writes index.html and each run's HTML report. Its readers see all prompts and answers.
     """
-    from .site import write_site
-
     store = _open(folder, place)
     runs = [run for run in store.runs(limit) if run.status == "finished"]
     if not runs:

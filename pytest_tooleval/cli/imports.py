@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, Problem
+from ..mcp.server import McpServer
+from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
+from ..suite.slugs import slug
+from ..suite.source import Document
 from ..text import counted, printable, shorten
 from .history import side_of
 from .shared import Group, server_options
@@ -20,8 +24,6 @@ from .suite_files import SuitePath, existing, name_for, say, write
 
 if TYPE_CHECKING:
     from ..imports.apply import Found
-    from ..mcp.server import McpServer
-    from ..suite.source import Document
 
 _FEW = 3
 _TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
@@ -89,7 +91,6 @@ def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | No
 def _command(name: str) -> click.Command:
     from ..imports import commands
     from ..imports.command import Surroundings
-    from ..project.root import Project
 
     command = commands.command(name)
 
@@ -199,8 +200,6 @@ def mcp(
 def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named after the server, which is overwritten only if an import wrote it."""
     from ..mcp.tools import metadata_of
-    from ..project.root import Project
-    from ..suite.slugs import slug
     from ..suite.write import read_existing
 
     file = Project.around().suite_folder() / f"{slug(title) or 'mcp-server'}{SUITE_ENDING}"

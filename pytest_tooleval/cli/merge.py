@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from ..errors import ConfigError, ToolevalError
+from ..history import History, Place, Trend, load_side, place_of
+from ..project.root import Project
+from ..record.document import Document
+from ..record.results import CaseRow, KeptCase
+from ..reports.outputs import Report, check_reports, leave, on_github, report_of
+from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.given import Given, read_baseline, read_gates
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
 from ..text import counted, printable
+from ..verdicts.judging import Judging
+from ..verdicts.run import RunVerdict
+from ..verdicts.sides import Side
 from .history import folder_option, own_options, print_lines
-
-if TYPE_CHECKING:
-    from ..history import Place, Trend
-    from ..record.document import Document
-    from ..record.results import CaseRow, KeptCase
-    from ..reports.outputs import Report
-    from ..run.shards import ShardRun
-    from ..verdicts.judging import Judging
-    from ..verdicts.run import RunVerdict
-    from ..verdicts.sides import Side
+from .output import run_lines
 
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
 _OPTIONS = (*JUDGING, *OUTPUTS, _JUNIT)
@@ -54,10 +54,6 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     They contain the gates of the ini file. The exit status is 1 if the run failed, and 2 if the shards
     cannot be merged: one is missing, duplicate, cut short, or from another run.
     """
-    from ..project.root import Project
-    from ..run.shards import join
-    from .output import run_lines
-
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = Project.around(folder).store
     shards = _shards(runs)
@@ -98,7 +94,6 @@ def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
 
 
 def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
-    from ..reports.outputs import Report, check_reports, report_of
 
     reports = [report_of(text, Path()) for text in given["report"]]
     file = given[_JUNIT.name]
@@ -113,7 +108,6 @@ def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
 
 
 def _shards(runs: Sequence[str]) -> list[ShardRun]:
-    from ..run.shards import check_shards, read_shards
 
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
@@ -133,8 +127,6 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
 
 
 def _judging(given: Given, store: Path, place: Place | None) -> Judging:
-    from ..history import load_side
-    from ..verdicts.judging import Judging
 
     def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
         return load_side(name, store, holding, place)
@@ -144,8 +136,6 @@ def _judging(given: Given, store: Path, place: Place | None) -> Judging:
 
 def _place(given: Given, store: Path) -> Place | None:
     """Where to save the run; None for nowhere."""
-    from ..history import place_of
-
     name = given["history"]
     return place_of(name, Path() if "history" in given.typed else store.parent) if name else None
 
@@ -166,8 +156,6 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
 
 def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Sequence[Trend]:
     """Save the run to the history, and return its trends. Errors do not fail the run."""
-    from ..history import History
-
     history = History(store, place)
     try:
         # These shards may have been joined before, by other gates perhaps: the last verdict counts.
@@ -194,8 +182,6 @@ def _leave(
     github: str,
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
-    from ..reports.outputs import leave, on_github
-
     is_there, findings = on_github(github), verdict.findings
     left, commands = leave(document, reports, trends, store.parent, github=is_there, findings=findings)
     unwritten = list(map(own_options, left))

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.models.spec import LEXICAL
+from ..engine.models.spec import LEXICAL, ModelSpec
+from ..engine.models.tables import resolve_models
+from ..errors import ModelError
 from ..figures import seconds_text, usd_text
+from ..project.root import Project
+from ..record.dialects import options_for
+from ..record.transcript import Reply
 from ..secrets import shown_address
 from ..text import printable, shorten
 from .check_judge import check_judge
@@ -16,8 +21,6 @@ from .shared import Group, table
 
 if TYPE_CHECKING:
     from ..engine.check import ProbeResult
-    from ..engine.models.spec import ModelSpec
-    from ..record.transcript import Reply
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -26,8 +29,6 @@ def models(context: click.Context) -> None:
     """List the configured models; check a model or a judge."""
     if context.invoked_subcommand is not None:
         return
-    from ..engine.models.tables import resolve_models
-    from ..project.root import Project
 
     tables = Project.around().tables()
     specs = resolve_models(tables.tables, tables)
@@ -79,8 +80,6 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     calls no tool at all.
     """
     from ..engine.check import probe
-    from ..engine.models.tables import resolve_models
-    from ..project.root import Project
 
     calls = True
     for place, spec in enumerate(resolve_models(names, Project.around().tables())):
@@ -104,9 +103,6 @@ _TEXTS = ("asked with", "works", "sent instead")
 
 def _forms(results: list[ProbeResult]) -> Iterator[str]:
     """How many calls came natively and how many as text, and the option that reads those."""
-    from ..record.dialects import options_for
-    from ..record.transcript import Reply
-
     replies = [each.reply for each in results if isinstance(each.reply, Reply)]
     recovered = sum(reply.recovered_calls for reply in replies)
     native = sum(len(reply.calls) for reply in replies) - recovered
@@ -117,7 +113,6 @@ def _forms(results: list[ProbeResult]) -> Iterator[str]:
 
 
 def _row(result: ProbeResult) -> dict[str, str]:
-    from ..errors import ModelError
 
     reply = result.reply
     row = {"asked with": result.probe.name, "works": "yes" if result.works else "no"}
@@ -136,8 +131,6 @@ def _row(result: ProbeResult) -> dict[str, str]:
 
 def _explained(results: list[ProbeResult]) -> Iterator[str]:
     """Why something did not work, each reason once."""
-    from ..errors import ModelError
-
     reasons: dict[str, list[str]] = {}
     for each in results:
         if not each.works:

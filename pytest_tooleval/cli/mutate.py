@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import os_reason
 from ..figures import limit_text, score_text
+from ..mutation.results import GAPS, CaseMutation, Mutations, SuiteMutation
+from ..record.encoding import to_ascii_json
+from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
+from ..writing import write_whole
 from .shared import Share
 from .suite_files import STDOUT
 from .suites import suite_files
-
-if TYPE_CHECKING:
-    from ..mutation.results import CaseMutation, SuiteMutation
 
 # `--all` shows the rest.
 _MOST_CASES = 10
@@ -56,12 +56,8 @@ def mutate(
     that pass are shown, with the line that would catch them.
     """
     from ..mcp.suite_tools import SuiteTools
-    from ..mutation.results import Mutations
     from ..mutation.score import mutate_suite
-    from ..record.encoding import to_ascii_json
-    from ..suite.discovery import SUITE_ENDING
     from ..suite.load import load_suite
-    from ..writing import write_whole
 
     if out is not None and out.name.lower().endswith(SUITE_ENDING):
         raise click.UsageError(f"--json: {out} would replace a suite; name another file for the results")
@@ -133,7 +129,6 @@ def _passing(survivors: int, mutants: int) -> str:
 
 
 def _gaps(suite: SuiteMutation) -> Iterator[str]:
-    from ..mutation.results import GAPS
 
     gaps = Counter(survivor.gap for case in suite.cases for survivor in case.survivors)
     for gap, number in gaps.most_common():

@@ -11,6 +11,8 @@ from typing import Any
 import click
 import msgspec
 
+from ..suite.tool_names import provider_name
+from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
 from ..text import printable
@@ -50,8 +52,6 @@ def new(
 
     FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths.
     """
-    from ..project.root import Project
-
     name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
     path = file or Project.around().suite_folder() / f"{slug(name) or 'suite'}{SUITE_ENDING}"
     if os.path.lexists(path):
@@ -85,7 +85,6 @@ def _write(
     prompt: str,
     expected: Mapping[str, Any],
 ) -> None:
-    from ..suite.tool_names import provider_name
     from ..suite.types import SCHEMA_ID
     from ..suite.write import write_suite
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import ConfigError
+from ..record.identity import Identity
+from ..record.results import CaseRow
 from ..reports.planning import Design, design_lines
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
+from ..verdicts.simulation import spreads_of, typical_pass_rates
 from .history import side_of
 from .suites import suite_files
-
-if TYPE_CHECKING:
-    from ..record.identity import Identity
-    from ..record.results import CaseRow
 
 
 @click.command()
@@ -43,7 +41,6 @@ def power(sources: tuple[str, ...]) -> None:
 def _of_suites(sources: Sequence[str]) -> Iterator[Design]:
     from ..suite.load import load_suite
     from ..suite.resolved import resolve
-    from ..verdicts.simulation import typical_pass_rates
 
     for file in suite_files(tuple(map(Path, sources))):
         suite = load_suite(file, metrics=None)
@@ -55,7 +52,6 @@ def _of_suites(sources: Sequence[str]) -> Iterator[Design]:
 
 
 def _of_runs(sources: Sequence[str]) -> Iterator[Design]:
-    from ..verdicts.simulation import spreads_of
 
     counts: dict[str, dict[tuple[Identity, str], list[CaseRow]]] = {}
     for source in sources:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..mcp.server import McpServer
 from ..text import aligned, near, printable, read_share
 
 
@@ -69,7 +70,6 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
         timeout: float,
         **others: Any,
     ) -> None:
-        from ..mcp.server import McpServer
 
         if any("=" not in header for header in headers):
             raise click.UsageError(

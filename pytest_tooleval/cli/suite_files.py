@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ..errors import SuiteError
+from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
+from ..suite.source import Document
 from ..text import printable
-
-if TYPE_CHECKING:
-    from ..suite.source import Document
 
 STDOUT = Path("-")
 
@@ -36,8 +36,6 @@ def say(out: Path, line: str) -> None:
 
 def say_uncollected(file: Path) -> None:
     """Say so if pytest will not find a suite that was written."""
-    from ..project.root import Project
-
     if why := Project.around(file.parent).why_uncollected():
         say(file, f"{file}: {why}")
 
@@ -68,7 +66,6 @@ def write(
     dry_run: bool = False,
 ) -> bool:
     """Write the suite if it differs from the previous one, or print it. False if it has problems."""
-    from ..errors import SuiteError
     from ..suite.write import suite_text, text_problems, write_suite
 
     text = suite_text(suite, previous)

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..engine.clients.base import ChatRequest
+from ..engine.models.tables import resolve_models, spec_from_table
+from ..engine.tool_features import FEATURES, features_of, wanted_by
+from ..engine.tool_schemas import rules_of
 from ..errors import ConfigError, Problem, SuiteError, os_reason
+from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..text import counted, printable
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
-    from ..project.root import Project
     from ..suite.model import Suite
 
 _PATTERN = f"*{SUITE_ENDING}"
@@ -52,7 +56,6 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
-    from ..project.root import Project
     from ..scoring.rehearsal import hidden_changes, rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
@@ -94,9 +97,6 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
 
 def _has_vertex(project: Project) -> bool:
     """True if a configured model is one on Vertex AI, which hides parts of schemas."""
-    from ..engine.models.tables import spec_from_table
-    from ..engine.tool_schemas import rules_of
-
     try:
         tables = project.tables()
         return any("Vertex AI" in rules_of(spec_from_table(name, tables)) for name in tables.tables)
@@ -106,9 +106,6 @@ def _has_vertex(project: Project) -> bool:
 
 def _features(suite: Suite, project: Project) -> str:
     """What the suite's tools ask of a model beyond functions, and which configured models have it."""
-    from ..engine.clients.base import ChatRequest
-    from ..engine.models.tables import resolve_models
-    from ..engine.tool_features import FEATURES, features_of, wanted_by
     from ..suite.tools import AllowedTools
 
     tools = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]

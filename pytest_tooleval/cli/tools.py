@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ..checkout.git import file_at, has_revision
+from ..engine.tool_tokens import TOKENIZER, ToolTokens, counter, largest_descriptions, tool_tokens
 from ..errors import ConfigError
+from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable, shown
 from .shared import server_options, table
 from .suites import suite_files
 
 if TYPE_CHECKING:
-    from ..engine.tool_tokens import ToolTokens
-    from ..mcp.server import McpServer
     from ..suite.model import Suite
 
 # `--all` shows the rest.
@@ -97,7 +98,6 @@ def _lists(
 
 
 def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
-    from ..engine.tool_tokens import counter, tool_tokens
     from ..mcp.discover import discover_tools
     from ..mcp.tools import as_functions, title_of
 
@@ -110,7 +110,6 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
 
 def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
     """The largest list of tools in a file of another program."""
-    from ..engine.tool_tokens import counter, tool_tokens
     from ..imports.door import tool_lists
 
     every = [_ToolList(tool_tokens(tools, counter())) for tools in tool_lists(file)]
@@ -119,7 +118,6 @@ def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
 
 
 def _of_suite(suite: Suite) -> _ToolList:
-    from ..engine.tool_tokens import counter, tool_tokens
 
     own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
     lists = [
@@ -134,7 +132,6 @@ def _of_suite(suite: Suite) -> _ToolList:
 
 def _at(revision: str, file: Path) -> _ToolList:
     """The tools of a suite in a revision; none if the file is not in it."""
-    from ..checkout.git import file_at, has_revision
     from ..suite.load import parse_document
 
     folder = file.absolute().parent
@@ -159,7 +156,6 @@ def _at(revision: str, file: Path) -> _ToolList:
 def _lines(
     title: str, found: _ToolList, before: _ToolList | None, against: str | None, everything: bool
 ) -> Iterator[str]:
-    from ..engine.tool_tokens import TOKENIZER, largest_descriptions
 
     change = "" if before is None else f", {found.total - before.total:+,} since {against}"
     yield printable(
