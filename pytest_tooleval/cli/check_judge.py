@@ -104,7 +104,6 @@ def _read(file: Path) -> Iterator[_Label]:
 def _lines(
     file: Path, labels: Sequence[_Label], verdicts: Sequence[Judged | ModelError]
 ) -> Iterator[str]:
-
     counts: Counter[tuple[bool, bool]] = Counter()
     differing, unjudged = [], []
     for label, verdict in zip(labels, verdicts, strict=True):

@@ -144,7 +144,6 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
 
 
 def _read(file: Path) -> RowsDocument:
-
     return read_document(file, RowsDocument)
 
 
@@ -182,7 +181,6 @@ def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
 
 
 def _forge(job: CiJob) -> Forge:
-
     token = job.token()
     if not token:
         raise ToolevalError(f"{job.token_variable} is not set")

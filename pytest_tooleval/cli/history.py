@@ -45,7 +45,6 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 def _open(folder: Path | None, place: str | None) -> History:
-
     project = Project.around(folder)
     history = History(project.store, place_from(place, project))
     for problem in history.refresh():
@@ -182,7 +181,6 @@ def _check_model(id: str, model: str | None, models: Sequence[str]) -> None:
 
 
 def _show_case(store: History, id: str, name: str, model: str | None, *, only_failed: bool) -> None:
-
     every = store.short_cases(id)
     _check_model(id, model, list(dict.fromkeys(case.model for case in every)))
     cases = [case for case in every if model in (None, case.model)]
@@ -195,7 +193,6 @@ def _show_case(store: History, id: str, name: str, model: str | None, *, only_fa
 
 
 def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
-
     try:
         reports = [report_of(text, Path()) for text in given]
         check_reports([report for report in reports if report.path != STDOUT])
@@ -368,9 +365,9 @@ def prune(
     if not yes:
         what = counted(len(ids), "run") if by_age else ", ".join(ids)
         click.confirm(f"delete {what} of {printable(store.place.name)}?", abort=True)
-    gone = store.delete(*ids)
-    freed = f", {gone.freed_bytes / 1e6:.1f} MB freed" if gone.freed_bytes else ""
-    click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")
+    cases, size = store.delete(*ids)
+    freed = f", {size / 1e6:.1f} MB freed" if size else ""
+    click.echo(f"deleted {counted(len(ids), 'run')} with {counted(cases, 'case row')}{freed}")
 
 
 @history.command()

@@ -56,7 +56,8 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     """
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = Project.around(folder).store
-    shards = _shards(runs)
+    shards = read_shards(list(_documents(runs)))
+    check_shards(shards)
     try:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
@@ -94,7 +95,6 @@ def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
 
 
 def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
-
     reports = [report_of(text, Path()) for text in given["report"]]
     file = given[_JUNIT.name]
     if file is not None:
@@ -105,13 +105,6 @@ def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
         if report.path.resolve() in files:
             raise ConfigError(f"{report.option}: is a shard; name another file")
     return reports
-
-
-def _shards(runs: Sequence[str]) -> list[ShardRun]:
-
-    shards = read_shards(list(_documents(runs)))
-    check_shards(shards)
-    return shards
 
 
 def _documents(runs: Sequence[str]) -> Iterator[Path]:

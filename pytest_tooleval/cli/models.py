@@ -113,7 +113,6 @@ def _forms(results: list[ProbeResult]) -> Iterator[str]:
 
 
 def _row(result: ProbeResult) -> dict[str, str]:
-
     reply = result.reply
     row = {"asked with": result.probe.name, "works": "yes" if result.works else "no"}
     if isinstance(reply, ModelError):

@@ -129,7 +129,6 @@ def _passing(survivors: int, mutants: int) -> str:
 
 
 def _gaps(suite: SuiteMutation) -> Iterator[str]:
-
     gaps = Counter(survivor.gap for case in suite.cases for survivor in case.survivors)
     for gap, number in gaps.most_common():
         yield f"  {number:5} {GAPS[gap].replace('`', '')}"

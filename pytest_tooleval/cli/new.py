@@ -26,6 +26,7 @@ _TYPES: Mapping[str, Any] = {
     "array": list[Any],
     "object": dict[str, Any],
 }
+_KINDS = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 _NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get current weather for a city"
 _PROMPT = "What's the weather in Paris?"
 _PARAMS, _EXPECTED = {"city": "string"}, {"city": "Paris"}
@@ -111,16 +112,7 @@ def _schema(kind: str, expected: Any) -> dict[str, Any]:
     if kind != "array":
         return {"type": kind}
     member = expected[0] if expected else ""
-    held = next(name for name, type in _TYPES.items() if _is_of(member, type))
-    return {"type": kind, "items": _schema(held, member)}
-
-
-def _is_of(value: Any, type: Any) -> bool:
-    try:
-        msgspec.convert(value, type)
-    except msgspec.ValidationError:
-        return False
-    return True
+    return {"type": kind, "items": _schema(_KINDS.get(type(member), "string"), member)}
 
 
 def parse_params(params: Sequence[str]) -> dict[str, str]:

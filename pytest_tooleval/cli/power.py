@@ -52,7 +52,6 @@ def _of_suites(sources: Sequence[str]) -> Iterator[Design]:
 
 
 def _of_runs(sources: Sequence[str]) -> Iterator[Design]:
-
     counts: dict[str, dict[tuple[Identity, str], list[CaseRow]]] = {}
     for source in sources:
         for row in side_of(source).cases:

@@ -70,7 +70,6 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
         timeout: float,
         **others: Any,
     ) -> None:
-
         if any("=" not in header for header in headers):
             raise click.UsageError(
                 "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the "

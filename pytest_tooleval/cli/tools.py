@@ -118,7 +118,6 @@ def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
 
 
 def _of_suite(suite: Suite) -> _ToolList:
-
     own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
     lists = [
         _ToolList(tool_tokens([tool.wire for tool in tools], counter()), note)
@@ -156,7 +155,6 @@ def _at(revision: str, file: Path) -> _ToolList:
 def _lines(
     title: str, found: _ToolList, before: _ToolList | None, against: str | None, everything: bool
 ) -> Iterator[str]:
-
     change = "" if before is None else f", {found.total - before.total:+,} since {against}"
     yield printable(
         f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{change}{found.note} "

@@ -3,13 +3,12 @@
 from .heads import ShortCase
 from .log import RunWriter
 from .places import Place, place_of
-from .store import History, Pruned, has_runs, load_side
+from .store import History, has_runs, load_side
 from .trends import Trend, TrendPoint
 
 __all__ = [
     "History",
     "Place",
-    "Pruned",
     "RunWriter",
     "ShortCase",
     "Trend",

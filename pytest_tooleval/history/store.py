@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -42,14 +42,6 @@ _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 _T = TypeVar("_T")
 
 
-class Pruned(NamedTuple):
-    """What was deleted."""
-
-    runs: int
-    cases: int
-    freed_bytes: int
-
-
 def load_side(
     name: str,
     folder: Path,
@@ -67,18 +59,14 @@ def load_side(
     if os.path.isfile(name):
         path = Path(name)
         document = read_file(path, RowsDocument)
-        whole = partial(_cases_in, path)
-        return Side(name, document.run, document.cases, whole, suites_in(folder.parent))
+        found = document.run, document.cases, lambda: read_file(path, Document).cases
+        return Side(name, *found, suites_in(folder.parent))
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder, place)
     if base := BASE_WORD.fullmatch(name):
         return find_base(folder.absolute().parent, history.place, base["branch"], holding)
     return history.side(name, history.find(name, holding))
-
-
-def _cases_in(path: Path) -> Sequence[CaseResult]:
-    return read_file(path, Document).cases
 
 
 def _suffix(folder: Path, place: Place) -> str:
@@ -293,8 +281,8 @@ class History:
             rows = [row for row in rows if row[1] < before]
         return [id for id, _, status in rows if status != "running" and id not in tagged]
 
-    def delete(self, *ids: str) -> Pruned:
-        """Delete these runs.
+    def delete(self, *ids: str) -> tuple[int, int]:
+        """Delete these runs. Returns how many cases and bytes they had.
 
         Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
@@ -315,7 +303,7 @@ class History:
         with ThreadPoolExecutor(THREADS) as threads:
             list(threads.map(self._delete, ids, map(read_name, heads)))  # raises what they raised
         self.refresh()
-        return Pruned(len(ids), sum(cases), sum(sizes))
+        return sum(cases), sum(sizes)
 
     def _delete(self, id: str, name: HeadName | None) -> None:
         """Delete a run's files, the head first, so that no head lacks its document."""

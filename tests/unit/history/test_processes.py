@@ -115,7 +115,7 @@ def test_a_killed_run_keeps_what_it_had(history: History, keep: Keep) -> None:
     # `latest` is a run that went to its end, and the store goes on.
     assert history.find("latest") != "victim"
     keep(23)
-    assert history.delete("victim").cases == 60
+    assert history.delete("victim")[0] == 60
     assert [s.status for s in history.runs()] == ["finished", "finished"]
     assert list(history.logs.iterdir()) == []
 
