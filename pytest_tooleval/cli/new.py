@@ -11,10 +11,10 @@ from typing import Any
 import click
 import msgspec
 
-from ..suite.tool_names import provider_name
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
+from ..suite.tool_names import provider_name
 from ..text import printable
 from .suite_files import SuitePath, say_uncollected
 
