@@ -99,16 +99,15 @@ def _aligned(weights: list[list[int]]) -> dict[int, int]:
 
 def _assigned(weights: list[list[int]]) -> dict[int, int]:
     """Return the heaviest assignment that uses each row and each column at most once."""
-    height, width = len(weights), len(weights[0])
-    if height <= width:
-        columns = _hungarian(weights)
-        return {i: j for i, j in enumerate(columns) if weights[i][j]}
-    turned = [[weights[i][j] for i in range(height)] for j in range(width)]
-    rows = _hungarian(turned)
-    return {i: j for i, j in sorted((i, j) for j, i in enumerate(rows)) if weights[i][j]}
+    if len(weights) <= len(weights[0]):
+        found = _hungarian(weights)
+    else:
+        turned = [list(column) for column in zip(*weights, strict=True)]
+        found = {i: j for j, i in _hungarian(turned).items()}
+    return {i: found[i] for i in sorted(found) if weights[i][found[i]]}
 
 
-def _hungarian(weights: list[list[int]]) -> list[int]:
+def _hungarian(weights: list[list[int]]) -> dict[int, int]:
     """Return each row's column in a heaviest assignment; needs at least as many columns as rows.
 
     The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
@@ -149,8 +148,4 @@ def _hungarian(weights: list[list[int]]) -> list[int]:
             previous = came_from[column]
             row_of[column] = row_of[previous]
             column = previous
-    columns = [0] * height
-    for j in range(1, width + 1):
-        if row_of[j]:
-            columns[row_of[j] - 1] = j - 1
-    return columns
+    return {row_of[j] - 1: j - 1 for j in range(1, width + 1) if row_of[j]}

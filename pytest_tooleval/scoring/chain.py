@@ -105,8 +105,8 @@ class _Chain:
         return {
             "completion": Draft(self._completion, self._explain_completion),
             "efficiency": Draft(self._efficiency, self._explain_efficiency),
-            "redundancy_penalty": Draft(self._lost["redundancy_penalty"], self._explain_redundancy),
-            "detour_penalty": Draft(self._lost["detour_penalty"], self._explain_detours),
+            "redundancy_penalty": self._penalty(self._redundant, "identical to the one before"),
+            "detour_penalty": self._penalty(self._detours, "to tools that are not needed"),
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
@@ -161,13 +161,11 @@ class _Chain:
             return "optimal_hops is not given: efficiency is not scored", ()
         return f"{optimal} (optimal_hops) / {len(self.calls)} calls", self._lines()
 
-    def _explain_redundancy(self) -> Explained:
-        calls = counted(len(self._redundant), "call")
-        return f"{calls} identical to the one before, 0.1 each", self._lines(self._redundant)
+    def _penalty(self, calls: Sequence[int], what: str) -> Draft:
+        def explain() -> Explained:
+            return f"{counted(len(calls), 'call')} {what}, 0.1 each", self._lines(calls)
 
-    def _explain_detours(self) -> Explained:
-        calls = counted(len(self._detours), "call")
-        return f"{calls} to tools that are not needed, 0.1 each", self._lines(self._detours)
+        return Draft(_penalty(calls), explain)
 
     def _explain_tool(self) -> Explained:
         check, says = check_tool(self._case, self._case.expected.expected_tools, self._call)

@@ -30,7 +30,7 @@ from ..record.transcript import (
     text_of,
 )
 from ..suite.case import ResolvedCase
-from ..suite.policies import FROM, SAME, OtherCall, Policy, operands, replaced
+from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced
 from ..suite.resolved import accepts, find_tool
 from ..text import counted, json_text, printable
 from ..worlds.plain import read_json
@@ -208,14 +208,14 @@ class _Calls:
 
     def _value(self, made: Made, operand: Mapping[str, Any]) -> Any:
         """The value of `$from`: from the newest answer to such a call in an earlier reply."""
-        other = OtherCall.model_validate({k: v for k, v in operand.items() if k != "at"})
+        other = EarlierAnswer.model_validate(operand)
         wanted = self._params(other, made)
         name = with_arguments(shown_names(other.tools), wanted)
         for each in reversed(self._others(made)):
             if each.reply < made.reply and each.ran and self._is(each, other.tools, wanted):
-                value = pointed(read_json(each.answer or ""), operand["at"])
+                value = pointed(read_json(each.answer or ""), other.at)
                 if value is MISSING:
-                    raise _NoValue(f"the answer of {name} has nothing at {operand['at']}")
+                    raise _NoValue(f"the answer of {name} has nothing at {other.at}")
                 return _as_data(value)
         raise _NoValue(f"no earlier answer of {name}")
 

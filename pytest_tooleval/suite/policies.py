@@ -39,6 +39,18 @@ class OtherCall(OfTools):
     )
 
 
+class EarlierAnswer(OtherCall):
+    """The operand of `$from`: a value in the newest answer to such a call."""
+
+    EXPECTS = 'an object such as {"tool": "get_order", "params": {...}, "at": "/total"}'
+
+    at: Annotated[
+        str,
+        Field(pattern="^(/.*)?$"),
+        Expects('a JSON Pointer into the answer, such as "/total", or "" for all of it'),
+    ]
+
+
 _Other = Annotated[
     Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
 ]

@@ -245,8 +245,8 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
         ]
         if len(lacking) == 1:
             raise ScoringError(f"{lacking[0]} has no {metric}, which has a threshold")
-    standard = Standard(new.thresholds, new.limits, new.pass_rule, new.forbids)
-    if standard == Standard(old.thresholds, old.limits, old.pass_rule, old.forbids):
+    standard = Standard.of(new)
+    if standard == Standard.of(old):
         return pair
     try:
         return decide_again(old, standard), new

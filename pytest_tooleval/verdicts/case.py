@@ -25,6 +25,11 @@ class Standard(NamedTuple):
     pass_rule: str = "mean"
     forbids: bool = False
 
+    @classmethod
+    def of(cls, row: CaseRow) -> Standard:
+        """The standard by which a case was judged."""
+        return cls(row.thresholds, row.limits, row.pass_rule, row.forbids)
+
 
 def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
     """Each metric's mean over the trials that have a value; None if none has."""
@@ -169,5 +174,4 @@ def _joined(cases: Sequence[_Case]) -> _Case:
     case = next((case for case in cases if case.trials), cases[0])
     answered = sum(trial.error is None for trial in trials)
     joined = structs.replace(case, trials=numbered, scored=answered)
-    standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
-    return decide_again(joined, standard) if answered else joined  # type: ignore[return-value]
+    return decide_again(joined, Standard.of(case)) if answered else joined  # type: ignore[return-value]

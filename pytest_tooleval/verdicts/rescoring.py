@@ -110,8 +110,7 @@ def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
     """A case's row by today's rules, with its recorded thresholds."""
     case = structs.replace(case, thresholds=result.thresholds, limits=result.limits)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
-    standard = Standard(result.thresholds, result.limits, result.pass_rule, result.forbids)
-    return decide_again(structs.replace(result, trials=trials).row(), standard)
+    return decide_again(structs.replace(result, trials=trials).row(), Standard.of(result))
 
 
 def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:

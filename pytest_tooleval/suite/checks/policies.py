@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.parameters import described
 from ...matchers.matcher import matcher_findings
 from ..expectations import ANY_TOOL
-from ..policies import FROM, SAME, OtherCall, Policy, operands, with_stand_ins
+from ..fields import wrong_value
+from ..policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, with_stand_ins
+from ..reading import findings_of
 from .scope import KnownTools
 
 _CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
-_FROM_KEYS = {"tool", "params", "at"}
-_FROM_EXAMPLE = '{"tool": "get_order", "params": {...}, "at": "/total"}'
 
 
 def policy_errors(
@@ -68,32 +70,13 @@ def _other(other: OtherCall, at: Loc, tools: KnownTools, *, is_short: bool = Fal
 
 def _from(value: Any, at: Loc, tools: KnownTools) -> Findings:
     if not isinstance(value, dict):
-        yield Finding(at, f"expected an object such as {_FROM_EXAMPLE}, got {describe(value)}")
+        yield Finding(at, wrong_value(EarlierAnswer.EXPECTS, value))
         return
-    for name in value.keys() - _FROM_KEYS:
-        near = nearest(name, _FROM_KEYS)
-        hint = f", did you mean {near}?" if near else f"; expected one of {listing(sorted(_FROM_KEYS))}"
-        yield Finding((*at, name), f"unknown field{hint}", at_key=True)
-    tool, params, pointer = value.get("tool"), value.get("params"), value.get("at")
-    names = [tool] if isinstance(tool, str) else tool
-    is_named = (
-        isinstance(names, list) and names and all(isinstance(each, str) and each for each in names)
-    )
-    if not is_named:
-        yield _wrong("tool", "the name of a tool", value, at)
-    elif params is not None and not isinstance(params, dict):
-        yield _wrong("params", "an object of argument names and values", value, at)
-    else:
-        yield from _other(OtherCall.model_validate({"tool": tool, "params": params}), at, tools)
-    if not is_pointer(pointer):
-        expected = 'a JSON Pointer into the answer, such as "/total", or "" for all of it'
-        yield _wrong("at", expected, value, at)
-
-
-def _wrong(name: str, expected: str, value: dict[str, Any], at: Loc) -> Finding:
-    if name in value:
-        return Finding((*at, name), f"expected {expected}, got {describe(value[name])}")
-    return Finding(at, f"{name} is missing; expected {expected}")
+    try:
+        yield from _other(EarlierAnswer.model_validate(value), at, tools)
+    except ValidationError as error:
+        for found in findings_of(EarlierAnswer, error, value):
+            yield found._replace(loc=(*at, *found.loc))
 
 
 def is_pointer(value: Any) -> bool:

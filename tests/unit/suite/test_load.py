@@ -728,9 +728,9 @@ def test_policies() -> None:
     here = found({"tool": "search", "expected_params": {"query": {"$same": "/query"}}})
     assert "unknown matcher" in here[f"{at}.expected_params.query.$same"]
     place = f"{at}.expected_params.city.$lte.$from"
-    assert "tool is missing" in of_from({"at": ""})[place]
-    assert "at is missing" in of_from({"tool": "search"})[place]
-    assert "did you mean tool" in of_from({"tol": "search", "tool": "search", "at": ""})[f"{place}.tol"]
+    assert "missing" in of_from({"at": ""})[f"{place}.tool"]
+    assert "missing" in of_from({"tool": "search"})[f"{place}.at"]
+    assert "unknown field" in of_from({"tol": "search", "tool": "search", "at": ""})[f"{place}.tol"]
     assert "got the string" in of_from({"tool": "search", "at": "total"})[f"{place}.at"]
     assert "not defined" in of_from({"tool": "nope", "at": ""})[f"{place}.tool"]
     assert "expected an object" in of_from(5)[place]
