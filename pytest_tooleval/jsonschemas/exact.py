@@ -45,14 +45,6 @@ def _any(holds: Callable[[Any, Any], bool], words: Callable[[Any, Any], str]) ->
     return check
 
 
-def _is_listed(value: Any, listed: list[Any]) -> bool:
-    return frozen(value) in map(frozen, listed)
-
-
-def _is_unique(value: Any, unique: bool) -> bool:
-    return not (unique and isinstance(value, list)) or len({*map(frozen, value)}) == len(value)
-
-
 def _number(holds: Callable[[Any, Any], bool], words: str) -> Keyword:
     return _any(
         lambda value, limit: not is_number(value) or holds(exact(value), exact(limit)),
@@ -66,9 +58,17 @@ KEYWORDS: Mapping[str, Keyword] = {
     "maximum": _number(operator.le, "is greater than the maximum of"),
     "exclusiveMinimum": _number(operator.gt, "is less than or equal to the minimum of"),
     "exclusiveMaximum": _number(operator.lt, "is greater than or equal to the maximum of"),
-    "enum": _any(_is_listed, lambda value, listed: f"{value!r} is not one of {listed!r}"),
+    "enum": _any(
+        lambda value, listed: frozen(value) in map(frozen, listed),
+        lambda value, listed: f"{value!r} is not one of {listed!r}",
+    ),
     "const": _any(
         lambda value, const: frozen(value) == frozen(const), lambda _, const: f"{const!r} was expected"
     ),
-    "uniqueItems": _any(_is_unique, lambda value, unique: "the members of the list are not unique"),
+    "uniqueItems": _any(
+        lambda value, unique: (
+            not (unique and isinstance(value, list)) or len({*map(frozen, value)}) == len(value)
+        ),
+        lambda value, unique: "the members of the list are not unique",
+    ),
 }

@@ -82,26 +82,10 @@ def _is_names(value: Any) -> bool:
     return len(set(value)) == len(value)
 
 
-def _is_names_by_name(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_names, value.values()))
-
-
 def _is_dependencies(value: Any) -> bool:
     return isinstance(value, dict) and all(
         _is_names(each) for each in value.values() if isinstance(each, list)
     )
-
-
-def _is_some(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
-def _is_count(value: Any) -> bool:
-    return is_number(value) and value >= 0 and value % 1 == 0
-
-
-def _is_positive(value: Any) -> bool:
-    return is_number(value) and value > 0
 
 
 def _is(kind: type) -> Callable[[Any], bool]:
@@ -116,16 +100,25 @@ _FLAGS = "deprecated readOnly writeOnly uniqueItems nullable".split()
 _NOT_A_FLAG = "; since draft 6 it is the limit, not a flag"
 _KEYWORDS = {
     **dict.fromkeys(NAMED, _Keyword(_is(dict), "an object of names and schemas")),
-    **dict.fromkeys(LISTED, _Keyword(_is_some, "a non-empty list of schemas")),
+    **dict.fromkeys(
+        LISTED,
+        _Keyword(lambda value: isinstance(value, list) and bool(value), "a non-empty list of schemas"),
+    ),
     **dict.fromkeys(_TEXTS, _Keyword(_is(str), "a string")),
-    **dict.fromkeys(_COUNTS, _Keyword(_is_count, "a whole number of at least 0")),
+    **dict.fromkeys(
+        _COUNTS,
+        _Keyword(
+            lambda value: is_number(value) and value >= 0 and value % 1 == 0,
+            "a whole number of at least 0",
+        ),
+    ),
     **dict.fromkeys(_FLAGS, _Keyword(_is(bool), "true or false")),
     **dict.fromkeys(("enum", "examples"), _Keyword(_is(list), "a list of values")),
     **dict.fromkeys(("minimum", "maximum"), _Keyword(is_number, "a number")),
     **dict.fromkeys(
         ("exclusiveMinimum", "exclusiveMaximum"), _Keyword(is_number, "a number", _NOT_A_FLAG)
     ),
-    "multipleOf": _Keyword(_is_positive, "a number above 0"),
+    "multipleOf": _Keyword(lambda value: is_number(value) and value > 0, "a number above 0"),
     "pattern": _Keyword(_is(str), "a string"),
     "type": _Keyword(is_type, f"one of {', '.join(map(show, TYPES))}, or a list of them"),
     "required": _Keyword(
@@ -133,7 +126,10 @@ _KEYWORDS = {
         "a list of different property names",
         '; list the names of required properties in "required", next to "properties"',
     ),
-    "dependentRequired": _Keyword(_is_names_by_name, "an object of names and lists of names"),
+    "dependentRequired": _Keyword(
+        lambda value: isinstance(value, dict) and all(map(_is_names, value.values())),
+        "an object of names and lists of names",
+    ),
     "dependencies": _Keyword(
         _is_dependencies, "an object of names, each with a list of names or a schema"
     ),

@@ -20,7 +20,7 @@ from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
-from .assessment import Draft, Line, with_reason
+from .assessment import WITH_REASON, Draft, Line
 from .one_call import NOT_OFFERED, shown_arguments, shown_call
 
 # Each call, with the case as it is in the call's turn.
@@ -134,7 +134,7 @@ def _explain(calls: Calls) -> tuple[str, list[Line]]:
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
     if argument_flaw(calls) == "unexpected_argument" and _is_judged(calls):
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
-    return text, [Line(check, with_reason) for check in wrong]
+    return text, [Line(check, WITH_REASON) for check in wrong]
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:

@@ -9,16 +9,19 @@ from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
 from ..suite.case import ResolvedCase
 
+EXPECTED_GOT = "{0.name}: expected {0.expected}, got {0.actual}"
+WITH_REASON = "{0.name}: {0.reason}"
+
 
 class Line(NamedTuple):
     """A check behind a score.
 
-    `says` turns it, once its `place` is set, into the one-line reason of a failed trial; None if the
-    score's explanation says more.
+    `says` is the one-line reason of a failed trial, with the check's fields to fill in, such as
+    `{0.name}`; None if the score's explanation says more.
     """
 
     check: Check
-    says: Callable[[Check], str] | None
+    says: str | None
 
 
 Explained = tuple[str, Sequence[Line]]
@@ -62,11 +65,3 @@ class Assessment(NamedTuple):
     not_played: Sequence[str] = ()
     # A line for each recorded answer that the world gives otherwise.
     differing: Sequence[str] = ()
-
-
-def expected_got(check: Check) -> str:
-    return f"{check.name}: expected {check.expected}, got {check.actual}"
-
-
-def with_reason(check: Check) -> str:
-    return f"{check.name}: {check.reason}"

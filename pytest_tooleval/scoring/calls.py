@@ -34,6 +34,7 @@ from .one_call import (
 MORE_OFTEN = "more often than expected"
 _PARTS = ("tool_selection", "parameter_accuracy")
 _NONE_NEEDED = "no tool was called, and none had to be"
+_UNEXPECTED = "called {0.actual}: {0.reason}"
 _SHOWN = 50  # surplus calls in an explanation
 
 
@@ -111,24 +112,16 @@ def _surplus(
 ) -> list[Line]:
     lines = []
     for call in calls[:_SHOWN]:
-        says = _called_unexpectedly
+        says = _UNEXPECTED
         if find_tool(case, call.name) is None:
             why = NOT_OFFERED
         elif not is_among(call.name, expected, case):
             why = "not expected"
         else:
-            says = _called_more_often
+            says = "called {0.actual} {0.reason}"
             why = f"{MORE_OFTEN}, or out of order" if in_order else MORE_OFTEN
         lines.append(Line(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
     return lines
-
-
-def _called_unexpectedly(check: Check) -> str:
-    return f"called {check.actual}: {check.reason}"
-
-
-def _called_more_often(check: Check) -> str:
-    return f"called {check.actual} {check.reason}"
 
 
 class BestCall(NamedTuple):
@@ -377,7 +370,7 @@ class Calls:
             Check("tool", NO_TOOL, shown_call(call), 0.0, "no tool should be called")
             for call in self._calls
         )
-        lines = [Line(row, _called_unexpectedly) for row in rows]
+        lines = [Line(row, _UNEXPECTED) for row in rows]
         return f"{counted(len(lines), 'call')}, but none is expected", lines
 
     def _explain_arguments(self) -> Explained:

@@ -51,12 +51,14 @@ from ..worlds.plain import (
 from ..worlds.play import Calls as PlayedCalls
 from ..worlds.play import Played, TooManyFailed, play
 from ..worlds.world import clean
-from .assessment import Assessment, Draft, Explained, Line, expected_got
+from .assessment import EXPECTED_GOT, Assessment, Draft, Explained, Line
 from .calls import Calls
 from .counted import unanswered, uncounted, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .one_call import shown_call
 
+_UNWANTED = "{0.name}: {0.actual}: {0.reason}"
+_SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
 _LONGEST_ANSWER = 120
@@ -80,21 +82,9 @@ def _part(
     failure: FailureCategory,
     place: str,
     row: Check,
-    says: Callable[[Check], str] = expected_got,
+    says: str = EXPECTED_GOT,
 ) -> Part:
     return Part(metric, row.value, failure, lambda: [Line(row, says)], place)
-
-
-def _unwanted(check: Check) -> str:
-    return f"{check.name}: {check.actual}: {check.reason}"
-
-
-def _said(check: Check) -> str:
-    return f"{check.name}: expected {check.expected}, but {check.actual} {check.reason}"
-
-
-def _judged(check: Check) -> str:
-    return f"{check.name}: {check.reason} ({check.expected})"
 
 
 class Span(NamedTuple):
@@ -356,12 +346,12 @@ class _Conversation:
                 shown = json_text(expected["$judge"])
                 right, why = self._by_judge(span, expected["$judge"])
                 row = Check("judge", shown, json_text(last), float(right), why)
-                yield _part("text", "wrong_text", span.place, row, _judged)
+                yield _part("text", "wrong_text", span.place, row, "{0.name}: {0.reason} ({0.expected})")
             else:
                 right = says(expected, span.texts)
-                why, text, line = "" if right else NOT_SAID, last, expected_got
+                why, text, line = "" if right else NOT_SAID, last, EXPECTED_GOT
                 if not right and isinstance(expected, dict) and "$not" in expected:
-                    (why, text), line = self._forbidden_text(span, expected), _said
+                    (why, text), line = self._forbidden_text(span, expected), _SAID
                 row = Check("text", json_text(expected), json_text(text), float(right), why)
                 yield _part("text", "wrong_text", span.place, row, line)
 
@@ -587,7 +577,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
     is_turn = isinstance(span.expected, Turn)
     if forbidden or (span.expected.forbidden_calls if is_turn else case.forbidden_calls):
         row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
-        yield _part("conduct", "forbidden_call", span.place, row, _unwanted)
+        yield _part("conduct", "forbidden_call", span.place, row, _UNWANTED)
     most = span.expected.max_calls if isinstance(span.expected, Turn) else None
     if most is not None:
         made = len(span.calls)
@@ -666,7 +656,7 @@ def _several(
     metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
 ) -> Part:
     """Return one check with a row for each mistake, or the `right` row if there is none."""
-    lines = [Line(row, expected_got) for row in wrong or [right]]
+    lines = [Line(row, EXPECTED_GOT) for row in wrong or [right]]
     return Part(metric, float(not wrong), failure, lambda: lines, place)
 
 
@@ -751,6 +741,6 @@ def _call_lines(span: Span, drafts: dict[str, Draft]) -> list[Line]:
         is_surplus = check.expected == NO_TOOL
         ignored = {"contains": is_surplus, "within": check.actual == NO_TOOL and not is_surplus}
         if not ignored.get(span.match):
-            lines.append(Line(check, _unwanted if is_surplus else expected_got))
+            lines.append(Line(check, _UNWANTED if is_surplus else EXPECTED_GOT))
     arguments = (line.check for line in drafts["parameter_accuracy"].explained()[1])
-    return lines + [Line(check, expected_got) for check in arguments if check.actual != NO_TOOL]
+    return lines + [Line(check, EXPECTED_GOT) for check in arguments if check.actual != NO_TOOL]

@@ -11,7 +11,7 @@ accuracy is 1.0. Malformed arguments always score 0, even if none are expected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
@@ -24,7 +24,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
-from .assessment import Line, expected_got
+from .assessment import EXPECTED_GOT, Line
 
 NOT_OFFERED = "a tool that was not offered"
 
@@ -56,34 +56,19 @@ def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:
 def check_tool(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Line:
     """Compare the expected tools with the tool of a call."""
     right = call is not None and accepts(tools, call.name, case)
-    says = _other_called
+    where = "{0.place}: " if place else ""
+    says = f"{where}expected {{0.expected}}, called {{0.actual}}"
     if call is None:
-        why, says = "was not called", _not_called
+        why, ending = "was not called", "which was not called" if place else "no tool was called"
+        says = f"{where}expected {{0.expected}}, {ending}"
     elif right:
         same = call.name in tools or ANY_TOOL in tools
         why = "called" if same else "called; the name is spelled differently"
     elif find_tool(case, call.name) is not None:
         why = "different tool"
     else:
-        why, says = NOT_OFFERED, _unknown_called
+        why, says = NOT_OFFERED, f"{says}: {{0.reason}}"
     return Line(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
-
-
-def _place(check: Check) -> str:
-    return f"{check.place}: " if check.place else ""
-
-
-def _not_called(check: Check) -> str:
-    ending = "which was not called" if check.place else "no tool was called"
-    return f"{_place(check)}expected {check.expected}, {ending}"
-
-
-def _other_called(check: Check) -> str:
-    return f"{_place(check)}expected {check.expected}, called {check.actual}"
-
-
-def _unknown_called(check: Check) -> str:
-    return f"{_other_called(check)}: {check.reason}"
 
 
 class Share(NamedTuple):
@@ -169,9 +154,7 @@ def check_arguments(
 ) -> list[Line]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
 
-    def line(
-        name: str, got: str, why: str, says: Callable[[Check], str] = expected_got, right: bool = False
-    ) -> Line:
+    def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> Line:
         wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
         return Line(Check(printable(shorten(name, 60)), wanted, got, float(right), why, place), says)
 
@@ -185,7 +168,7 @@ def check_arguments(
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
         wanted = json_text(expected, MOST_SHOWN) if expected else "a JSON object"
-        return [Line(Check("arguments", wanted, got, 0.0, why, place), _malformed)]
+        return [Line(Check("arguments", wanted, got, 0.0, why, place), "{0.reason}: {0.actual}")]
     lines = []
     arguments = with_keys_of(expected, arguments, rules)
     # Reversed, so that the first of several names that differ only in case wins.
@@ -197,26 +180,23 @@ def check_arguments(
         elif is_optional(value):
             lines.append(line(name, ABSENT, "is absent, and may be", right=True))
         else:
-            lines.append(line(name, ABSENT, _missing(unexpected.get(folded(name))), _absent))
+            lines.append(
+                line(
+                    name,
+                    ABSENT,
+                    _missing(unexpected.get(folded(name))),
+                    "{0.name} {0.reason} (expected {0.expected})",
+                )
+            )
     if rules.counts_unexpected:
         lines += [
-            line(name, json_text(value, MOST_SHOWN), "is not expected", _unexpected)
+            line(
+                name, json_text(value, MOST_SHOWN), "is not expected", "{0.name}: {0.actual} {0.reason}"
+            )
             for name, value in arguments.items()
             if name not in expected
         ]
     return lines
-
-
-def _malformed(check: Check) -> str:
-    return f"{check.reason}: {check.actual}"
-
-
-def _absent(check: Check) -> str:
-    return f"{check.name} {check.reason} (expected {check.expected})"
-
-
-def _unexpected(check: Check) -> str:
-    return f"{check.name}: {check.actual} {check.reason}"
 
 
 def _missing(like: str | None) -> str:

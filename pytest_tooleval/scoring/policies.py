@@ -34,7 +34,7 @@ from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, opera
 from ..suite.resolved import accepts, find_tool
 from ..text import counted, json_text, printable
 from ..worlds.plain import read_json
-from .assessment import Draft, Explained, Line, with_reason
+from .assessment import WITH_REASON, Draft, Explained, Line
 from .chain import same_call
 from .forbidden import is_meant
 from .one_call import compare, shown_call, shown_names, with_arguments
@@ -323,7 +323,7 @@ def _explained(
                 lines += [_line(text, each) for each in broken[:_SHOWN]]
             elif broken is not None:
                 reason = f"{counted(len(judged), 'call')} checked"
-                lines.append(Line(Check("policy", text, "kept", 1.0, reason), with_reason))
+                lines.append(Line(Check("policy", text, "kept", 1.0, reason), WITH_REASON))
     checked = sum(len(judged) for _, judged, _ in applying)
     policies = "policy" if len(applying) == 1 else "policies"
     text = f"{kept} of {len(applying)} {policies} kept, {counted(checked, 'call')} checked"
@@ -333,8 +333,6 @@ def _explained(
 def _line(text: str, broken: Broken) -> Line:
     first = broken.calls[0] if broken.calls else None
     called = with_arguments(shown_call(first), first.arguments if first else None)
-    return Line(Check("policy", text, called, 0.0, broken.reason), _said)
-
-
-def _said(check: Check) -> str:
-    return f"policy {check.expected}: {check.actual}: {check.reason}"
+    return Line(
+        Check("policy", text, called, 0.0, broken.reason), "policy {0.expected}: {0.actual}: {0.reason}"
+    )

@@ -278,7 +278,7 @@ def _what_was_wrong(
         text, lines = draft.explained()
         line = next((line for line in lines if line.check.value < 1.0), None)
         if line is not None and line.says is not None:
-            return shorten(line.says(line.check), _LONGEST_REASON)
+            return shorten(line.says.format(line.check), _LONGEST_REASON)
         if metric not in ("overall", "tool_selection"):
             return shorten(text, _LONGEST_REASON)
     return ", ".join(f"{metric} {below(*pair)}" for metric, pair in failing.items())
