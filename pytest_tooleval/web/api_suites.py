@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -11,6 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..errors import ConfigError, McpError
+from ..mcp.discover import Discovery, discover
+from ..mcp.server import McpServer
+from ..mcp.tools import imported, title_of
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
@@ -20,9 +23,6 @@ from ..suite.source import Document
 from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
 from .responses import ApiError, field_error, json_response, needed, problem_dicts
 from .suite_files import Examined, SuiteFolder, check_name, suite_to_text, text_of
-
-if TYPE_CHECKING:
-    from ..mcp.discover import Discovery
 
 _ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
@@ -148,9 +148,6 @@ def show_mutation(request: Request) -> Response:
 
 async def import_mcp(request: Request) -> Response:
     """Discover the tools; `file` updates that suite; `save` writes it."""
-    from ..mcp.discover import discover
-    from ..mcp.server import McpServer
-
     body = await read(request, McpImport)
     folder: SuiteFolder = request.app.state.folder
     if body.file is not None:
@@ -165,8 +162,6 @@ async def import_mcp(request: Request) -> Response:
 
 
 def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
-    from ..mcp.tools import imported, title_of
-
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
     try:
