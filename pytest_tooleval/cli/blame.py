@@ -80,21 +80,21 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     click.echo(f"{counted(len(names), 'change')}: {'; '.join(map(printable, names)) or 'none'}")
     again = [*options, f"--tooleval-trials={trials}"]
     variants = {case: conditions(parts[case], undo) for case in broken}
-    _tell(variants, trials, rows)
+    _print_price(variants, trials, rows)
     run = _ask(run, variants, again)
-    asked = rates_of(run.rows, undo)
-    left = [case for case in asked if asked[case].is_unexplained]
+    rates = rates_of(run.rows, undo)
+    left = [case for case in rates if rates[case].is_unexplained]
     pairs = {case: [undo + pair for pair in pairs_of(parts[case])] for case in left}
     if any(pairs.values()):
         click.echo("no single change explains some cases: reverting two at a time")
-        _tell(pairs, trials, rows)
+        _print_price(pairs, trials, rows)
         more = rates_of(_ask(run, pairs, again).rows, undo)
-        asked |= {case: asked[case]._replace(undone=more[case].undone) for case in more}
-    for line in blame_lines(asked):
+        rates |= {case: rates[case]._replace(undone=more[case].undone) for case in more}
+    for line in blame_lines(rates):
         click.echo(printable(line))
 
 
-def _tell(variants: dict[Identity, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
+def _print_price(variants: dict[Identity, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
     """Print how many trials follow, and their cost, estimated from the trials so far."""
     count = trials * sum(map(len, variants.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]

@@ -22,11 +22,11 @@ from ..verdicts.statistics import kappa, wilson
 from .shared import table
 
 
-class _Said(TypedDict):
+class _WithRole(TypedDict):
     role: str
 
 
-class _Message(_Said, total=False):
+class _Message(_WithRole, total=False):
     content: str | list[dict[str, Any]] | None
     tool_calls: list[dict[str, Any]] | None
 
@@ -63,9 +63,9 @@ def check_judge(file: Path, judge: str) -> None:
     (spec,) = resolve_models([judge], Project.around().tables())
     runner = Runner()
     try:
-        asked = [runner.judge(each.rubric, each.transcript, spec) for each in labels]
+        futures = [runner.judge(each.rubric, each.transcript, spec) for each in labels]
         verdicts: list[Judged | ModelError] = []
-        for future in asked:
+        for future in futures:
             verdict = settled(future)
             verdicts.append(verdict)
     finally:
@@ -113,9 +113,9 @@ def _lines(
             continue
         counts[label.passed, verdict.passed] += 1
         if label.passed != verdict.passed:
-            said = "label pass, judge fail" if label.passed else "label fail, judge pass"
+            both = "label pass, judge fail" if label.passed else "label fail, judge pass"
             why = f"{json_text(label.rubric)}: {shown(verdict.reason, 400)}"
-            differing.append(f"{place}: {said}: {why}")
+            differing.append(f"{place}: {both}: {why}")
     total, agreed = counts.total(), counts[True, True] + counts[False, False]
     if total:
         rows = [

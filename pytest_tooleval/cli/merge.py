@@ -13,7 +13,7 @@ from ..history import History, Place, Trend, load_side, place_of
 from ..project.root import Project
 from ..record.document import Document
 from ..record.results import CaseRow, KeptCase
-from ..reports.outputs import Report, check_reports, leave, on_github, report_of
+from ..reports.outputs import Report, check_reports, on_github, report_of, write_reports
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.given import Given, read_baseline, read_gates
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
@@ -76,7 +76,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
     trends = _keep(document, book.cases.values(), store, place) if place else ()
-    unwritten = _leave(document, verdict, reports, trends, store, given["github"])
+    unwritten = _write(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
@@ -166,7 +166,7 @@ def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Pla
     return trends
 
 
-def _leave(
+def _write(
     document: Document,
     verdict: RunVerdict,
     reports: Sequence[Report],
@@ -176,7 +176,9 @@ def _leave(
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
     is_there, findings = on_github(github), verdict.findings
-    left, commands = leave(document, reports, trends, store.parent, github=is_there, findings=findings)
+    left, commands = write_reports(
+        document, reports, trends, store.parent, github=is_there, findings=findings
+    )
     unwritten = list(map(own_options, left))
     for command in commands:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged

@@ -63,17 +63,17 @@ def _of_runs(sources: Sequence[str]) -> Iterator[Design]:
             [trial for row in rows for trial in row.trials if not trial.cached and trial.error is None]
             for rows in cases.values()
         ]
-        asked = [trials for trials in live if trials]
-        if not asked:
+        found = [trials for trials in live if trials]
+        if not found:
             raise ConfigError(
                 f"{printable(model)}: all answers were replayed or missing, which says nothing of how "
                 "much they vary; run once with --tooleval-record=all"
             )
-        spreads = spreads_of((len(each), sum(trial.passed for trial in each)) for each in asked)
-        costs = [trial.cost_usd for each in asked for trial in each if trial.cost_usd is not None]
+        spreads = spreads_of((len(each), sum(trial.passed for trial in each)) for each in found)
+        costs = [trial.cost_usd for each in found for trial in each if trial.cost_usd is not None]
         trials = min(max(len(row.trials) for row in rows) for rows in cases.values())
         yield Design(
-            f"{model} ({counted(sum(map(len, asked)), 'answer')} to {counted(len(asked), 'case')})",
+            f"{model} ({counted(sum(map(len, found)), 'answer')} to {counted(len(found), 'case')})",
             len(cases),
             trials or 1,
             [spread.rates for spread in spreads],

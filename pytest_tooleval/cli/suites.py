@@ -85,8 +85,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
-        if asked := _features(suite, project):
-            click.echo(printable(f"{file}: {asked}"))
+        if needs := _features(suite, project):
+            click.echo(printable(f"{file}: {needs}"))
     counts = [f"{counted(suites, 'suite')}, {counted(cases, 'case')}"] if suites else []
     if suites < len(files):
         counts.append(f"{counted(len(files) - suites, 'file')} unusable")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..reports.outputs import leave, on_github
+from ..reports.outputs import on_github, write_reports
 from .history import Keeper
 from .state import Observer, RunState
 
@@ -33,7 +33,7 @@ class ReportFiles(Observer):
         if self._history is not None and outputs.writes("html"):
             trends = self._history.trends(document)
         others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
-        self.unwritten, self.annotations = leave(
+        self.unwritten, self.annotations = write_reports(
             document,
             self.reports,
             trends,

@@ -28,7 +28,7 @@ from ..text import aligned, shown
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
 # the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants;
 # tools.
-Place = Literal[
+View = Literal[
     "scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "variants", "tools"
 ]
 Format = Literal[
@@ -64,7 +64,7 @@ class Column(Struct, frozen=True):
     path: tuple[str, ...]
     heading: str
     format: Format
-    shown: tuple[Place, ...]
+    shown: tuple[View, ...]
     about: str = ""
     tone: str = ""
     seldom: bool = False
@@ -78,8 +78,8 @@ class Column(Struct, frozen=True):
         return self.path[:1] in (("metrics",), ("reliability",))
 
 
-_EVERYWHERE: tuple[Place, ...] = ("scores", "short", "runs", "page runs")
-_MEASURED: tuple[Place, ...] = ("scores", "trial", "reply", "csv")
+_EVERYWHERE: tuple[View, ...] = ("scores", "short", "runs", "page runs")
+_MEASURED: tuple[View, ...] = ("scores", "trial", "reply", "csv")
 COLUMNS = (
     Column(("pass_rate",), "pass rate", "rate", _EVERYWHERE, about="share of cases that passed"),
     Column(("passed",), "passed", "scored", ("short",)),
@@ -167,7 +167,7 @@ class Table(Struct, frozen=True):
 
 
 def table_of(
-    place: Place,
+    place: View,
     rows: Iterable[Struct | Record],
     only: Collection[str] | None = None,
     limits: Sequence[float] = (),
@@ -193,7 +193,7 @@ def table_lines(table: Table) -> list[str]:
 
 
 def columns_at(
-    place: Place, records: Sequence[Record], only: Collection[str] | None = None
+    place: View, records: Sequence[Record], only: Collection[str] | None = None
 ) -> list[Column]:
     """The columns of a table of these records that have a value.
 

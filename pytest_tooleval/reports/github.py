@@ -39,9 +39,9 @@ def annotations(
     found: dict[str, list[str]] = {"error": [], "warning": []}
     for gate in gates:
         if failures or not gate.failed:
-            _tell(found, f"gate: {gate.name}", gate)
+            _add(found, f"gate: {gate.name}", gate)
     if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
-        _tell(found, "baseline", baseline)
+        _add(found, "baseline", baseline)
     for outcome in ("failed", "error"):
         for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
             is_shown = failures or outcome == "error" or case.tolerated
@@ -52,7 +52,7 @@ def annotations(
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
-def _tell(found: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
+def _add(found: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
     """Add a verdict that did not pass."""
     level = "error" if judged.failed else "warning"
     title += " inconclusive" if judged.verdict == "inconclusive" else ""

@@ -23,7 +23,7 @@ from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.variants import ComparedVariant
 from ..verdicts.words import run_summary
-from .columns import COLUMNS, Column, Place, table_of
+from .columns import COLUMNS, Column, View, table_of
 from .comparison import case_lists, metrics_table, moved_item
 from .confusion import matrix_of
 from .model_lines import model_lines
@@ -140,7 +140,7 @@ def page_comparison(found: Comparison) -> dict[str, object]:
 
 def page_columns() -> dict[str, list[Column]]:
     """The columns of each place of the page that shows no single document."""
-    places: tuple[Place, ...] = ("page runs", "trial", "reply")
+    places: tuple[View, ...] = ("page runs", "trial", "reply")
     return {place: [column for column in COLUMNS if place in column.shown] for place in places}
 
 

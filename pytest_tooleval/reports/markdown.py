@@ -36,7 +36,7 @@ from .comparison import CaseItem, case_lists, change_text, compared_text, metric
 from .confusion import matrix_of, matrix_rows
 from .model_lines import ModelLine, ModelVerdict, model_lines
 from .notes import fallbacks_text
-from .tables import model_table, told_apart
+from .tables import model_table, with_own_names
 from .variants import curves_of, variant_changes, variant_remarks, variants_table
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -118,7 +118,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     if document.baseline:
         yield _baseline(document.baseline)
     models = [row for row in document.models if row.model]
-    suites = told_apart([row for row in document.suites if row.model])
+    suites = with_own_names([row for row in document.suites if row.model])
     several = len({row.file for row in suites}) > 1
     if models:
         rows = models if several else suites

@@ -102,7 +102,7 @@ def report_parts(
     return (text.encode("utf-8", "replace") for text in texts)
 
 
-def leave(
+def write_reports(
     document: Document,
     reports: Sequence[Report],
     trends: Sequence[Trend],
@@ -125,7 +125,7 @@ def leave(
         except OSError as error:
             unwritten.append(f"{report.option}: cannot be written: {os_reason(error)}")
     try:
-        commands = _tell_github(document.rows(), root, failures=failures) if github else []
+        commands = _write_for_github(document.rows(), root, failures=failures) if github else []
     except OSError as error:
         return [*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}"], []
     return unwritten, commands
@@ -137,7 +137,7 @@ def on_github(option: str) -> bool:
     return option == "always" or (option == "auto" and job is not None and job.annotates)
 
 
-def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
+def _write_for_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
     """Append the step summary; return the annotations."""
     from .github import annotations, append_step_summary, room_in_step_summary
     from .markdown import LEAST_LIMIT, SUMMARY_LIMIT, markdown_text

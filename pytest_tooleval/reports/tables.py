@@ -15,7 +15,7 @@ from ..text import aligned, printable
 from .columns import Table, cell, limits_of, table_of
 
 
-def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
+def with_own_names(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
     """The suites, with the file in the name if two files have suites of one name."""
     names = suite_names(row.identity for row in suites)
     return [structs.replace(row, suite=names[row.identity.of_suite]) for row in suites]
@@ -31,7 +31,7 @@ def score_tables(
     Columns beyond `width` characters make further tables.
     """
     models = [row for row in document.models if row.model and model in (None, row.model)]
-    suites = told_apart([row for row in document.suites if row.model and model in (None, row.model)])
+    suites = with_own_names([row for row in document.suites if row.model and model in (None, row.model)])
     groups: dict[str, list[ModelSummary]] = {}
     for row in suites:
         groups.setdefault(row.suite, []).append(row)

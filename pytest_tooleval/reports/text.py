@@ -63,9 +63,9 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     lines = [line for line in _conversation_lines(trial) if not line.startswith("  system ")]
     cut = len(lines) - _LAST_LINES
     if cut > 1:
-        asked = [line for line in lines[:cut] if line.startswith("  user ")][-1:]
-        more = f"  ({counted(cut - len(asked), 'line')} left out; -v shows all)"
-        lines = [*asked, more, *lines[cut:]]
+        question = [line for line in lines[:cut] if line.startswith("  user ")][-1:]
+        more = f"  ({counted(cut - len(question), 'line')} left out; -v shows all)"
+        lines = [*question, more, *lines[cut:]]
     yield "\n".join(lines)
 
 
