@@ -76,7 +76,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
     trends = _keep(document, book.cases.values(), store, place) if place else ()
-    unwritten = _write(document, verdict, reports, trends, store, given["github"])
+    unwritten = _write(document, verdict, reports, trends, store, on_github(given["github"]))
     end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
@@ -172,7 +172,7 @@ def _write(
     reports: Sequence[Report],
     trends: Sequence[Trend],
     store: Path,
-    github: str,
+    github: bool,
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
     is_there, findings = on_github(github), verdict.findings
