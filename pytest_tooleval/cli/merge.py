@@ -175,11 +175,10 @@ def _write(
     github: bool,
 ) -> list[str]:
     """Write the reports. Returns a line for each file that cannot be written."""
-    is_there, findings = on_github(github), verdict.findings
-    left, commands = write_reports(
-        document, reports, trends, store.parent, github=is_there, findings=findings
+    problems, commands = write_reports(
+        document, reports, trends, store.parent, github=github, findings=verdict.findings
     )
-    unwritten = list(map(own_options, left))
+    unwritten = list(map(own_options, problems))
     for command in commands:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)
