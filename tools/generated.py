@@ -13,7 +13,7 @@ import msgspec
 
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_features import FEATURES, features_of
+from pytest_tooleval.engine.tools.features import FEATURES, features_of
 from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.matchers.matcher import MATCHERS
 from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES

@@ -9,8 +9,8 @@ import click
 
 from ..engine.clients.base import ChatRequest
 from ..engine.models.tables import resolve_models, spec_from_table
-from ..engine.tool_features import FEATURES, features_of, wanted_by
-from ..engine.tool_schemas import rules_of
+from ..engine.tools.features import FEATURES, features_of, wanted_by
+from ..engine.tools.schemas import rules_of
 from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING, is_searched

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ..checkout.git import file_at, has_revision
-from ..engine.tool_tokens import TOKENIZER, ToolTokens, counter, largest_descriptions, tool_tokens
+from ..engine.tools.tokens import TOKENIZER, ToolTokens, counter, largest_descriptions, tool_tokens
 from ..errors import ConfigError
 from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING

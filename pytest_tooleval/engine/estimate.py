@@ -20,7 +20,7 @@ from .limits.spending import price
 from .models.prices import listed
 from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
 from .players import player_request
-from .toolbox import Toolbox
+from .tools.toolbox import Toolbox
 from .trial import Job
 from .users import opening, user_request
 

@@ -19,11 +19,11 @@ from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .clients.base import ChatRequest, Reads
-from .hosted_tools import hosted_tools
 from .models.spec import ModelSpec
 from .reply import Models
-from .tool_features import naming, with_prefix
-from .toolbox import Toolbox, ends_chain
+from .tools.features import naming, with_prefix
+from .tools.hosted import hosted_tools
+from .tools.toolbox import Toolbox, ends_chain
 
 _REFUSED: CallStatus = "refused"
 _MOST_PAUSES = 20

@@ -13,7 +13,7 @@ from ..record.transcript import Reply, Usage, read_message, text_of, with_refuse
 from .cassettes.cassette import NotRecorded
 from .clients.base import ChatAnswer, ChatRequest
 from .models.spec import ModelSpec
-from .tool_features import choice_text, known_tools
+from .tools.features import choice_text, known_tools
 
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}

@@ -21,13 +21,13 @@ from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
 from .clients.choice import load_client
 from .clients.transport import missing_key
-from .hosted_tools import refusal
 from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .threads import DaemonThreads
+from .tools.hosted import refusal
 from .trial import Job, Trial, run_trial
 
 TrialAnswer = Transcript | ModelError

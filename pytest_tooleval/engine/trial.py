@@ -14,16 +14,16 @@ from msgspec import structs
 from ..record.transcript import Message, Reply, Transcript, ended_turn
 from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
-from .alterations import Alterations
 from .cassettes.cassette import Cassette, NotRecorded
 from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
 from .players import Player
 from .reply import Models
-from .tool_source import ToolSource
-from .toolbox import Toolbox
+from .tools.alterations import Alterations
 from .tools.live import BeginAnew, Live, LiveTools
 from .tools.mocks import Mocks
+from .tools.source import ToolSource
+from .tools.toolbox import Toolbox
 from .tools.world import WorldTools
 from .users import UserInConversation, user_in
 

@@ -41,6 +41,17 @@ class Tokens(Struct, frozen=True, gc=False):
         return sum(known) if known else None
 
 
+def fallback_text(parameter: str, sent: str | None) -> str:
+    """The fallback for a parameter, in words."""
+    if parameter == "tool_choice":
+        return f"tool_choice sent as '{sent}', because this model refuses the case's"
+    if parameter == "reasoning_effort":
+        return "no reasoning effort sent, because this model is not known to reason"
+    if sent is None:
+        return f"{parameter} left out, because this model refuses it"
+    return f"{parameter} sent as {sent}"
+
+
 class Fallback(Struct, frozen=True, gc=False):
     """The value sent instead of a parameter that a model rejects."""
 

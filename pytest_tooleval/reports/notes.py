@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..engine.fallbacks import fallback_text
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..figures import usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
-from ..record.summary import Fallback, ModelSummary
+from ..record.summary import Fallback, ModelSummary, fallback_text
 from ..text import counted, first_few, printable
 from .columns import cases_text
 

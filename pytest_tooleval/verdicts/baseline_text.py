@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from ..engine.fallbacks import fallback_text
 from ..figures import p_text, points_text, score_text
 from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
+from ..record.summary import fallback_text
 from ..text import counted, first_few, shown
 from .pairing import Pairing
 from .sides import Rescored

@@ -20,17 +20,17 @@ from ...secrets import redacted, scrub, secret_values
 from ..cassettes.cassette import key_of, question
 from ..clients.base import ChatAnswer, ChatClient, ChatRequest
 from ..clients.choice import make_client
-from ..fallbacks import Fallbacks, ParameterRefused
-from ..hosted_tools import with_secrets
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending, price
 from ..models.spec import LEXICAL, ModelSpec
 from ..reply import Read, Replies, read_run
-from ..tool_features import fitted
-from ..tool_schemas import ToolSchemas
+from ..tools.features import fitted
+from ..tools.hosted import with_secrets
+from ..tools.schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context, set_by
+from .fallbacks import Fallbacks, ParameterRefused
 
 _OTHERS_TICK_S = 0.05
 _TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint", "answers")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
-from ..tool_features import name_of
+from ..tools.features import name_of
 from .appending import Place, line_at
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")

@@ -14,7 +14,7 @@ from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_cou
 from ..models.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from ..toolbox import Toolbox
+    from ..tools.toolbox import Toolbox
 
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024

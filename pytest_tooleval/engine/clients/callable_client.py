@@ -19,7 +19,7 @@ from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
-from ..toolbox import Toolbox
+from ..tools.toolbox import Toolbox
 from .base import ChatAnswer, ChatRequest
 from .own_loop import OwnLoop
 from .returned import callable_error, read_giving_up, read_result

@@ -15,7 +15,7 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..fallbacks import ParameterRefused
+from ..asking.fallbacks import ParameterRefused
 from ..models.prices import token_count
 from ..protocols.reading import replied
 from .base import ChatRequest

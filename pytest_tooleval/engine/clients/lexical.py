@@ -15,7 +15,7 @@ from typing import Any
 
 from ...record.calls import ToolCall
 from ...record.transcript import SEARCHES, text_of
-from ..tool_features import functions_of, name_of
+from ..tools.features import functions_of, name_of
 from .base import ChatAnswer, ChatRequest
 
 _WORD = re.compile(r"[^\W_]+")

@@ -19,7 +19,7 @@ from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
 from ...record.transcript import APPROVED, NOT_RUN, CallStatus, Message
 from ...secrets import redacted
-from ..toolbox import Toolbox
+from ..tools.toolbox import Toolbox
 from .base import MOST_BYTES, ChatAnswer
 from .returned import in_order
 

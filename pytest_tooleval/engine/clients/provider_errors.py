@@ -21,7 +21,7 @@ from ...record.recovery import NOTHING, read_calls
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
-from ..fallbacks import ParameterRefused, refused_parameter
+from ..asking.fallbacks import ParameterRefused, refused_parameter
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
 

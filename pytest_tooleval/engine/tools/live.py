@@ -22,8 +22,8 @@ from ...suite.resolved import is_expected
 from ..cassettes.cassette import Cassette, key_of, normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
-from ..tool_source import ToolAnswer, ToolSource, allowing
 from .mocks import mocks_of
+from .source import ToolAnswer, ToolSource, allowing
 
 ALL_READ_ONLY = "*"
 

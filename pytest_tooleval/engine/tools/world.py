@@ -12,7 +12,7 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...worlds.play import Worker, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
-from ..tool_source import ToolAnswer, ToolSource
+from .source import ToolAnswer, ToolSource
 
 _T = TypeVar("_T")
 

@@ -10,7 +10,7 @@ import pytest
 from builders import call, tool
 
 from pytest_tooleval import score_calls, score_messages
-from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.secrets import redacted, scrub, secret_values

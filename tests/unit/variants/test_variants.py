@@ -13,7 +13,7 @@ from builders import git, tool
 
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.players import player_request
-from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript

@@ -18,7 +18,7 @@ from pytest_tooleval.engine.clients.own_loop import OwnLoop
 from pytest_tooleval.engine.clients.returned import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tooleval.engine.asking.fallbacks import ParameterRefused
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.provider_errors import (
     one_line,
@@ -16,7 +17,6 @@ from pytest_tooleval.engine.clients.provider_errors import (
     refused_answer,
     spoken,
 )
-from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ErrorKind
 

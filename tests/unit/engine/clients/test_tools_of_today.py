@@ -25,7 +25,7 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import read_chat, tool_arguments
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_features import choice_text, fitted
+from pytest_tooleval.engine.tools.features import choice_text, fitted
 from pytest_tooleval.errors import ModelError
 
 Document = dict[str, Any]

@@ -5,8 +5,8 @@ from typing import Any
 
 from builders import tool
 
-from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.tools.mocks import Mocks
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.suite.case import ResolvedCase
 

@@ -16,17 +16,17 @@ from typing import Any
 
 from msgspec import structs
 
-from ..errors import CannotCompare, ModelError
-from ..matchers.modes import DEFAULT_MODE
-from ..record.calls import ToolCall
-from ..record.names import KnownTools
-from ..record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
-from ..scoring.conversation import forbidden_in
-from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import find_tool, is_expected, known_tools
+from ...errors import CannotCompare, ModelError
+from ...matchers.modes import DEFAULT_MODE
+from ...record.calls import ToolCall
+from ...record.names import KnownTools
+from ...record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
+from ...scoring.conversation import forbidden_in
+from ...suite.case import ResolvedCase
+from ...suite.expectations import ANY_TOOL
+from ...suite.resolved import find_tool, is_expected, known_tools
 from .alterations import Alterations, AlteredSource
-from .tool_source import ToolAnswer, ToolSource, allowing
+from .source import ToolAnswer, ToolSource, allowing
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..explain import field_path
-from ..jsonschemas.subschemas import parts
+from ...explain import field_path
+from ...jsonschemas.subschemas import parts
 
 TOKENIZER = "o200k_base"
 _PIECE = 20_000

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.engine.asking.fallbacks import Fallbacks, refused_parameter
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.fallbacks import Fallbacks, refused_parameter
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
-from .fakes import WEATHER
+from ..fakes import WEATHER
 
 SENT = {"temperature": 0.0, "max_tokens": 100, "seed": 5, "top_p": 0.9, "tool_choice": "required"}
 REFUSALS = [

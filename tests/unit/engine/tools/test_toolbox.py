@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from builders import tool
 
-from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.record.calls import ToolCall
 
-from .fakes import case_of
+from ..fakes import case_of
 
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}}
 MUCH = {"tool": "refund", "params": {"amount": {"$gt": 1000}}}

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
-from ..record.calls import ToolCall
-from ..record.transcript import CallStatus, Message
-from ..suite.altered import BEFORE, AlteredAnswers
-from ..suite.case import ResolvedCase
-from ..suite.resolved import find_tool
-from .tool_source import ToolAnswer, ToolSource
+from ...record.calls import ToolCall
+from ...record.transcript import CallStatus, Message
+from ...suite.altered import BEFORE, AlteredAnswers
+from ...suite.case import ResolvedCase
+from ...suite.resolved import find_tool
+from .source import ToolAnswer, ToolSource
 
 _DONE = '{"status": "done"}'
 

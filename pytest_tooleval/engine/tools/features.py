@@ -12,14 +12,14 @@ from typing import Any, Literal, get_args
 
 from msgspec import structs
 
-from ..errors import ModelError
-from ..jsonschemas.subschemas import recursion
-from ..record.names import KnownTools, qualified
-from ..record.untrusted import as_mapping, objects_in
-from ..text import first_few
-from .clients.base import ChatRequest
-from .models.spec import LEXICAL, ModelSpec
-from .models.traits import needs_responses, searches_tools
+from ...errors import ModelError
+from ...jsonschemas.subschemas import recursion
+from ...record.names import KnownTools, qualified
+from ...record.untrusted import as_mapping, objects_in
+from ...text import first_few
+from ..clients.base import ChatRequest
+from ..models.spec import LEXICAL, ModelSpec
+from ..models.traits import needs_responses, searches_tools
 
 Tool = Mapping[str, Any]
 Feature = Literal[

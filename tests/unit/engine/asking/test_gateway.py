@@ -12,17 +12,17 @@ import pytest
 from builders import call
 
 from pytest_tooleval.engine.asking.context import Context, sampling_for
+from pytest_tooleval.engine.asking.fallbacks import ParameterRefused
 from pytest_tooleval.engine.cassettes.byte_locks import ByteLocks
 from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.transcript import Reply
 
-from .fakes import WEATHER, FakeClient, Gateway, case_of, gateway_to, says, use_clients
+from ..fakes import WEATHER, FakeClient, Gateway, case_of, gateway_to, says, use_clients
 
 GOOD = says(call("get_weather", '{"city": "Paris"}'))
 

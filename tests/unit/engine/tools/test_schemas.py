@@ -11,11 +11,11 @@ from mock_server import MockServer
 
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.tool_schemas import ToolSchemas
+from pytest_tooleval.engine.tools.schemas import ToolSchemas
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 
-from .fakes import case_of, only
+from ..fakes import case_of, only
 
 
 def days(schema: dict[str, Any], name: str = "get_weather") -> dict[str, Any]:

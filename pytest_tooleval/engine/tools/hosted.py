@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..errors import ModelError
-from ..suite.case import ResolvedCase
-from .models.spec import ModelSpec
-from .tool_source import allowing
+from ...errors import ModelError
+from ...suite.case import ResolvedCase
+from ..models.spec import ModelSpec
+from .source import allowing
 
 _HARMLESS = re.compile(
     r"tool_search(_tool_[a-z0-9]+_[0-9]{8})?|programmatic_tool_calling|code_interpreter"

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Set
 
 from msgspec import structs
 
-from ..errors import ModelError
-from .clients.base import ChatRequest, sent_parameters
-from .models.prices import listed
-from .models.providers import FORCED
-from .models.spec import ModelSpec
+from ...errors import ModelError
+from ..clients.base import ChatRequest, sent_parameters
+from ..models.prices import listed
+from ..models.providers import FORCED
+from ..models.spec import ModelSpec
 
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 # Replacements for refused parameters. Parameters without one are left out.
@@ -84,17 +84,6 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
 @functools.cache
 def _named(parameter: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.]){re.escape(parameter)}(?!\w)")
-
-
-def fallback_text(parameter: str, sent: str | None) -> str:
-    """The fallback for a parameter, in words."""
-    if parameter == "tool_choice":
-        return f"tool_choice sent as '{sent}', because this model refuses the case's"
-    if parameter == "reasoning_effort":
-        return "no reasoning effort sent, because this model is not known to reason"
-    if sent is None:
-        return f"{parameter} left out, because this model refuses it"
-    return f"{parameter} sent as {sent}"
 
 
 class Fallbacks:

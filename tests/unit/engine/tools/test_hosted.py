@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from builders import tool
 
-from pytest_tooleval.engine.hosted_tools import hosted_tools, refusal, with_secrets
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.players import player_request
-from pytest_tooleval.engine.toolbox import Toolbox
+from pytest_tooleval.engine.tools.hosted import hosted_tools, refusal, with_secrets
+from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite

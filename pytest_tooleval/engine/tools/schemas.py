@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import ModelError
-from ..explain import field_path
-from ..jsonschemas.providers import Rules, Trouble, troubles
-from ..record.encoding import to_json
-from ..text import first_few, printable
-from .models.spec import ModelSpec
-from .tool_features import functions_of
+from ...errors import ModelError
+from ...explain import field_path
+from ...jsonschemas.providers import Rules, Trouble, troubles
+from ...record.encoding import to_json
+from ...text import first_few, printable
+from ..models.spec import ModelSpec
+from .features import functions_of
 
 
 class ToolSchemas:

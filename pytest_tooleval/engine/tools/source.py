@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..record.calls import ToolCall
-from ..record.transcript import CallStatus, Message
+from ...record.calls import ToolCall
+from ...record.transcript import CallStatus, Message
 
 
 def allowing(*tools: str) -> str:
