@@ -21,9 +21,9 @@ from ..matchers.modes import MODES, Mode
 from ..record.names import meant
 from ..scoring.leaks import reveals
 from ..suite.altered import FAULTS, AlteredAnswers
-from ..suite.attacks import Attack, read_attacks
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.other_files import Attack, read_attacks
 from ..suite.resolved import find_tool
 from ..suite.tools import OneTool
 from ..text import near

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..engine.clients.lexical import words_of
-from ..errors import ConfigError, SuiteError, os_reason
-from ..findings import Finding
+from ..errors import ConfigError
+from ..findings import Loc
 from ..mcp.tools import function_of
-from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.fields import Part
-from ..suite.reading import findings_of
-from ..suite.source import Document, decode_bytes, read_document
+from ..suite.other_files import ToolList, read_other
 from ..suite.tools import OneTool, Tool
 from ..text import counted, folded
 from .tools import expected_tools, with_tools
@@ -41,8 +38,8 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
     if not number:
         return case
     own = {folded(tool.name) for tool in case.tools} | set(map(folded, excluded))
-    found, namespaces = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
-    once = {folded(tool.name): tool for tool in found}
+    found = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
+    once = {folded(tool.name): tool for tool in found.tools}
     pool = [tool for name, tool in once.items() if name not in own]
     if len(pool) < number:
         raise ConfigError(
@@ -63,7 +60,7 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
     def more(tools: Sequence[Tool]) -> list[Tool]:
         return sorted([*tools, *added], key=lambda tool: places[tool.name])
 
-    return with_tools(case, more, namespaces)
+    return with_tools(case, more, found.namespaces)
 
 
 def _read(argument: str) -> tuple[int, str, list[str]]:
@@ -103,65 +100,31 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-class _Found(NamedTuple):
-    """Tools, and the descriptions of their namespaces."""
-
-    tools: Sequence[Tool]
-    namespaces: Mapping[str, str]
-
-
-def _tools_of_suites(condition: Condition) -> _Found:
+def _tools_of_suites(condition: Condition) -> ToolList:
     """Return the tools of all suites, including the case's own, whose tools are excluded by name."""
     suites = condition.collected()
     namespaces = {name: text for suite in suites for name, text in suite.namespaces.items()}
-    return _Found([tool for suite in suites for tool in suite.tools], namespaces)
+    tools = [tool for suite in suites for tool in suite.tools]
+    return ToolList.model_construct(tools=tools, namespaces=namespaces)
 
 
 @lru_cache(maxsize=8)
-def _tools_in(path: Path) -> _Found:
+def _tools_in(path: Path) -> ToolList:
     """Read the tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
-    try:
-        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
-        data = without_key_values(document.data)
-        return _Found(_tools_of(data, document), _namespaces_of(data, document))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {os_reason(error)}") from None
-    except SuiteError as error:
-        raise ConfigError(str(error)) from None
+    return read_other(path, ToolList, _shaped)
 
 
-class _Tools(Part):
-    EXPECTS = 'an object {"tools": [...]}'
-
-    tools: list[Tool]
-
-
-def _tools_of(tools: Any, document: Document) -> Sequence[Tool]:
-    from pydantic import ValidationError
-
-    at: tuple[str, ...] = ()
+def _shaped(data: Any) -> tuple[Any, Loc]:
+    tools, at = data, tuple[str, ...]()
     for key in ("result", "tools"):
         if isinstance(tools, dict) and key in tools:
             tools, at = tools[key], (*at, key)
     if not isinstance(tools, list):
-        what = "expected a suite, an answer to tools/list, or a list of tools"
-        raise SuiteError(document.problems([Finding(at, what)]))
-    found = {"tools": list(map(_as_function, tools))}
-    try:
-        return _Tools.model_validate(found).tools
-    except ValidationError as error:
-        findings = findings_of(_Tools, error, found)
-        there = [each._replace(loc=(*at, *each.loc[1:])) for each in findings]
-        raise SuiteError(document.problems(there)) from None
-
-
-def _namespaces_of(data: Any, document: Document) -> dict[str, str]:
-    """Return the descriptions of a suite's namespaces."""
-    found: Any = data.get("namespaces", {}) if isinstance(data, dict) else {}
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        what = 'expected names and descriptions, such as {"crm": "Customers."}'
-        raise SuiteError(document.problems([Finding(("namespaces",), what)]))
-    return found
+        return None, at
+    spaces = (
+        {"namespaces": data["namespaces"]} if isinstance(data, dict) and "namespaces" in data else {}
+    )
+    return {"tools": list(map(_as_function, tools)), **spaces}, at
 
 
 def _as_function(tool: Any) -> Any:

@@ -86,13 +86,10 @@ def suite_at(revision: str, file: Path) -> Suite | None:
     return None if suite is None or suite.tools_from is not None else suite
 
 
+@lru_cache(maxsize=512)
 def read_at(revision: str, file: Path) -> Suite | None:
     """Return a file's suite as of a revision, None if it did not exist. Raises ConfigError."""
-    return _read_at(revision, file.resolve())
-
-
-@lru_cache(maxsize=512)
-def _read_at(revision: str, file: Path) -> Suite | None:
+    file = file.resolve()
     if not has_revision(file.parent, revision):
         raise ConfigError(f"git knows no revision {revision!r} in {file.parent}")
     text = file_at(revision, file)

@@ -36,11 +36,14 @@ def signature_of(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _globals(method: Callable[..., Any]) -> dict[str, Any]:
-    function: Any = inspect.unwrap(method)
+    found: dict[str, Any] = getattr(_inner(inspect.unwrap(method)), "__globals__", {})
+    return found
+
+
+def _inner(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
-    found: dict[str, Any] = getattr(function, "__globals__", {})
-    return found
+    return function
 
 
 def _resolved(method: Callable[..., Any], parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
@@ -57,9 +60,7 @@ def _resolved(method: Callable[..., Any], parameter: inspect.Parameter, names: d
 
 def name_of(method: Callable[..., Any]) -> str:
     """Return a method's name with its class, such as `Desk.refund`."""
-    function: Any = method
-    while isinstance(function, functools.partial):
-        function = function.func
+    function = _inner(method)
     return str(getattr(function, "__qualname__", function))
 
 

@@ -47,11 +47,7 @@ _TOO_DEEP_WHERE = re.compile(
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-class Absent:
-    """Stands for a value that one of two states lacks."""
-
-
-ABSENT = Absent()
+ABSENT = object()  # stands for a value that one of two states lacks
 
 
 class Amount(str):

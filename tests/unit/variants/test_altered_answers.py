@@ -23,9 +23,9 @@ from pytest_tooleval.scoring.leaks import passes_on, reveals
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.secrets import redacted
 from pytest_tooleval.suite.altered import AlteredAnswers, has_note, with_note
-from pytest_tooleval.suite.attacks import read_attacks
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.other_files import read_attacks
 from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.variants.answers import OUR_ATTACKS, harmless
 from pytest_tooleval.variants.builtin import add_built_in
