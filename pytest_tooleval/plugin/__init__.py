@@ -87,7 +87,7 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
         return
     compares = settings.judging.baseline is not None and settings.judging.baseline.run is not None
     if settings.estimate:
-        eval_session(config).collect()
+        eval_session(config).case_session()
     elif settings.outputs.reports or settings.judging.gates.asked or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
@@ -181,7 +181,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
     from .collection import SuiteFile
 
     def cases() -> CaseSession:
-        return eval_session(parent.config).collect()
+        return eval_session(parent.config).case_session()
 
     if file_path.is_relative_to(parent.config.rootpath):
         return SuiteFile.from_parent(parent, path=file_path, cases=cases)
@@ -269,4 +269,4 @@ def tooleval(request: pytest.FixtureRequest) -> Tooleval:
     """Run a test case of a suite from a Python test: `result = await tooleval.run(suite, case)`."""
     from .fixture import Tooleval
 
-    return Tooleval(eval_session(request.config).collect(), request)
+    return Tooleval(eval_session(request.config).case_session(), request)

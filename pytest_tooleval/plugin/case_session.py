@@ -13,6 +13,7 @@ from msgspec import structs
 from ..run.facts import Part
 from ..run.given import GivenTranscripts
 from ..run.nodeids import split_nodeid
+from ..run.unknown import unknown_scope
 from ..settings.parts import Settings
 from ..suite.model import Suite
 from ..text import printable
@@ -25,7 +26,6 @@ from .settings import USAGE_ERROR
 from .started import evaluates, will_run
 from .state import Session
 from .suites import SuiteWarnings, collected
-from .unknown import unknown_scope
 
 
 class CaseSession:
@@ -69,7 +69,7 @@ class CaseSession:
         settings, cases = self.settings, [item for item in items if isinstance(item, CaseItem)]
         # Other tests may evaluate cases from suites that are not collected.
         if 0 < len(cases) == len(items):
-            self._refuse(items, unknown_scope(settings, cases))
+            self._refuse(items, unknown_scope(settings, (case.place for case in cases)))
         path = path_of_cases(config, items)
         labels = Counter(item.model for item in cases if item.job and not item.case.arm.variant)
         self._known = structs.replace(self._known, case_counts=dict(labels))

@@ -16,6 +16,7 @@ from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
 from ..run.nodeids import split_nodeid
 from ..run.place import Origin
+from ..run.unknown import unknown_metric
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import ResolvedCase, XFail
 from ..suite.resolved import find_tool, resolve
@@ -23,7 +24,6 @@ from ..text import printable
 from .items import CaseFailure, CaseItem
 from .no_model import no_model
 from .suites import load, worker_user
-from .unknown import unknown_metric
 
 if TYPE_CHECKING:
     from ..variants.variant import Variant

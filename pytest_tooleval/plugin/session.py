@@ -19,7 +19,7 @@ from ..reports.outputs import on_github
 from ..run.book import RunBook
 from ..run.facts import Facts, Part
 from ..settings.parts import Settings
-from ..verdicts.run import foresee
+from ..verdicts.run import foresee, undecided
 from ..verdicts.sides import suites_in
 from .logs import keep_keys_out_of_logs
 from .output import clean_warning
@@ -27,7 +27,7 @@ from .signals import OrderlyEnd
 from .started import evaluates, run_started
 from .state import Observer, RunState, Wait
 from .terminal import Terminal
-from .verdicts import VerdictItem, remember_tolerated, report_finding, undecided
+from .verdicts import VerdictItem, remember_tolerated, report_finding
 from .workers import ledger_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class EvalSession:
         for each in self._observers:
             each.estimated(estimated)
 
-    def collect(self) -> CaseSession:
+    def case_session(self) -> CaseSession:
         """Return what this process needs to run cases, made when the first suite is found."""
         if self.cases is None:
             from .case_session import CaseSession

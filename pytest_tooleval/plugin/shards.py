@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
 from ..record.encoding import to_json
 from ..record.run import Shard
-from ..run.nodeids import split_nodeid
+from ..run.shards import shard_of
 from ..settings.parts import Settings
 from ..suite.fingerprints import content_of_bytes
 from .items import CaseItem
@@ -31,10 +29,3 @@ def keep_shard(config: pytest.Config, items: list[pytest.Item], settings: Settin
         split=content_of_bytes(to_json(rows)),
         judging=dict(settings.left_to_merge),
     )
-
-
-def shard_of(nodeid: str, of: int) -> int:
-    """The shard, from 1, of a case on all its models. It is a hash, so new cases move no others."""
-    file, case, *_ = split_nodeid(nodeid)
-    digest = hashlib.sha256(f"{file}::{case}".encode(errors="replace")).digest()
-    return int.from_bytes(digest[:8], "big") % of + 1

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from ..record.comparison import Comparison
-from ..record.gates import Gate
-from ..record.results import CaseResult, CaseRow
+from ..record.results import CaseResult
 from ..reports.junit import tolerated_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.parts import Settings
 from ..text import printable
-from ..verdicts.rules import SCOPES
 from ..verdicts.run import Finding, tolerates
 from ..verdicts.words import NOT_JUDGED, TOLERATED, VARIED
 
@@ -40,32 +37,6 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
         word = VARIED if result.variant else NOT_JUDGED if is_judged_later else TOLERATED
         report.sections.append((word, render_case(result)))
     return True
-
-
-def undecided(
-    cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
-) -> set[str]:
-    """The node ids of cases whose verdicts more trials could decide."""
-    found = {
-        case.nodeid
-        for gate in gates
-        # pass^3 has no value yet after two trials.
-        if gate.verdict == "inconclusive" or (gate.kind == "fail_under" and gate.value is None)
-        for case in cases
-        if case.model == gate.model and gate.of in [name for name, _ in SCOPES[gate.scope].keys(case)]
-    }
-    if comparison is None:
-        return found
-    models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
-    unshared = comparison.cases
-    apart = {
-        case.of_case
-        for cases in (unshared.added, unshared.changed, unshared.incomparable)
-        for case in cases
-    }
-    return found | {
-        case.nodeid for case in cases if case.model in models and case.identity.of_case not in apart
-    }
 
 
 def remember_tolerated(session: pytest.Session, nodeids: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
-"""Joins the shards of a run."""
+"""Splits a run into shards, and joins them."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ from ..verdicts.judging import Judging
 from ..verdicts.run import tolerates
 from ..verdicts.summary import ran_partly
 from .book import RunBook
+from .nodeids import split_nodeid
 
 # Options that belong to each shard, and those that may differ: the places of recorded answers.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})
@@ -28,6 +30,13 @@ _MAY_DIFFER = ("cassette", "resume")
 _CASE = msgspec.json.Decoder(CaseResult)
 _ROW = msgspec.json.Decoder(CaseRow)
 _T = TypeVar("_T")
+
+
+def shard_of(nodeid: str, of: int) -> int:
+    """The shard, from 1, of a case on all its models. It is a hash, so new cases move no others."""
+    file, case, *_ = split_nodeid(nodeid)
+    digest = hashlib.sha256(f"{file}::{case}".encode(errors="replace")).digest()
+    return int.from_bytes(digest[:8], "big") % of + 1
 
 
 class ShardFile(Struct, frozen=True):

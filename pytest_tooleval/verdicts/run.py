@@ -14,6 +14,7 @@ from ..record.results import CaseRow, unchanged
 from ..record.run import Run
 from ..text import counted
 from .judging import Gates, Judging
+from .rules import SCOPES
 from .sides import FindSuite
 
 
@@ -111,6 +112,32 @@ def decide_run(
 
     confidence = _confidence(judging)
     return decide_gates(cases, gates.rules, confidence, strict=judging.strict, collected=collected)
+
+
+def undecided(
+    cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
+) -> set[str]:
+    """The node ids of cases whose verdicts more trials could decide."""
+    found = {
+        case.nodeid
+        for gate in gates
+        # pass^3 has no value yet after two trials.
+        if gate.verdict == "inconclusive" or (gate.kind == "fail_under" and gate.value is None)
+        for case in cases
+        if case.model == gate.model and gate.of in [name for name, _ in SCOPES[gate.scope].keys(case)]
+    }
+    if comparison is None:
+        return found
+    models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
+    unshared = comparison.cases
+    apart = {
+        case.of_case
+        for cases in (unshared.added, unshared.changed, unshared.incomparable)
+        for case in cases
+    }
+    return found | {
+        case.nodeid for case in cases if case.model in models and case.identity.of_case not in apart
+    }
 
 
 def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:

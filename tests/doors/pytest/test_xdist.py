@@ -236,7 +236,7 @@ def test_a_case_that_a_hook_skips_leaves_nothing_behind(project: Project) -> Non
                 pytest.skip("not today")
 
         def pytest_sessionfinish(session):
-            print("left:", eval_session(session.config).collect().queue.waiting)
+            print("left:", eval_session(session.config).case_session().queue.waiting)
         """,
     )
     slow = [right(f"skipped-{n}", delay=30) for n in range(3)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_tooleval.plugin.shards import shard_of
+from pytest_tooleval.run.shards import shard_of
 
 
 def test_all_models_of_a_case_go_to_one_shard() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
 from ..explain import listing
 from ..record.metrics import LIMITS
-from ..run.scored import unscored
 from ..settings.parts import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
-from .items import CaseItem
+from .place import CasePlace
+from .scored import unscored
 
 
 def unknown_metric(settings: Settings, known: Collection[str]) -> str:
@@ -30,10 +30,10 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
     return ""
 
 
-def unknown_scope(settings: Settings, cases: Sequence[CaseItem]) -> str:
+def unknown_scope(settings: Settings, places: Iterable[CasePlace]) -> str:
     """The problem with a gate's scope; empty if there is none."""
     rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
-    rows = [unscored(case.place, "skipped").row() for case in cases] if rules else []
+    rows = [unscored(place, "skipped").row() for place in places] if rules else []
     for rule, name in rules:
         known = {key for row in rows for key, _ in rule.scope.keys(row) if key}
         if name not in known:
