@@ -62,7 +62,7 @@ def mismatch(expected: Any, actual: Any, mode: Mode) -> Mismatch | None:
         raise CannotCompare(f"expected a JSON value, got {json_text(expected)} ({kind.__name__})")
     elif actual is None:
         return None
-    return partial(_why_other_type, expected, actual)
+    return lambda: is_not_of(actual, type_of(expected))
 
 
 def matches(expected: Any, actual: Any, mode: Mode) -> bool:
@@ -103,10 +103,6 @@ def why_right(expected: Any, actual: Any, mode: Mode) -> str:
         same = composed(expected) == composed(actual)
         return "equal, in different code points" if same else mode.equal
     return "equal"
-
-
-def _why_other_type(expected: Any, actual: Any) -> str:
-    return is_not_of(actual, type_of(expected))
 
 
 _TYPE_NAMES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import islice
 from typing import Any
@@ -20,16 +20,13 @@ from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
-from .assessment import WITH_REASON, Draft, Line
+from .assessment import WITH_REASON, Draft, InTurns, Line
 from .one_call import NOT_OFFERED, shown_arguments, shown_call
-
-# Each call, with the case as it is in the call's turn.
-Calls = Sequence[tuple[ResolvedCase, ToolCall]]
 
 _MOST_FAULTS = 20
 
 
-def score_arguments(calls: Calls) -> Draft:
+def score_arguments(calls: InTurns) -> Draft:
     """Score 1.0 if all arguments are valid, else 0.0; None without a call.
 
     A call is also invalid if its turn did not offer its tool, its arguments are not a JSON object, a key
@@ -50,11 +47,11 @@ def score_arguments(calls: Calls) -> Draft:
     return Draft(float(not invalid), partial(_explain, calls))
 
 
-def _is_judged(calls: Calls) -> bool:
+def _is_judged(calls: InTurns) -> bool:
     return any("arguments_valid" in case.thresholds for case, _ in calls)
 
 
-def argument_flaw(calls: Calls) -> FailureCategory:
+def argument_flaw(calls: InTurns) -> FailureCategory:
     """Return the failure category of calls that are not all valid."""
     invalid = [(case, call) for case, call in calls if not _is_valid(case, call)]
     schemas = [_schema(case, call) for case, call in invalid]
@@ -126,7 +123,7 @@ def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str
             yield expected.params
 
 
-def _explain(calls: Calls) -> tuple[str, list[Line]]:
+def _explain(calls: InTurns) -> tuple[str, list[Line]]:
     checks = [_check(case, call) for case, call in calls]
     wrong = [check for check in checks if not check.value]
     if not wrong:

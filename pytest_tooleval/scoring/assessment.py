@@ -25,6 +25,8 @@ class Line(NamedTuple):
 
 
 Explained = tuple[str, Sequence[Line]]
+# Calls, each with the case as it is in the call's turn: with the tools offered there.
+InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
 # The acceptable tools (none for an extra call), and the call made.
 Pair = tuple[Sequence[str], ToolCall | None]
 
@@ -51,8 +53,7 @@ class Assessment(NamedTuple):
 
     # All metrics of the kind except `arguments_valid`, which uses `calls`, and `tool_found`.
     drafts: dict[str, Draft]
-    # Each call, with the case as it is in the call's turn.
-    calls: Sequence[tuple[ResolvedCase, ToolCall]]
+    calls: InTurns
     # The most important mistake, given the metrics that are too low; None if there is none.
     failure: Callable[[Collection[str]], FailureCategory | None]
     # The parts of `overall` that show a failure of this category, most telling first.

@@ -97,8 +97,6 @@ class Span(NamedTuple):
     expected: Expectations
     replies: Sequence[Reply]
     end: int
-    match: str
-    results: bool
     uncounted: Sequence[ToolCall] = ()
 
     @property
@@ -173,13 +171,9 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
     for number, each in enumerate(case.turns):
         replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
-        spans.append(_span(case, place, each.turn, replies, number + 1))
-    spans.append(_span(case, "", case.expected, transcript.replies, len(case.turns)))
+        spans.append(Span(place, each.turn, replies, number + 1))
+    spans.append(Span("", case.expected, transcript.replies, len(case.turns)))
     return [span._replace(uncounted=caused) for span in spans]
-
-
-def _span(case: ResolvedCase, place: str, of: Expectations, replies: Sequence[Reply], end: int) -> Span:
-    return Span(place, of, replies, end, match_of(case, of), compares_results(case, of))
 
 
 def match_of(case: ResolvedCase, of: Expectations) -> str:
@@ -377,7 +371,9 @@ class _Conversation:
 
     def _play_model(self) -> Played | None:
         """Play the model's calls on a new world; None if nothing needs it or the case has failed."""
-        if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
+        if self._lost or not any(
+            span.expected.expected_state or self._plays(span) for span in self._spans
+        ):
             return None
         made = [_made(span.replies) for span in self._spans[:-1]]
         turns = [
@@ -447,11 +443,11 @@ class _Conversation:
             together = list(takewhile(self._follows, turns[begins:]))
             for span in together:
                 chosen.append(self._chosen(span, played, begins, chosen))
-            full = self._reference(begins, chosen) if any(map(_plays, together)) else None
+            full = self._reference(begins, chosen) if any(map(self._plays, together)) else None
             for span, calls in zip(together, chosen, strict=True):
-                found.append(Reference(calls, full) if full and _plays(span) else None)
+                found.append(Reference(calls, full) if full and self._plays(span) else None)
             found += [] if together else [None]
-        if not _plays(whole):
+        if not self._plays(whole):
             return [*found, None]
         of_whole = self._chosen(whole, played, 0, [])
         return [*found, Reference(of_whole, reference(self._case, [of_whole]))]
@@ -464,7 +460,7 @@ class _Conversation:
             _expected(self._case, each, _missing_optional(self._case, each, span))
             for each in span.expected.alternatives
         ]
-        if len(lists) == 1 or not _plays(span):
+        if len(lists) == 1 or not self._plays(span):
             return lists[0]
 
         def value(calls: PlayedCalls) -> float:
@@ -473,9 +469,12 @@ class _Conversation:
 
         return max(lists, key=value)
 
+    def _plays(self, span: Span) -> bool:
+        return plays(self._case, span.expected)
+
     def _follows(self, span: Span) -> bool:
         """Whether the expected calls of a turn say where the next turn begins."""
-        return _plays(span) or self._case.exact_state
+        return self._plays(span) or self._case.exact_state
 
     def _reference(self, begins: int, expected: Sequence[PlayedCalls]) -> Played:
         """Play the model's own calls of the turns before `begins`, then expected calls."""
@@ -551,7 +550,7 @@ def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool 
 
 
 def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
-    if span.expected.calls is not None and not _plays(span):
+    if span.expected.calls is not None and not plays(case, span.expected):
         lists = (each.calls or () for each in span.expected.alternatives)
         # The first one of several that score the same.
         yield max([_of_list(case, span, each) for each in lists], key=lambda part: part.value)
@@ -559,17 +558,15 @@ def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
 
 def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> Part:
     """Return the check of a span's calls against one list."""
-    calls = span.calls
-    if (not expected and span.match == "contains") or (
-        expected and span.match == "within" and not calls
-    ):
+    calls, match = span.calls, match_of(case, span.expected)
+    if (not expected and match == "contains") or (expected and match == "within" and not calls):
         return _part("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    made = Calls(case, expected, calls, in_order=in_order, match=span.match)
+    made = Calls(case, expected, calls, in_order=in_order, match=match)
     drafts, failure = made.drafts(), made.failure() or "missing_call"
-    if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
-        failure = "missing_call" if span.match == "contains" else "surplus_call"
-    lines = partial(_call_lines, span, drafts)
+    if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
+        failure = "missing_call" if match == "contains" else "surplus_call"
+    lines = partial(_call_lines, match, drafts)
     return Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
 
 
@@ -593,10 +590,6 @@ def expected_calls(of: Expectations) -> list[ToolCall]:
 def plays(case: ResolvedCase, part: Expectations) -> bool:
     """Whether a turn's or the case's expected calls are played on a world."""
     return part.calls is not None and match_of(case, part) == "state"
-
-
-def _plays(span: Span) -> bool:
-    return span.expected.calls is not None and span.match == "state"
 
 
 def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
@@ -632,7 +625,7 @@ def _referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield _several("state", "wrong_state", span.place, rows, same)
-    if span.results:
+    if compares_results(case, span.expected):
         given = [answer for turn in played.answers[: span.end] for answer in turn]
         equal = operator.eq if case.exact_state else same_value
         missing = _missing_results(span, to.calls.calls, reference.answers[turn], given, equal)
@@ -734,13 +727,13 @@ def _held(parts: Sequence[Part]) -> str:
     return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")
 
 
-def _call_lines(span: Span, drafts: dict[str, Draft]) -> list[Line]:
-    """Return the lines about tools and arguments that count for the span's `match`."""
+def _call_lines(match: str, drafts: dict[str, Draft]) -> list[Line]:
+    """Return the lines about tools and arguments that count for this `match`."""
     lines = []
     for check, _ in drafts["tool_selection"].explained()[1]:
         is_surplus = check.expected == NO_TOOL
         ignored = {"contains": is_surplus, "within": check.actual == NO_TOOL and not is_surplus}
-        if not ignored.get(span.match):
+        if not ignored.get(match):
             lines.append(Line(check, _UNWANTED if is_surplus else EXPECTED_GOT))
     arguments = (line.check for line in drafts["parameter_accuracy"].explained()[1])
     return lines + [Line(check, EXPECTED_GOT) for check in arguments if check.actual != NO_TOOL]

@@ -6,7 +6,7 @@ of a variant that alters answers are not held against the model. An end that the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 
 from msgspec import structs
@@ -20,10 +20,8 @@ from ..suite.altered import has_note
 from ..suite.case import ResolvedCase
 from ..suite.resolved import find_tool, same_name
 from ..text import json_text
+from .assessment import InTurns
 from .chain import same_call
-
-# Calls, each with the case as it is in the call's turn: with the tools offered there.
-InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
 
 
 def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:

@@ -65,9 +65,9 @@ class Made(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A condition that calls broke, and by which."""
+    """A condition that calls broke, and the first of them."""
 
-    calls: Sequence[ToolCall]
+    call: ToolCall | None
     reason: str
 
 
@@ -148,7 +148,7 @@ class _Calls:
             ("at_least", policy.at_least is not None and len(attempts) < policy.at_least),
         ):
             if field in texts:
-                broken = [Broken([each.call for each in attempts], reason)] if is_broken else []
+                broken = [Broken(attempts[0].call if attempts else None, reason)] if is_broken else []
                 found.append(_Condition(texts[field], broken))
         return found
 
@@ -273,7 +273,7 @@ def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: An
         except _NoValue as error:
             reason = str(error)
         if reason:
-            found.append(Broken([made.call], reason))
+            found.append(Broken(made.call, reason))
     return found
 
 
@@ -331,8 +331,7 @@ def _explained(
 
 
 def _line(text: str, broken: Broken) -> Line:
-    first = broken.calls[0] if broken.calls else None
-    called = with_arguments(shown_call(first), first.arguments if first else None)
+    called = with_arguments(shown_call(broken.call), broken.call.arguments if broken.call else None)
     return Line(
         Check("policy", text, called, 0.0, broken.reason), "policy {0.expected}: {0.actual}: {0.reason}"
     )

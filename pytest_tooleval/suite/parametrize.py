@@ -68,7 +68,10 @@ def expand(data: dict[str, Any], folder: Path) -> Expanded:
     has_rows = any(isinstance(case, dict) and "parametrize" in case for case in cases)
     named = with_ids(data)["test_cases"] if has_rows else cases
     for index, case in enumerate(cases):
-        rows = _rows(case, ("test_cases", index), folder, made)
+        rows = None
+        if isinstance(case, dict) and case.get("parametrize") is not None:
+            at = ("test_cases", index, "parametrize")
+            rows = read_rows(case["parametrize"], at, folder, made.findings)
         own = read_moment(case.get(NOW)) if isinstance(case, dict) and NOW in case else now
         base = named[index].get("id") if rows is not None else None
         for each in _cases(case, ("test_cases", index), base, rows, own, made.findings):
@@ -78,13 +81,6 @@ def expand(data: dict[str, Any], folder: Path) -> Expanded:
         if rows is not None:
             made.problems.extend(rows.problems)
     return made._replace(data={**data, "test_cases": every})
-
-
-def _rows(case: Any, at: Loc, folder: Path, made: Expanded) -> Rows | None:
-    """The rows of a case; None without any."""
-    if not isinstance(case, dict) or case.get("parametrize") is None:
-        return None
-    return read_rows(case["parametrize"], (*at, "parametrize"), folder, made.findings)
 
 
 def _cases(

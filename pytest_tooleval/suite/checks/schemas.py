@@ -154,10 +154,10 @@ def forbidden_params_warnings(
 
 def _expected(part: Expectations, at: Loc) -> _Expected:
     """Yield acceptable tools, their expected params, and the path of the params."""
-    if part.expected_params:
+    if part.expected_params is not None:
         yield part.expected_tools, part.expected_params, (*at, "expected_params")
     for place, call in part.placed_calls:
-        if call.params:
+        if call.params is not None:
             yield call.tools, call.params, (*at, *place, "params")
 
 
@@ -171,14 +171,9 @@ def _empty_params(scope: Scope) -> Findings:
     mode = scope.case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE
     if MODES[mode].counts_unexpected or (scope.part.match or scope.case.match) == "state":
         return
-    given: list[tuple[Collection[str], dict[str, Any] | None, Loc]] = [
-        (scope.part.expected_tools, scope.part.expected_params, (*scope.at, "expected_params"))
-    ]
-    for place, call in scope.part.placed_calls:
-        given.append((call.tools, call.params, (*scope.at, *place, "params")))
-    for names, params, at in given:
+    for names, params, at in _expected(scope.part, scope.at):
         takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
-        if params == {} and takers:
+        if not params and takers:
             known = listing(described(takers[0].parameters), 3)
             message = f"{{}} checks no argument, but {show(takers[0].name)} has {known}"
             yield Finding(
