@@ -5,10 +5,9 @@ and replaces keywords of older drafts by today's, `parameters` finds the paramet
 `providers` the parts that providers reject or hide.
 
 Values: `validation` says whether a value is valid, and why not. It compares numbers by `exact`, and
-reads texts as lenient tools do. `values` makes values that fit.
+reads texts as lenient tools do. `values` makes values that fit, also patterns.
 
-Patterns: `patterns` compiles them and searches texts, `ecma` rewrites them for the package regex, and
-`pattern_examples` makes texts that match.
+Patterns: `patterns` compiles them and searches texts, and `ecma` rewrites them for the package regex.
 
 A search and a validation have the same time limit, `patterns.TIMEOUT_S`. CannotCompare means that the
 schema or pattern allows no answer.

@@ -12,13 +12,8 @@ from .subschemas import COMBINED, modern, referred
 
 # With one of these, a schema may accept more than the parameters that it declares.
 _OPEN = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "patternProperties",
-    "dependentSchemas",
-    "$dynamicRef",
-    "if",
-)
+    "additionalProperties unevaluatedProperties patternProperties dependentSchemas $dynamicRef if"
+).split()
 _ELSEWHERE = {"additionalProperties": True}  # another document may allow anything
 
 

@@ -20,8 +20,7 @@ from ..worlds.world import Memory, WorldSpec
 from .case import Shared, TestCase
 from .expectations import Forbidden
 from .fields import Expects
-from .servers import ToolsFrom
-from .tools import ProviderTools, Tools
+from .tools import ProviderTools, Tools, ToolsFrom
 from .types import (
     Name,
     NamespaceName,
