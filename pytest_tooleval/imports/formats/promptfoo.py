@@ -1,7 +1,7 @@
 """Configs of promptfoo, whose assertions name tools.
 
-An assertion in JavaScript is read only if it compares a call's name or one of its arguments; a test with
-another one is left out, as its case would be weaker.
+An assertion in JavaScript is read only if it compares a call's name or one of its arguments. A test with
+another one, or with an assertion on numbers of calls, is left out, as its case would be weaker.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from ..records import Record, UnusableError, read_yaml
 from ..tool_dialects import tool_values
 
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_NAME = re.compile(r"output\[0\]\.(?:function\.)?name\s*===?\s*['\"]([\w.-]+)['\"];?")
+_PICKED = re.compile(r"output\[0\]\.(?:function\.)?name")
+_NAME = re.compile(rf"{_PICKED.pattern}\s*===?\s*['\"]([\w.-]+)['\"];?")
 _ARGUMENT = re.compile(
-    r"JSON\.parse\(output\[0\]\.function\.arguments\)\.(\w+)\s*===?\s*['\"]([^'\"]*)['\"];?"
+    r"JSON\.parse\(output\[0\]\.(?:function\.)?arguments\)\.(\w+)\s*===?\s*['\"]([^'\"]*)['\"];?"
 )
+_OTHERS = ("javascript", "python", "equals", "trajectory:step-count")
 _FILE = "file://"
 
 
@@ -61,8 +63,13 @@ def _tools(path: Path, config: Mapping[str, Any]) -> list[Any] | None:
         if isinstance(given, str) and given.startswith(_FILE):
             given = redacted(read_yaml(path.parent / given.removeprefix(_FILE)))
         if given:
-            return tool_values(given)
+            return [_definition(tool) for tool in tool_values(given)]
     return None
+
+
+def _definition(tool: Any) -> Any:
+    """The tool, without what Adaline Gateway wraps around it."""
+    return as_mapping(as_mapping(as_mapping(tool).get("definition")).get("schema")) or tool
 
 
 def _filled(prompt: str, given: Mapping[str, Any]) -> str:
@@ -89,17 +96,19 @@ def _calls(
             names = names if isinstance(names, list) else [names]
             if not all(isinstance(name, str) for name in names):
                 raise UnusableError(f"{kind}: expected names of tools")
+            if inner.get("max") is not None or inner.get("min") not in (None, 1):
+                raise UnusableError(f"{kind}: a number of calls, which a case cannot express")
             found |= {name: found.get(name) for name in names}
             is_ordered = is_ordered or kind.endswith("sequence")
         elif kind == "trajectory:tool-args-match":
             found[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args")))
-        elif kind == "equals" and "function.name" in picked:
+        elif kind == "equals" and _PICKED.fullmatch(picked):
             found.setdefault(as_text(value), None)
         elif kind == "javascript" and (match := _NAME.fullmatch(as_text(value).strip())):
             found.setdefault(match[1], None)
         elif kind == "javascript" and (match := _ARGUMENT.fullmatch(as_text(value).strip())):
             arguments[match[1]] = match[2]
-        elif kind in ("javascript", "python", "equals") or kind.startswith("not-trajectory:"):
+        elif kind in _OTHERS or kind.startswith("not-trajectory:") or "arguments" in picked:
             raise UnusableError(f"an assertion of the type {kind} that a case cannot express")
     if arguments and len(found) == 1:
         found = {name: {**(given or {}), **arguments} for name, given in found.items()}

@@ -17,8 +17,8 @@ also tried on files that others wrote. What they do not read, they refuse or lea
   93429cfb, packages/opentelemetry-instrumentation-bedrock/tests (its binary streams are refused)
 - deepeval: confident-ai/deepeval a2e0d4cf, tests/test_confident/goldens.json
 - inspect_logs: UKGovernmentBEIS/inspect_ai 499e6152, tests/log (25 logs)
-- promptfoo: promptfoo/promptfoo 028c62e9, examples/openai-tools-call/promptfooconfig.yaml; 03e26246,
-  examples/tool-use/promptfooconfig.yaml (no assertion names a tool)
+- promptfoo: promptfoo/promptfoo 028c62e9, examples/openai-tools-call/promptfooconfig.yaml; 6b894c94,
+  examples/adaline-tool-call/promptfooconfig.yaml
 - langchain: langfuse/langfuse 62751446, packages/shared/scripts/seeder/utils/chat_ml_json.json and
   framework-traces/langgraph-2025-08-22.json
 - langsmith: langchain-ai/langsmith-sdk bc8dd672, test_data/langsmith_py_wrap_openai_*.json (no tools)
@@ -120,6 +120,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Weather in Paris?", [("get_weather", "")]),
             ("Weather in Rome?", [("get_weather", "")]),
             ("Weather in Lima?", [LIMA]),
+            ("Weather in Nice?", [("get_weather", "Nice")]),
         ],
     ),
     "sharegpt.jsonl": (
@@ -212,7 +213,11 @@ LEFT_OUT = {
         (3, "it has no answer: also name the file of answers"),
         (3, "its request is not here: also name the file of requests"),
     ],
-    "promptfoo.yaml": [(1, "an assertion of the type javascript that a case cannot express")],
+    "promptfoo.yaml": [
+        (1, "trajectory:tool-used: a number of calls, which a case cannot express"),
+        (1, "an assertion of the type similar that a case cannot express"),
+        (1, "an assertion of the type javascript that a case cannot express"),
+    ],
     "xlam.json": [
         (35, "the arguments of get_weather break the tool's schema: 'city' is a required property"),
         (41, "the query is no text: a conversation may end with words of the assistant"),
