@@ -77,7 +77,7 @@ def own_options(text: str) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    # Not every terminal or pipe can encode all characters, such as those of an answer.
+    # Not every terminal or pipe can encode all characters, such as the bars of a trend.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     for line in lines:
         safe = printable(line, keep_newlines=True)

@@ -18,7 +18,16 @@ from ..text import counted, local_time, printable, shown
 from ..verdicts.words import ending
 from .shared import table
 
+_BARS = "▁▂▃▄▅▆▇█"
 _WRONG = ("failed", "error")
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """A bar for each value from 0 to 1, a dot for None."""
+    last = len(_BARS) - 1
+    return "".join(
+        "·" if value is None else _BARS[round(min(max(value, 0.0), 1.0) * last)] for value in values
+    )
 
 
 def commit_text(git: Git | None) -> str:
@@ -64,7 +73,7 @@ def _cell(record: Record, column: Column) -> str:
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
-    """A line for each run and model."""
+    """A line for each run and model, then a sparkline for each model, of whole runs."""
     yield printable(trend.suite if trend.case is None else f"{trend.suite} :: {trend.case}")
     before: dict[str, TrendPoint] = {}
     rows = []
@@ -72,6 +81,13 @@ def trend_lines(trend: Trend) -> Iterator[str]:
         rows.append(_point_cells(point, trend.kind, before.get(point.model)))
         before[point.model] = point
     yield from table(rows, texts={"when", "run", "commit", "model", "outcome", "note"})
+    for model in before:
+        points = [point for point in trend.points if point.model == model and not point.is_part]
+        values = [point.pass_rate for point in points]
+        known = [value for value in values if value is not None]
+        if len(known) > 1:
+            ends = f"pass rate: first {score_text(known[0])} … last {score_text(known[-1])}"
+            yield f"{shown(model, 40)}  {sparkline(values)}  {ends}"
 
 
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
@@ -41,6 +41,7 @@ from .places import Place
 # Cases of a run are similar: compressed together, fifty take a tenth of the space. Larger members save
 # little more, and reading one case unpacks its whole member.
 _CASES = 50
+_BYTES = 1_000_000
 # Level 6 takes three times as long, while the run waits, and saves a sixth.
 _LEVEL, _HEAD_LEVEL = 1, 6
 
@@ -105,8 +106,7 @@ def _packed(document: RowsDocument, cases: Sequence[KeptCase]) -> tuple[list[byt
     texts = b",".join(b'"%s":%s' % (name.encode(), to_json(getattr(document, name))) for name in fields)
     members = [_pack(b"{" + texts + b',"cases":[')]
     shorts = []
-    for first in range(0, len(cases), _CASES):
-        block = cases[first : first + _CASES]
+    for block in _blocks(cases):
         lead = b"\n" if len(members) == 1 else b",\n"
         start = len(lead)
         for case in block:
@@ -118,6 +118,19 @@ def _packed(document: RowsDocument, cases: Sequence[KeptCase]) -> tuple[list[byt
 
 def _pack(data: bytes, level: int = _LEVEL) -> bytes:
     return gzip.compress(data, compresslevel=level, mtime=0)
+
+
+def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
+    block: list[KeptCase] = []
+    size = 0
+    for case in cases:
+        size += len(case.json)
+        if block and (len(block) == _CASES or size > _BYTES):
+            yield block
+            block, size = [], len(case.json)
+        block.append(case)
+    if block:
+        yield block
 
 
 def read_document(place: Place, name: HeadName, head: Head, type: type[_T]) -> _T:

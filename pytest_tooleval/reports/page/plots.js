@@ -26,6 +26,7 @@ export function plotsSection({ models, cases }) {
     return { index, model, passing, rows, answered: rows.flatMap(answeredIn) };
   });
   const plots = [
+    passPlot(found),
     latencyPlot(found),
     costPlot(found),
     failuresPlot(found),
@@ -46,6 +47,39 @@ function sum(values) {
 /** A horizontal line with ticks at its ends. @param {number} left @param {number} right @param {number} y */
 function whisker(left, right, y) {
   return [stroke("whisker", left, y, right, y), ...[left, right].map((x) => stroke("whisker", x, y - 4, x, y + 4))];
+}
+
+// ---- pass rate ----
+
+/** @param {ModelRows[]} models */
+function passPlot(models) {
+  const found = models.filter(({ passing }) => passing);
+  if (!found.length) return null;
+  const scale = linear(0, 1, EDGE, WIDTH - RIGHT);
+  const bottom = 8 + 38 * found.length;
+  const rows = found.map(({ index, model, passing: { mean, low, high } }, i) => {
+    const [top, y] = [8 + 38 * i, 32 + 38 * i];
+    const bounds = isKnown(low) && isKnown(high) ? [low, high] : [];
+    const [left, right] = bounds.map(scale.at);
+    return {
+      node: svg(
+        "g",
+        { class: modelClass(index) },
+        caption(EDGE, top + 12, shortened(modelText(model), 44)),
+        caption(WIDTH - RIGHT, top + 12, scoreText(mean), "end", "tick"),
+        svg("rect", { class: "box", x: scale.start, y: y - 7, width: scale.at(mean) - scale.start, height: 14 }),
+        ...(bounds.length ? whisker(left, right, y) : []),
+      ),
+      numbers: [modelText(model), scoreText(mean), ...(bounds.length ? bounds : [null, null]).map(scoreText)],
+    };
+  });
+  return figure("Pass rate", [...horizontalAxis(scale, 8, bottom, "share of cases that passed"), ...rows.map(({ node }) => node)], {
+    height: bottom + 36,
+    words: rows.map(({ numbers }) => `${numbers[0]}: ${numbers[1]}`).join("; "),
+    header: ["Model", "Pass rate", "95% interval from", "to"],
+    numbers: rows.map(({ numbers }) => numbers),
+    below: [el("p", { class: "muted" }, "Whiskers show the 95% interval.")],
+  });
 }
 
 // ---- latency ----

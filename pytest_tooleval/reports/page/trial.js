@@ -3,7 +3,7 @@
 
 import { columnCell, valueIn, valueNodes } from "./columns.js";
 import { difference } from "./difference.js";
-import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shortened, shown, shownNodes, spoken, table, tableRow } from "./dom.js";
+import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shortened, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, limitText, scoreText, secondsText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
@@ -192,13 +192,23 @@ function judgedTurn({ rubric, turn: number, passed, reason }) {
   return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `turn ${number}` : "");
 }
 
-/** The figures of each reply. @param {Reply[]} replies @param {Column[]} columns */
+/** When each reply came, and its figures. @param {Reply[]} replies @param {Column[]} columns */
 function repliesTable(replies, columns) {
+  const times = replies.map((reply) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
+  const total = times.reduce((sum, each) => sum + each, 0);
+  let begun = 0;
   const rows = replies.map((reply, i) => {
+    const bar = svg("rect", { class: "fill-accent", x: total ? (100 * begun) / total : 0, width: total ? Math.max((100 * times[i]) / total, 0.5) : 0, y: 1, height: 8 });
+    begun += times[i];
     const names = reply.calls.map(({ name }) => name).join(", ");
-    return tableRow(String(i + 1), ...columns.map((column) => columnCell(reply, column)), names ? el("code", {}, shownNodes(names)) : "text");
+    return tableRow(
+      String(i + 1),
+      el("td", { class: "bar" }, svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
+      ...columns.map((column) => columnCell(reply, column)),
+      names ? el("code", {}, shownNodes(names)) : "text",
+    );
   });
-  return table(["Reply", ...columns.map(({ heading }) => capitalized(heading)), "Answer"], rows, "Replies");
+  return table(["Reply", "Timeline", ...columns.map(({ heading }) => capitalized(heading)), "Answer"], rows, "Replies");
 }
 
 /** Requests and responses, drawn when opened. @param {Transcript} transcript */

@@ -20,6 +20,7 @@ from msgspec import structs
 from unit.history.runs import case_of, comparison, gate, kept, run_of
 
 from pytest_tooleval.cli import main
+from pytest_tooleval.cli.output import sparkline
 from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Moved
 from pytest_tooleval.record.confusion import Choice
@@ -349,6 +350,7 @@ def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
         rows[1]
         == "2026-11-02 10:00 2026-02 5bf4c1d0a claude-3 passed 2/2 1.00 1.00 case changed".split()
     )
+    assert lines[4] == "claude-3  ▁█  pass rate: first 0.00 … last 1.00"
     points = json.loads(invoke("trend", "paris", "--json", "--limit=1").output)["points"]
     assert [point["id"] for point in points] == ["2026-02"]
 
@@ -368,6 +370,10 @@ def test_a_trend_tells_a_change_of_the_scoring_rules(history: History, invoke: I
     for name in ("paris", "Weather"):
         lines = invoke("trend", name).output.splitlines()[2:5]
         assert [line.endswith("scoring rules changed") for line in lines] == [False, True, False]
+
+
+def test_bars_stand_for_scores() -> None:
+    assert sparkline([0.0, 0.5, 1.0, None, -3.0, 7.0]) == "▁▅█·▁█"
 
 
 def test_the_reports_of_a_run(history: History, invoke: Invoke, tmp_path: Path) -> None:
@@ -537,17 +543,14 @@ def test_options_of_another_kind(invoke: Invoke) -> None:
 
 
 def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:
-    keep(history, 1, case_of(answer="sunny ☀"))
+    for day in (1, 2):
+        keep(history, day)
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-c", "from pytest_tooleval.cli import main; main()"]
+    command = [sys.executable, "-c", "from pytest_tooleval.cli import main; main()", "trend", "paris"]
     done = subprocess.run(
-        [*command, "show", "latest", "paris", "-C", str(tmp_path)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        [*command, "-C", str(tmp_path)], env=environment, capture_output=True, text=True, check=True
     )
-    assert "sunny ?" in done.stdout
+    assert "claude-3  ??  pass rate: first 1.00 ? last 1.00" in done.stdout
 
 
 def test_a_static_site_has_a_list_and_a_report_of_each_run(

@@ -134,7 +134,7 @@ def test_unknown_numbers_are_dashes_and_never_0(draw: Draw) -> None:
     assert not re.search(r"\b0 ms", text)
 
 
-def test_means_have_their_intervals(draw: Draw) -> None:
+def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
     rows = row("passed", trial(0), case="a"), row("failed", trial(0, 0.5), case="b")
     made = document(*rows, intervals=True)
     passing = made.models[0].pass_rate
@@ -143,6 +143,9 @@ def test_means_have_their_intervals(draw: Draw) -> None:
     assert passing.high is not None
     opened = draw(made)
     assert f"{passing.low:.2f} to –{passing.high:.2f}" in words(opened)
+    whisker = opened.page.locator("#plots .whisker").first
+    ends = [float(str(whisker.get_attribute(name))) for name in ("x1", "x2")]
+    assert ends == pytest.approx([8 + 412 * passing.low, 8 + 412 * passing.high])
 
 
 def test_confused_tools_are_a_matrix_whose_cells_open_their_cases(draw: Draw) -> None:
@@ -272,7 +275,7 @@ def test_plots_without_anything_to_show_are_left_out(draw: Draw) -> None:
 def test_every_plot_has_words_and_numbers(draw: Draw) -> None:
     page = draw(rich_document(12), trends()).page
     plots = page.locator("figure").filter(has=page.get_by_role("img"))
-    assert plots.count() == 3 + 2
+    assert plots.count() == 4 + 2
     for plot in plots.all():
         assert len(str(plot.get_by_role("img").get_attribute("aria-label"))) > 30
         assert plot.get_by_text("Numbers", exact=True).count() == 1

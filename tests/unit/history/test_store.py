@@ -135,6 +135,7 @@ def test_many_cases_come_back_from_their_blocks(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "_CASES", 3)
+    monkeypatch.setattr(documents, "_BYTES", 5_000)
     cases = [
         case_of(f"case-{n}", position=n, answer="lang und breit\n" * (400 if n == 4 else 1))
         for n in range(8)
