@@ -133,14 +133,6 @@ def damaged(chance: random.Random, store: bytes) -> bytes:
     return bytes(data)
 
 
-def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
-    (tmp_path / ".tooleval").write_text("")
-    history = History(tmp_path / ".tooleval")
-    assert history.runs() == []
-    with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: .*[Ff]ile exists"):
-        history.begin(run_of())
-
-
 def test_a_folder_where_the_file_should_be(history: History) -> None:
     history.path.mkdir(parents=True)
     write(history)

@@ -38,15 +38,6 @@ def test_latest_of_a_branch(history: History, keep: Keep) -> None:
         history.find("latest:mian")
 
 
-@pytest.mark.parametrize("exitstatus", [2, 3, 4])
-def test_latest_went_to_its_end(history: History, keep: Keep, exitstatus: int) -> None:
-    id = keep(1, exitstatus=1)
-    keep(2, exitstatus=exitstatus)
-    writer = history.begin(run_of("2026-11-03T10:00:00+00:00"))
-    assert history.find("latest") == id
-    assert history.find(writer.id) == writer.id
-
-
 def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
     whole = keep(1, case_of("a"), case_of("b", outcome="failed", tolerated=True))
     keep(2, case_of("a", outcome="error"), case_of("b"))
@@ -77,12 +68,6 @@ def test_a_good_run_to_compare_with_holds_what_is_compared(history: History, kee
     assert history.find("good", {(new, "claude-3")}) == other
     with pytest.raises(ToolevalError, match="too few for good~3"):
         history.find("good~3", {(a, "claude-3")})
-
-
-def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep: Keep) -> None:
-    first, second = keep(1), keep(1)
-    assert history.find("latest") == second
-    assert history.find("latest~1") == first
 
 
 def test_an_id_or_its_beginning(history: History) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History, documents
+from pytest_tooleval.history import History
 from pytest_tooleval.record.run import Git, new_run_id
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
 from pytest_tooleval.verdicts.words import sums_of
@@ -44,24 +44,6 @@ def test_a_document_comes_back_as_it_was(history: History) -> None:
     assert history.rows_document(run.id) == rows_document(run, rows, gates, found)
 
 
-def test_rows_stand_in_the_order_of_files_and_models(history: History) -> None:
-    rows = [
-        case_of("b", suite="A", position=1),
-        case_of("a", suite="B", model="gpt-4o"),
-        case_of("a", suite="B", model="claude-3"),
-        case_of("a", suite="A", position=0),
-    ]
-    writer = history.begin(run_of())
-    writer.add(kept(*rows))
-    found = history.rows_document(writer.id).cases
-    assert [(row.suite, row.case, row.model) for row in found] == [
-        ("A", "a", "claude-3"),
-        ("A", "b", "claude-3"),
-        ("B", "a", "claude-3"),
-        ("B", "a", "gpt-4o"),
-    ]
-
-
 def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     rows = [
         case_of("a", overall=1.0, weight=3.0),
@@ -81,20 +63,6 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     assert (summary.duration_s, summary.exitstatus) == (12.5, 1)
     assert (summary.gates_passed, summary.gates_failed) == (1, 1)
     assert summary.git == Git(COMMIT, "main", False)
-
-
-def test_a_run_without_rows_git_and_numbers_is_listed(history: History) -> None:
-    run = run_of(git=None, exitstatus=None)
-    history.begin(run).finish(run)
-    (summary,) = history.runs()
-    assert (summary.cases, summary.pass_rate, summary.cost_usd, summary.git) == (0, None, None, None)
-    assert history.document(run.id).cases == []
-
-
-def test_the_newest_come_first_and_a_limit_counts_runs(history: History, keep: Keep) -> None:
-    ids = [keep(day) for day in (2, 3, 1)]
-    assert [summary.id for summary in history.runs()] == [ids[1], ids[0], ids[2]]
-    assert [summary.id for summary in history.runs(1)] == [ids[1]]
 
 
 def test_filters(history: History, keep: Keep) -> None:
@@ -119,32 +87,6 @@ def test_filters(history: History, keep: Keep) -> None:
     # Of a run that holds more, only what was asked for is counted.
     assert (found["model"][0].cases, found["model"][0].models) == (1, ("gpt-4o",))
     assert [summary.cases for summary in found["suite"]] == [1, 1]
-
-
-def test_a_case_added_again_takes_the_place_of_the_first(history: History) -> None:
-    writer = history.begin(run_of())
-    writer.add(kept(case_of("a", outcome="failed", answer="first"), case_of("b", position=1)))
-    writer.add(kept(case_of("a", answer="second"), case_of("a", answer="third")))
-    first, second = history.document(writer.id).cases
-    assert (first, second.case) == (case_of("a", answer="third"), "b")
-    assert history.case(writer.id, first.nodeid) == first
-    assert history.runs()[0].failed == 0
-
-
-def test_many_cases_come_back_from_their_blocks(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(documents, "_CASES", 3)
-    monkeypatch.setattr(documents, "_BYTES", 5_000)
-    cases = [
-        case_of(f"case-{n}", position=n, answer="lang und breit\n" * (400 if n == 4 else 1))
-        for n in range(8)
-    ]
-    adding = history.begin(run_of())
-    adding.add(kept(*cases))
-    assert history.document(adding.id).cases == cases
-    for case in cases:
-        assert history.case(adding.id, case.nodeid) == case
 
 
 def test_one_case_with_its_transcript(history: History, keep: Keep) -> None:

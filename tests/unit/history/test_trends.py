@@ -8,7 +8,6 @@ import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
-from pytest_tooleval.record.run import SCORING_VERSION
 
 from .conftest import Keep
 from .runs import case_of, kept, run_of
@@ -27,20 +26,6 @@ def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) 
     ]
     assert found.points[0].git is not None
     assert found.points[0].started == "2026-11-01T10:00:00+00:00"
-
-
-def test_a_suite_is_summed_up_by_weight(history: History, keep: Keep) -> None:
-    keep(
-        1,
-        case_of("a", weight=3.0),
-        case_of("b", outcome="failed", overall=0.0),
-        case_of("c", outcome="error", overall=0.7, trials=0),
-        case_of("d", suite="Travel"),
-    )
-    (point,) = history.trend("Weather").points
-    assert (point.cases, point.passed, point.outcome, point.overall) == (3, 1, None, 0.75)
-    assert (point.passes, point.scored) == (1, 2)
-    assert history.trend("weather.tooleval.json").points == (point,)
 
 
 def test_a_file_stands_for_itself_where_two_have_a_suite_of_one_name(
@@ -118,28 +103,6 @@ def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> 
         history.trend("paris", model="llama")
 
 
-def test_a_change_of_the_question_shows(history: History, keep: Keep) -> None:
-    keep(1, case_of(content="a" * 16, suite_content="1" * 16))
-    keep(2, case_of(content="b" * 16, suite_content="2" * 16))
-    assert [p.content for p in history.trend("paris").points] == ["a" * 16, "b" * 16]
-    assert [p.content for p in history.trend("Weather").points] == ["1" * 16, "2" * 16]
-
-
-def test_a_change_of_the_scoring_rules_shows(history: History, keep: Keep) -> None:
-    keep(1, scoring_version=0)
-    second = keep(2)
-    assert [p.scoring_version for p in history.trend("paris").points] == [0, SCORING_VERSION]
-    (trend,) = history.trends_for(history.document(second))
-    assert [p.scoring_version for p in trend.points] == [0, SCORING_VERSION]
-    assert [run.scoring_version for run in history.runs()] == [SCORING_VERSION, 0]
-
-
-def test_a_case_without_a_number(history: History, keep: Keep) -> None:
-    keep(1, case_of(outcome="error", overall=None, trials=0))
-    (point,) = history.trend("paris").points
-    assert (point.outcome, point.overall, point.scored) == ("error", None, 0)
-
-
 def test_a_run_under_way_is_marked(history: History) -> None:
     writer = history.begin(run_of())
     writer.add(kept(case_of()))
@@ -171,8 +134,3 @@ def test_no_such_case(history: History, keep: Keep, name: str) -> None:
     with pytest.raises(ToolevalError, match=r"no run has a suite or case .*a suite: Weather") as caught:
         history.trend(name)
     assert str(caught.value).isprintable()
-
-
-def test_a_trend_in_an_empty_store(history: History) -> None:
-    with pytest.raises(ToolevalError, match="or a suite: none"):
-        history.trend("paris")

@@ -9,7 +9,6 @@ import msgspec
 
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.reports import comparison as text
-from pytest_tooleval.text import aligned
 
 
 def render_comparison(made: dict[str, Any]) -> list[str]:
@@ -138,12 +137,6 @@ def test_long_lists_are_cut() -> None:
     assert "  s :: case-19  was t :: old" in lines
 
 
-def test_nothing_to_compare() -> None:
-    lines = render_comparison({**comparison(), "message": "no model is in both runs"})
-    assert lines[-1] == "comparison FAILED: no model is in both runs"
-    assert not any(line.startswith("model") for line in lines)
-
-
 def test_every_line_is_safe() -> None:
     named = {"suite": HOSTILE, "case": HOSTILE}
     hostile = {**named, "old": 1.0, "new": 0.0, "old_passes": "1/1", "new_passes": "0/1"}
@@ -157,7 +150,3 @@ def test_every_line_is_safe() -> None:
     lines = render_comparison(made)
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 300
-
-
-def test_columns() -> None:
-    assert aligned([["name", "n"], ["a", "10"]], texts=[0]) == ["name   n", "a     10"]

@@ -29,15 +29,6 @@ def rows(*cases: dict[str, Any]) -> list[dict[str, str]]:
     return read(csv_text(document(*cases)))
 
 
-def test_a_row_per_trial_and_one_for_a_case_without() -> None:
-    found = rows(row("passed", trial(0), trial(1)), row("skipped", case="later"))
-    assert [(r["case"], r["trial"], r["outcome"], r["passed"]) for r in found] == [
-        ("paris", "0", "passed", "true"),
-        ("paris", "1", "passed", "true"),
-        ("later", "", "skipped", ""),
-    ]
-
-
 def test_a_trial_in_full() -> None:
     measured = {"latency_s": 1.5, "prompt_tokens": 10, "completion_tokens": 2, "cost_usd": 0.25}
     one = trial(0, 0.6, PARIS, **measured, reasoning_tokens=1, cached=True)
@@ -95,11 +86,6 @@ def test_metrics_stand_in_the_same_order_whichever_case_comes_first() -> None:
     assert headers[0] == headers[1]
     metrics = re.findall(r"score\.(\w+)", headers[0])
     assert metrics == ["overall", "tool_selection", "efficiency", "grounded", "zeal"]
-
-
-def test_a_metric_may_have_the_name_of_a_column() -> None:
-    [found] = rows(scored("case", "trial"))
-    assert (found["case"], found["score.case"], found["score.trial"]) == ("paris", "0.5", "0.5")
 
 
 def test_a_number_that_is_none_is_left_out() -> None:

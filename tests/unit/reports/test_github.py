@@ -40,14 +40,6 @@ def unescape(text: str) -> str:
     return text
 
 
-def test_a_failed_case_stands_at_its_line() -> None:
-    [command] = github.annotations(document(FAILED, row("passed", trial())))
-    assert command == (
-        "::error file=weather.tooleval.json,line=21,title=paris[gpt-4o] failed"
-        "::overall 0.60 < 1.00 (wrong value)"
-    )
-
-
 def test_gates_come_first_and_misses_are_warnings() -> None:
     gates = (gate(True), gate(False, "0.80 < 0.90, too low"))
     found = document(TOLERATED, ERROR, FAILED, gates=gates, baseline=comparison())
@@ -63,20 +55,10 @@ def test_gates_come_first_and_misses_are_warnings() -> None:
     assert parsed[0][2] == "0.80 < 0.90, too low"
 
 
-def test_errors_that_a_gate_allows_are_warnings() -> None:
-    found = document({**ERROR, "tolerated": True}, gates=(gate(True, kind="fail_over"),))
-    assert [parse(command)[0] for command in github.annotations(found)] == ["warning"]
-
-
 def test_another_plugin_may_annotate_the_failures() -> None:
     found = document(FAILED, ERROR, TOLERATED, gates=(gate(False),))
     titles = [parse(command)[1]["title"] for command in github.annotations(found, failures=False)]
     assert titles == ["rome[gpt-4o] error", "oslo[gpt-4o] failed, counted by a failed gate"]
-
-
-def test_nothing_to_say() -> None:
-    found = document(row("passed", trial()), row("skipped"), baseline=comparison(False))
-    assert github.annotations(found) == []
 
 
 def test_ten_of_a_kind_and_no_more() -> None:
@@ -114,11 +96,6 @@ def test_an_unknown_line_is_left_out() -> None:
     assert set(parse(command)[1]) == {"file", "title"}
 
 
-def test_an_annotation_is_never_without_a_message() -> None:
-    [command] = github.annotations(document(row("failed", reason="")))
-    assert parse(command)[2] == "(no reason given)"
-
-
 def test_the_documented_escapes() -> None:
     case = row("failed", file="a:b,c%d.json", case="50%", reason="100% wrong: a, b\r\n::error::c")
     [command] = github.annotations(document(case))
@@ -146,11 +123,6 @@ def show(text: str) -> str:
     from pytest_tooleval.text import printable
 
     return printable(text)
-
-
-def test_long_text_is_cut() -> None:
-    [command] = github.annotations(document(row("failed", reason="x" * 100_000)))
-    assert len(command) < 1200
 
 
 def test_summaries_are_appended(tmp_path: Path) -> None:

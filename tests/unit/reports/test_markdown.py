@@ -155,12 +155,6 @@ def test_the_comparison_with_the_baseline() -> None:
     assert "- renamed: `paris` of `Weather`: `was Weather :: paris`\n" in text
 
 
-def test_models_under_two_names() -> None:
-    baseline = comparison()
-    baseline["models"][0]["old"] = "gpt-4"
-    assert "| `gpt-4 -> gpt-4o` |" in report(row("passed", trial()), baseline=baseline)
-
-
 def test_it_ends_with_where_it_comes_from() -> None:
     last = report(row("passed", trial())).splitlines()[-1]
     assert last == (
@@ -199,10 +193,6 @@ def test_it_keeps_to_the_limit_and_says_what_it_cut(limit: int) -> None:
 def test_a_summary_of_thousands_of_models_fits() -> None:
     text = markdown_text(large(3200))
     assert SUMMARY_LIMIT * 0.9 < len(text.encode()) <= SUMMARY_LIMIT
-
-
-def test_what_fits_is_whole() -> None:
-    assert markdown_text(large(3), COMMENT_LIMIT) == markdown_text(large(3))
 
 
 @pytest.mark.parametrize("others", [1, 20])

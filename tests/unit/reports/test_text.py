@@ -78,15 +78,6 @@ def test_what_was_expected_and_what_came_is_a_diff() -> None:
     ]
 
 
-def test_only_the_short_text_cuts_values() -> None:
-    city = "Paris, " + "by the river, " * 20
-    text = result(trial(ToolCall("get_weather", {"city": city, "units": "celsius"})))
-    assert f'"{city}"' in render_case(text)
-    assert (
-        "by the river, by the river, by the" not in render_case(text, whole=False).split("assistant")[0]
-    )
-
-
 def test_a_long_conversation_keeps_its_question() -> None:
     [reply] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).replies
     prompt = tuple(dict(each) for each in CASE.messages)

@@ -185,14 +185,6 @@ def test_a_suite_in_which_alone_something_changed_is_no_further_test() -> None:
     assert whole["p_adjusted"] == long["p_adjusted"] == long["p"] == 0.5**10
 
 
-def test_suites_of_one_name_are_compared_apart() -> None:
-    old, new = in_two_suites(0, 1), in_two_suites(1, 0)
-    for each in (*old["cases"], *new["cases"]):
-        each["suite"] = "Same"
-    suites = [each["suite"] for each in compare(old, new)["models"][0]["metrics"]]
-    assert suites[-2:] == ["Same (Terse.tooleval.json)", "Same (Long.tooleval.json)"]
-
-
 def test_a_large_drop_fails_and_says_so() -> None:
     comparison = compare(runs([5] * 50, 5), runs([4] * 50, 5))
     assert comparison["failed"]
@@ -205,12 +197,6 @@ def test_a_large_drop_fails_and_says_so() -> None:
     assert found["p"] == 0.5**50
 
 
-def test_a_gain_never_fails() -> None:
-    comparison = compare(runs([1] * 50, 5), runs([5] * 50, 5))
-    assert not comparison["failed"]
-    assert metric(comparison, "overall")["drop"] == pytest.approx(-0.8)
-
-
 def test_single_right_or_wrong_trials_are_mcnemars() -> None:
     old, new = [1] * 8 + [0] * 2 + [1] * 30, [0] * 8 + [1] * 2 + [1] * 30
     comparison = compare(runs(old, 1), runs(new, 1))
@@ -218,13 +204,6 @@ def test_single_right_or_wrong_trials_are_mcnemars() -> None:
     assert found["test"] == "McNemar"
     assert found["p"] == pytest.approx(permutation_test([1.0] * 8 + [-1.0] * 2))
     assert comparison["models"][0]["newly_broken_p"] is None
-
-
-def test_trial_means_are_compared_case_by_case() -> None:
-    old, new = [5, 5, 3, 0], [4, 3, 4, 0]
-    found = metric(compare(runs(old, 5), runs(new, 5)), "pass")
-    assert found["p"] == permutation_test([0.2, 0.4, -0.2, 0.0])
-    assert found["drop"] == pytest.approx(0.1)
 
 
 def test_the_number_of_trials_may_differ() -> None:
@@ -278,13 +257,6 @@ def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
     assert "not compared: 1 case without an answer, 1 case skipped (" in comparison["message"]
 
 
-def test_tolerated_cases_are_compared() -> None:
-    new = runs([0] * 20, 5)
-    for case in new["cases"]:
-        case["tolerated"] = True
-    assert compare(runs([5] * 20, 5), new)["failed"]
-
-
 def test_changes_of_the_suite_are_told() -> None:
     old, new = runs([5] * 10, 5), runs([5] * 10, 5)
     new["cases"][0]["content"] = "f" * 16
@@ -308,13 +280,6 @@ def test_changes_of_the_suite_are_told() -> None:
     assert (found["same"], found["not_selected"]) == (7, 0)
     assert (found["renamed"][0]["old_suite"], found["renamed"][0]["old_case"]) == ("weather", "case-1")
     assert comparison["message"].endswith("not compared: 1 case changed, 2 cases added, 1 case removed")
-
-
-def test_a_changed_case_cannot_fail_the_gate() -> None:
-    old, new = runs([5] * 21, 5), runs([5] + [0] * 20, 5)
-    for number, case in enumerate(new["cases"][1:]):
-        case["content"] = f"changed{number}"
-    assert not compare(old, new)["failed"]
 
 
 def test_cases_are_listed_by_how_far_they_moved() -> None:
@@ -366,18 +331,6 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     assert decided == ["inconclusive", "failed"]
 
 
-def test_two_trials_may_break_by_chance() -> None:
-    comparison = compare(runs([2] * 30, 2), runs([0] + [2] * 29, 2))
-    assert comparison["models"][0]["newly_broken_p"] == pytest.approx(1 / 6)
-    assert not comparison["failed"]
-
-
-def test_newly_broken_cases_fail_however_large_a_drop_is_allowed() -> None:
-    comparison = compare(runs([10] * 30, 10), runs([0] * 3 + [10] * 27, 10), max_drop=0.5)
-    assert comparison["failed"]
-    assert comparison["message"].startswith("worse than baseline: 3 cases newly broken (p ")
-
-
 # What fails
 
 
@@ -405,22 +358,6 @@ def test_a_run_is_compared_with_itself_only_across_models() -> None:
     found = baseline.compare(same, same, models=[("a", "b")])
     assert found.message.startswith("worse than a: 9 cases newly broken")
     assert len(found.models) == 1
-
-
-def test_every_test_of_the_run_counts_in_holms_correction() -> None:
-    # Six falls of six: p = 1/64, enough alone and for three, not for four.
-    def both(number_of_models: int, *, new: bool) -> Document:
-        rows = [
-            row(number, int(not new), 1, f"model-{model}")
-            for model in range(number_of_models)
-            for number in range(6)
-        ]
-        return document(rows)
-
-    for models, failed in ((1, True), (3, True), (4, False)):
-        comparison = compare(both(models, new=False), both(models, new=True))
-        assert comparison["failed"] is failed
-        assert metric(comparison, "pass")["p_adjusted"] == pytest.approx(models / 64)
 
 
 def test_metrics_that_move_alike_are_one_test_and_others_are_their_own() -> None:
@@ -458,12 +395,6 @@ def test_each_model_is_compared_with_itself() -> None:
     assert comparison["message"].startswith("a: no worse than baseline: ")
     assert "; b: worse than baseline: 20 cases worse, overall 1.00 -> 0.60" in comparison["message"]
     assert comparison["cases"]["same"] == 20
-
-
-def test_models_can_be_compared_with_others() -> None:
-    comparison = compare(runs([5] * 20, 5, "old"), runs([3] * 20, 5, "new"), models=[("old", "new")])
-    assert comparison["failed"]
-    assert comparison["models"][0]["old"] == "old"
 
 
 @pytest.mark.parametrize(
@@ -539,16 +470,6 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     strict = compare(old, new, strict=True)
     assert (strict["verdict"], strict["failed"]) == ("inconclusive", True)
     assert strict["message"].endswith(" (fatal, because of --tooleval-fail-inconclusive)")
-
-
-def test_a_verdict_says_how_many_more_trials_it_takes_and_these_decide() -> None:
-    def again(times: int) -> dict[str, Any]:
-        return compare(runs([10] * 12, 10), runs([times] * 12, times))
-
-    (model,) = again(1)["models"]
-    assert model["verdict"] == "inconclusive"
-    assert again(1 + model["more_trials"])["verdict"] == "passed"
-    assert again(model["more_trials"])["verdict"] == "inconclusive"
 
 
 def test_a_baseline_of_too_few_trials_is_named() -> None:

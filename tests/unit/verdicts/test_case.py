@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseRow, FailureCategory, Score, TrialError, TrialResult
-from pytest_tooleval.record.thresholds import below, missed_thresholds
+from pytest_tooleval.record.thresholds import missed_thresholds
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.suite.case import TestCase
 from pytest_tooleval.suite.model import Suite
@@ -59,12 +59,6 @@ def test_a_mean_lies_between_the_extremes(values: list[float]) -> None:
     assert min(values) - 1e-12 <= mean <= max(values) + 1e-12
 
 
-def test_every_thresholded_metric_must_reach_its_threshold() -> None:
-    scores = {"overall": 0.8, "tool_selection": 1.0, "parameter_accuracy": 0.5}
-    thresholds = {"overall": 0.8, "tool_selection": 1.0, "parameter_accuracy": 0.6}
-    assert missed_thresholds(scores, thresholds) == {"parameter_accuracy": (0.5, 0.6)}
-
-
 Thresholds = dict[str, float | None]
 # Thresholds of the suite, the case and the command line, and whether a right tool with wrong parameters
 # passes.
@@ -101,16 +95,6 @@ def test_the_narrowest_threshold_holds(
     assert (outcome == "passed") is passes
 
 
-def test_rounding_of_floats_does_not_fail_a_case() -> None:
-    assert missed_thresholds({"overall": 0.1 + 0.2 - 0.0000000000000003}, {"overall": 0.3}) == {}
-    assert missed_thresholds({"overall": 0.2999}, {"overall": 0.3})
-
-
-def test_a_metric_that_does_not_apply_is_passed_over() -> None:
-    scores = {"overall": 1.0, "parameter_accuracy": None}
-    assert missed_thresholds(scores, {"overall": 1.0, "parameter_accuracy": 1.0}) == {}
-
-
 @pytest.mark.parametrize("thresholds", [{"parameter_accuracy": 1.0}, {"unheard_of": 0.1}])
 def test_thresholds_that_can_never_fail_are_refused(thresholds: dict[str, float]) -> None:
     with pytest.raises(ScoringError, match="overall"):
@@ -130,12 +114,6 @@ def test_of_several_trials_the_first_failure_is_told_and_how_many_there_were() -
     trials = [trial(overall=1.0), trial("wrong tool", overall=0.0), trial("no call", overall=0.0)]
     assert judged(trials)[2] == "wrong tool (2 of 3 trials failed)"
     assert judged(trials, rule="all")[2] == "1 of 3 trials passed, needs 3: wrong tool"
-
-
-def test_the_mean_over_trials_decides() -> None:
-    trials = [trial(overall=1.0), trial("wrong", overall=0.6)]
-    assert judged(trials, 0.8)[0] == "passed"
-    assert judged(trials, 0.81)[0] == "failed"
 
 
 @pytest.mark.parametrize("rule", ["mean", "any", "4/5"])
@@ -195,11 +173,6 @@ P, F, E = trial(overall=1.0), trial("wrong", overall=0.6), FAILED
 )
 def test_the_rule_makes_the_verdict(rule: str, trials: list[TrialResult], outcome: str) -> None:
     assert judged(trials, rule=rule)[0] == outcome
-
-
-@pytest.mark.parametrize("score", [0.994999, 0.9999])
-def test_a_miss_never_reads_as_if_it_were_none(score: float) -> None:
-    assert "1.00 < 1.00" not in below(score, 1.0)
 
 
 def unanswered() -> TrialResult:
@@ -266,11 +239,3 @@ def test_a_recorded_case_is_judged_by_other_limits() -> None:
     assert [(each.failure, each.wrong) for each in again.trials] == [
         ("over_limit", "max_calls: 1, at most 0.5 allowed")
     ]
-
-
-def test_a_limit_counts_that_a_missed_threshold_hid() -> None:
-    row = recorded(trial("wrong", overall=0.6))
-    assert decide_again(row, Standard({"overall": 0.6}, {"max_calls": 1})).outcome == "passed"
-    assert decide_again(row, Standard({"overall": 0.6}, {"max_calls": 0})).outcome == "failed"
-    with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
-        decide_again(row, Standard({"overall": 0.6}, {"max_cost_usd": 1}))

@@ -47,11 +47,6 @@ def test_points_interval_and_verdict(won: int, lost: int, n: int, message: str) 
     assert found.message == message
 
 
-def test_p_is_mcnemars() -> None:
-    (found,) = compare_variants(rows(6, 1, 100), STARTED)
-    assert found.p == found.p_adjusted == pytest.approx(0.125)
-
-
 def test_holm_covers_all_variants_and_models() -> None:
     found = compare_variants(
         [
