@@ -7,13 +7,19 @@ from typing import Any
 
 from ..findings import Loc
 from ..record.untrusted import as_list, as_mapping, as_text
+from .older import modern
 from .patterns import search
-from .subschemas import COMBINED, modern, referred
+from .subschemas import COMBINED, referred
 
 # With one of these, a schema may accept more than the parameters that it declares.
 _OPEN = (
-    "additionalProperties unevaluatedProperties patternProperties dependentSchemas $dynamicRef if"
-).split()
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "dependentSchemas",
+    "$dynamicRef",
+    "if",
+)
 _ELSEWHERE = {"additionalProperties": True}  # another document may allow anything
 
 

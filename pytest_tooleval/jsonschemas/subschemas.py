@@ -1,4 +1,4 @@
-"""The parts of a JSON Schema, the targets of its references, and today's form of older keywords."""
+"""The parts of a JSON Schema, and the targets of its references."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..findings import Loc
-from ..record.untrusted import as_mapping
 
 # Keywords whose value is a schema, schemas by name, or a list of schemas.
 ONE = (
@@ -19,18 +18,6 @@ COMBINED = ("anyOf", "oneOf", "allOf")  # their schemas apply to the same value
 LISTED = (*COMBINED, "prefixItems")
 
 MISSING = object()
-
-# Keywords of older drafts and of OpenAPI 3.0, which mean nothing else in draft 2020-12, each with what
-# to write today.
-TODAY = {
-    "dependencies": '"dependentRequired" for lists of names, "dependentSchemas" for schemas',
-    "items": '"prefixItems" for a list of schemas, one for each item',
-    "additionalItems": '"items", beside "prefixItems"',
-    "nullable": '"null" among the types: "type": ["string", "null"]',
-}
-
-# A reference may lead into these, so they stay where they are.
-_OUTSIDE = ("$schema", "$id", "$defs", "definitions")
 
 
 def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
@@ -128,50 +115,3 @@ def pointed(document: Any, pointer: str) -> Any:
         else:
             return MISSING
     return document
-
-
-def older_keywords(schema: dict[str, Any]) -> list[str]:
-    """Return the keywords of a schema, subschemas apart, that `modern` replaces."""
-    is_tuple = isinstance(schema.get("items"), list) and "prefixItems" not in schema
-    found = {
-        "dependencies": "dependencies" in schema,
-        "items": is_tuple,
-        "additionalItems": is_tuple and "additionalItems" in schema,
-        "nullable": schema.get("nullable") is True,
-    }
-    return [key for key, is_used in found.items() if is_used]
-
-
-def modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema with today's keywords; subschemas stay as they are."""
-    found = older_keywords(schema)
-    if not found:
-        return schema
-    changed = dict(schema)
-    if "dependencies" in found:
-        given = as_mapping(changed.pop("dependencies"))
-        names = {name: needs for name, needs in given.items() if isinstance(needs, list)}
-        schemas = {name: needs for name, needs in given.items() if name not in names}
-        for key, members in (("dependentRequired", names), ("dependentSchemas", schemas)):
-            if members:
-                changed[key] = {**members, **as_mapping(schema.get(key))}
-    if "items" in found:
-        first = changed.pop("items")
-        if first:
-            changed["prefixItems"] = first
-    if "additionalItems" in found:
-        changed["items"] = changed.pop("additionalItems")
-    return _with_null(changed) if "nullable" in found else changed
-
-
-def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a `nullable` schema as one that takes null."""
-    rest = {key: value for key, value in schema.items() if key != "nullable"}
-    kinds = rest.get("type")
-    if not isinstance(kinds, (str, list)) or "const" in rest:
-        outside = {key: rest.pop(key) for key in _OUTSIDE if key in rest}
-        return {**outside, "anyOf": [rest, {"type": "null"}]}
-    rest["type"] = [*([kinds] if isinstance(kinds, str) else kinds), "null"]
-    if isinstance(rest.get("enum"), list):
-        rest["enum"] = [*rest["enum"], None]
-    return rest

@@ -2,7 +2,7 @@
 
 Validation is jsonschema's, with five differences: numbers are exact decimals, patterns have a time
 limit, a `$ref` never leads out of the schema, a validation has a time limit, and older keywords are
-obeyed. CannotCompare is raised for unusable schemas. `as_parsed` reads texts as lenient tools do.
+obeyed. CannotCompare is raised for unusable schemas.
 """
 
 from __future__ import annotations
@@ -21,19 +21,15 @@ from ..record.calls import is_nested_deeper
 from ..text import printable
 from . import patterns
 from .exact import KEYWORDS, Keyword
-from .subschemas import TODAY, changed, modern
+from .older import TODAY, modern
+from .subschemas import changed
 from .well_formed import TYPES
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-import copy
-from typing import NoReturn
-
 _MAX_CACHED = 4096
 _DEEP = 60
-_MOST_DIGITS = 4000  # Python converts no more than 4300
-_MOST_PASSES = 3  # a text may contain texts
 
 _clock = threading.local()
 # Validators by the `id()` of their source, which is kept so that its id is not reused.
@@ -275,46 +271,3 @@ def is_plainly_valid(schema: Any, value: Any) -> bool:
         is_plainly_valid(properties[name], each) if name in properties else more
         for name, each in value.items()
     )
-
-
-def as_parsed(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments with texts parsed where the schema takes no text, but what they say.
-
-    Such a text is rejected by the schema, and is JSON of a type that the schema takes in its place. If
-    the schema is unusable, every argument that can be parsed is.
-    """
-    for _ in range(_MOST_PASSES):
-        try:
-            found = [
-                (path, value)
-                for path, text, types in rejected_texts(schema, arguments)
-                if (value := _parsed(text)) is not None and not types.isdisjoint(types_of(value[0]))
-            ]
-        except CannotCompare:
-            texts = ((name, _parsed(text)) for name, text in arguments.items() if isinstance(text, str))
-            return {**arguments, **{name: value[0] for name, value in texts if value is not None}}
-        if not found:
-            break
-        arguments = copy.deepcopy(dict(arguments))
-        for path, (value,) in found:
-            inside: Any = arguments
-            for step in path[:-1]:
-                inside = inside[step]
-            inside[path[-1]] = value
-    return arguments
-
-
-def _parsed(text: str) -> tuple[Any] | None:
-    """Return the value of a JSON text, in a tuple; None if it is no JSON."""
-    try:
-        return (json.loads(text, parse_int=_integer, parse_constant=_refuse),)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
-from .ecma import IGNORE_CASE
 from .exact import exact
-from .patterns import compiled
-from .subschemas import modern, parts, referred
+from .older import modern
+from .subschemas import parts, referred
 from .validation import is_valid
 
 _MAX_DEPTH = 20
@@ -48,12 +47,6 @@ _EXAMPLE = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY = ("properties", "required")
 NOTHING: Final[Any] = object()  # no value is known, as for a schema that is recursive or too large
-_OPEN = re.compile(r"\((?:\?(?:<[A-Za-z_$][\w$]*>|:))?")
-_LOOK = re.compile(r"\(\?<?[=!]")
-_CLASS = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]")
-_COUNT = re.compile(r"(?:[?*]|(?P<one>\+)|\{(?P<least>\d+)(?:,\d*)?\})\??")
-_CHARACTERS = "a1A -_./:@,"
-_MOST = 20  # repeats of one piece
 
 
 def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,51 +239,3 @@ def _number(schema: Mapping[str, Any], preferred: float, *, whole: bool) -> floa
     if step:
         value = float(math.ceil(exact(value) / exact(step)) * exact(step))
     return math.ceil(value) if whole or value == math.ceil(value) else value
-
-
-def matching_text(pattern: str) -> str:
-    """Return a text that the pattern probably matches: first alternatives and fewest repeats."""
-    return _choice(pattern.removeprefix(IGNORE_CASE), 0)[0]
-
-
-def _choice(pattern: str, at: int) -> tuple[str, int]:
-    first, at = _sequence(pattern, at)
-    while pattern[at : at + 1] == "|":
-        _, at = _sequence(pattern, at + 1)
-    return first, at
-
-
-def _sequence(pattern: str, at: int) -> tuple[str, int]:
-    text = ""
-    while at < len(pattern) and pattern[at] not in "|)":
-        piece, at = _piece(pattern, at)
-        count = _COUNT.match(pattern, at)
-        if count is None:
-            text += piece
-            continue
-        at = count.end()
-        text += piece * min(_MOST, 1 if count["one"] else int(count["least"] or 0))
-    return text, at
-
-
-def _piece(pattern: str, at: int) -> tuple[str, int]:
-    """Return a text for the piece that begins here, and the end of the piece."""
-    if look := _LOOK.match(pattern, at):
-        return "", _choice(pattern, look.end())[1] + 1
-    if opening := _OPEN.match(pattern, at):
-        text, at = _choice(pattern, opening.end())
-        return text, at + 1
-    if found := _CLASS.match(pattern, at):
-        return _one_of(found[0], found[0][1:-1].partition("^")[0]), found.end()
-    if pattern[at] == "\\":
-        letter = pattern[at + 1 : at + 2]
-        if letter in "dDwWsS":
-            return _one_of(pattern[at : at + 2], ""), at + 2
-        return "" if letter.isalnum() else letter, at + 2
-    return {"^": "", "$": "", ".": "a"}.get(pattern[at], pattern[at]), at + 1
-
-
-def _one_of(characters: str, own: str) -> str:
-    """Return a character that the class matches: one of its own, or a common one."""
-    one = compiled(f"^{characters}$")
-    return next((c for c in own + _CHARACTERS if one.search(c)), "")

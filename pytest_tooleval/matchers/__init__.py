@@ -7,3 +7,4 @@ from . import combined as combined
 from . import contents as contents
 from . import dates as dates
 from . import numbers as numbers
+from . import shapes as shapes

@@ -43,9 +43,9 @@ class Regex(_Text):
         return None if search(operand, actual) else lambda: "the pattern does not match"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        from ..jsonschemas.values import matching_text
+        from ..jsonschemas.pattern_examples import example
 
-        yield matching_text(operand)
+        yield example(operand)
 
 
 @matcher

@@ -14,7 +14,7 @@ from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError
 from ..record.names import meant
 from ..suite.fingerprints import content_of_bytes
-from ..suite.tools import McpSource
+from ..suite.servers import McpSource
 from .connect import Session, connect
 from .discover import discover_tools, listed
 from .explain import about

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.tools.live import ALL_READ_ONLY, Live
 from ..errors import ConfigError, McpError
 from ..suite.model import Suite
-from ..suite.tools import ToolsFrom
+from ..suite.servers import ToolsFrom
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import Cassette

@@ -22,7 +22,7 @@ from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import known_tools, resolve
 from ..text import printable, shorten
-from . import rehearsal
+from . import silent
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
 from .conversation import forbidden_in, to_judge
@@ -159,7 +159,7 @@ def score_trial(
         if (unread := transcript.unread) and forbidden_in(case, transcript) is None:
             error = TrialError("unread", printable(str(unread)))
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
-        rehearsal.require_evidence(case, scorers)
+        silent.require_evidence(case, scorers)
         whole, transcript = transcript, without_stop(case, transcript)
         scored, found, forbidden = _assessed(case, transcript)
         if (running := missed_stop(case, whole)) is not None:
@@ -197,7 +197,7 @@ def score_trial(
 def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
     """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
     with _naming(case):
-        rehearsal.require_evidence(case, scorers)
+        silent.require_evidence(case, scorers)
 
 
 def _assessed(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Assessment, str | None]:

@@ -21,9 +21,9 @@ from .checks.errors import suite_errors
 from .model import SEARCHED, Suite, without_key_values
 from .parametrize import expand
 from .reading import read_suite
+from .servers import ToolsFrom
 from .slugs import with_ids
 from .source import Document, decode_bytes, read_document
-from .tools import ToolsFrom
 from .types import WORLD_PATTERN
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]

@@ -20,7 +20,8 @@ from ..worlds.world import Memory, WorldSpec
 from .case import Shared, TestCase
 from .expectations import Forbidden
 from .fields import Expects
-from .tools import ProviderTools, Tools, ToolsFrom
+from .servers import ToolsFrom
+from .tools import ProviderTools, Tools
 from .types import (
     Name,
     NamespaceName,

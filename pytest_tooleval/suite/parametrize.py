@@ -1,7 +1,4 @@
-"""`parametrize`: one case with placeholders becomes several, one for each row of values.
-
-`now` is the instant from which relative dates count.
-"""
+"""`parametrize`: one case with placeholders becomes several, one for each row of values."""
 
 from __future__ import annotations
 
@@ -9,37 +6,38 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Problem
 from ..explain import listing, nearest, show
 from ..findings import Finding, Loc
-from ..matchers.dates import Kind, read_date
+from .moments import NOW, Moment, read_moment
 from .rows import Rows, read_rows
 from .slugs import with_ids
 
 # The fields of a case, or of its suite, in which placeholders stand for values.
 FIELDS = (
-    "prompt turns user expected_tool expected_params expected_calls expected_stop forbidden_calls "
-    "policies expected_state expected_text mock_responses world_args cluster weight"
-).split()
+    "prompt",
+    "turns",
+    "user",
+    "expected_tool",
+    "expected_params",
+    "expected_calls",
+    "expected_stop",
+    "forbidden_calls",
+    "policies",
+    "expected_state",
+    "expected_text",
+    "mock_responses",
+    "world_args",
+    "cluster",
+    "weight",
+)
 _OF_SUITES = ("system_prompt", "forbidden_calls", "policies", "world_args")
 _LONGEST = 60  # characters of a row in an id
 _TOKEN = re.compile(r"(\{\{\{\{|\{\{[^{}]*\}\})")
 _NOT_IN_IDS = re.compile(r"[\[\]\s\x00-\x1f\x7f]+|::")
-NOW = "now"
-_UNITS = ("weeks", "days", "hours", "minutes", "seconds")
-_OF_DAYS = ("weeks", "days")
-# Codes that mean the same on each system; those of names are in English, whatever the locale.
-_CODE = re.compile(r"%(.?)")
-_PLAIN = "dHIjmMpSUuVWwyYGfzZ%"
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 class Expanded(NamedTuple):
@@ -205,54 +203,3 @@ class _Filling:
         known = listing(self._columns or ())
         hint = f", did you mean {{{{{near}}}}}?" if near else f"; there is {known}"
         return f"there is no column {show(name)}{hint}; for two braces as they are, write four"
-
-
-class Moment(NamedTuple):
-    """An instant or a day, as the suite writes it and as it is."""
-
-    text: str
-    kind: Kind
-    at: datetime
-
-    def formatted(self, form: str) -> str | None:
-        """The moment in a format of strftime, in the C locale; None if the format is not known."""
-        unknown = False
-
-        def code(found: re.Match[str]) -> str:
-            nonlocal unknown
-            letter = found[1]
-            if letter in "aA":
-                name = _DAYS[self.at.weekday()]
-            elif letter in "bBh":
-                name = _MONTHS[self.at.month - 1]
-            elif letter == "p":
-                return "AM" if self.at.hour < 12 else "PM"
-            elif letter and letter in _PLAIN:
-                return self.at.strftime(f"%{letter}")
-            else:
-                unknown = True
-                return ""
-            return name if letter in "AB" else name[:3]
-
-        text = _CODE.sub(code, form)
-        return None if unknown or not form else text
-
-    def relative(self, value: Mapping[str, Any]) -> dict[str, Any] | None:
-        """`{"$date": {"days": 1}}` as a date; None for anything else."""
-        offset = value.get("$date") if len(value) == 1 else None
-        if not isinstance(offset, dict) or not offset or not offset.keys() <= {*_UNITS}:
-            return None
-        if not all(isinstance(each, int) and not isinstance(each, bool) for each in offset.values()):
-            return None
-        try:
-            at = self.at + timedelta(**offset)
-        except OverflowError:
-            return None
-        is_day = offset.keys() <= {*_OF_DAYS}
-        return {"$date": at.date().isoformat() if is_day else at.isoformat()}
-
-
-def read_moment(text: object) -> Moment | None:
-    """Read `now`; None for anything but a date or date-time in ISO 8601."""
-    found = read_date(text)
-    return Moment(str(text), found.kind, found.at) if found and found.kind != "time" else None

@@ -19,7 +19,7 @@ from ..matchers.examples import right_value
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES, Mode
 from ..record.names import meant
-from ..scoring.forbidden import reveals
+from ..scoring.leaks import reveals
 from ..suite.altered import FAULTS, AlteredAnswers
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall

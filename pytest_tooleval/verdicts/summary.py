@@ -1,13 +1,13 @@
-"""A run's result document: its cases, summaries by model and suite, and confusion matrices."""
+"""A run's result document: its cases, and summaries by model and suite."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ..record.comparison import Comparison
-from ..record.confusion import Cell, Choice, Confusion, ToolFigures
+from ..record.confusion import Confusion
 from ..record.document import Document, RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
@@ -15,6 +15,7 @@ from ..record.results import CaseResult, CaseRow, KeptCase, KeptCases, Outcome, 
 from ..record.run import Run, SummedRun
 from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
+from .confusion import confusion_of
 from .statistics import clusters_of, mean_of, reliability
 
 SCORED: tuple[Outcome, ...] = ("passed", "failed")
@@ -199,82 +200,4 @@ def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
             counts[found] = counts.get(found, 0) + 1
     return tuple(
         Fallback(parameter, sent, count) for (parameter, sent), count in sorted(counts.items(), key=str)
-    )
-
-
-class _Seen(NamedTuple):
-    """A tool's counts over a case's trials; `weight` is that of one trial."""
-
-    expected: int
-    called: int
-    right: int
-    weight: float
-    cluster: int
-
-
-def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
-    """The confusion matrix of a model's cases, and the figures of each tool in it.
-
-    Cells count trials. Figures are weighted means over cases, whatever the number of trials: each case
-    is a cluster whose share of right calls weighs as much as its calls. So the precision and recall of
-    cases that are either right or wrong have Wilson's interval. F1, 2 right / (expected + called), is
-    also such a mean, with the linearised variance of a ratio (the delta method, as in Takahashi et al.
-    2022, "Confidence interval for micro-averaged F1 and macro-averaged F1 scores"), but without
-    assuming normality: see `mean_interval`.
-    """
-    cells: Counter[Choice] = Counter()
-    seen: dict[str, list[_Seen]] = {}
-    for case, cluster in zip(cases, clusters_of(cases), strict=True):
-        choices = [choice for trial in case.trials for choice in trial.choices]
-        cells.update(map(_bucket, choices))
-        known = [choice for choice in choices if not choice.hallucinated]
-        expected, called = _expected(choices), _called(known)
-        right = _called(choice for choice in known if choice.expected == choice.called)
-        for tool in expected | called:
-            counts = (expected[tool], called[tool], right[tool])
-            seen.setdefault(tool, []).append(_Seen(*counts, case.weight / case.scored, cluster))
-    return Confusion(
-        model=model,
-        tools=tuple(_figures(tool, seen[tool]) for tool in sorted(seen)),
-        cells=tuple(
-            Cell(
-                expected=choice.expected,
-                called=choice.called,
-                hallucinated=choice.hallucinated,
-                not_found=choice.not_found,
-                count=count,
-            )
-            for choice, count in cells.most_common()
-        ),
-    )
-
-
-def _bucket(choice: Choice) -> Choice:
-    """The bucket of a choice: hallucinated names share one, as do calls for want of a hidden tool."""
-    if choice.not_found:
-        return Choice(expected=choice.expected, not_found=True)
-    return Choice(expected=choice.expected, hallucinated=True) if choice.hallucinated else choice
-
-
-def _expected(choices: Iterable[Choice]) -> Counter[str]:
-    return Counter(choice.expected for choice in choices if choice.expected is not None)
-
-
-def _called(choices: Iterable[Choice]) -> Counter[str]:
-    return Counter(choice.called for choice in choices if choice.called is not None)
-
-
-def _figures(tool: str, seen: Sequence[_Seen]) -> ToolFigures:
-    def ratio(part: Callable[[_Seen], int], of: Callable[[_Seen], int]) -> Mean | None:
-        found = [(part(s) / of(s), s.weight * of(s), s.cluster) for s in seen if of(s)]
-        return mean_of(found) if found else None
-
-    return ToolFigures(
-        tool=tool,
-        expected=sum(s.expected for s in seen),
-        called=sum(s.called for s in seen),
-        right=sum(s.right for s in seen),
-        precision=ratio(lambda s: s.right, lambda s: s.called),
-        recall=ratio(lambda s: s.right, lambda s: s.expected),
-        f1=ratio(lambda s: 2 * s.right, lambda s: s.expected + s.called),
     )

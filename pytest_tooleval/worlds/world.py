@@ -17,13 +17,12 @@ import io
 import json
 import os
 import sys
-import sysconfig
 import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -35,7 +34,7 @@ from ..record.calls import NO_OBJECT
 from ..record.names import meant
 from ..secrets import scrub_json, secret_values, without_key_values
 from ..text import near, printable, shorten, shown
-from ..writing import code_of
+from .code import code_hash
 from .output import captured_in
 from .parameters import Parsers, misfit, name_of, parsed, parsers_of
 from .plain import (
@@ -433,38 +432,3 @@ def _module(name: str, folder: Path) -> ModuleType:
             del sys.modules[own]
             raise
     return sys.modules[own]
-
-
-def code_hash(target: str, folder: Path) -> str | None:
-    """Return the hash of the user's code behind `module:name`; None for an installed module.
-
-    Other modules that it imports are not part of it, unless they belong to the same package.
-    """
-    module = target.partition(":")[0]
-    if (file := folder / f"{module}.py").is_file():
-        return hashlib.sha256(code_of(file)).hexdigest()[:16]
-    top = module.partition(".")[0]
-    package = folder / top if (folder / top).is_dir() else _project_package(top)
-    if package is None:
-        return None
-    files = sorted(package.rglob("*.py")) if package.is_dir() else [package]
-    found = hashlib.sha256()
-    for each in files:
-        found.update(each.relative_to(package.parent).as_posix().encode() + b"\0" + code_of(each))
-    return found.hexdigest()[:16]
-
-
-@cache
-def _project_package(top: str) -> Path | None:
-    """Return the folder or file of a module that Python finds in the user's project."""
-    try:
-        spec = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        return None
-    if spec is None or spec.origin is None or not spec.has_location or top in sys.stdlib_module_names:
-        return None
-    file = Path(spec.origin)
-    installed = map(Path, (sysconfig.get_path(name) for name in ("purelib", "platlib")))
-    if top == __name__.partition(".")[0] or any(file.is_relative_to(each) for each in installed):
-        return None
-    return file.parent if spec.submodule_search_locations else file

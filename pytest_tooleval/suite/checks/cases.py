@@ -12,7 +12,7 @@ from ...record.thresholds import needed_of
 from ..case import TestCase
 from ..fields import expected_at, wrong_value
 from ..model import Suite
-from ..parametrize import read_moment
+from ..moments import read_moment
 from ..types import MAX_ID_LENGTH, MAX_TRIALS
 from .scope import Scope
 

@@ -20,8 +20,14 @@ _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
 _SAYS_NOTHING = '"contains" says nothing where no call has to be made; for no call, write "exact"'
 _TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
 _REFUSED = (
-    "prompt expected_tool expected_params multi_turn optimal_hops valid_prerequisites user"
-).split()
+    "prompt",
+    "expected_tool",
+    "expected_params",
+    "multi_turn",
+    "optimal_hops",
+    "valid_prerequisites",
+    "user",
+)
 
 
 def _leader(scope: Scope) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from ...errors import CannotCompare, WorldError
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
+from ...jsonschemas.older import TODAY, older_keywords
 from ...jsonschemas.parameters import described, taken
 from ...jsonschemas.providers import troubles
-from ...jsonschemas.subschemas import TODAY, older_keywords, parts, references
+from ...jsonschemas.subschemas import parts, references
 from ...jsonschemas.validation import parameter_problem
 from ...jsonschemas.well_formed import unknown_keywords
 from ...matchers.contents import outside_texts

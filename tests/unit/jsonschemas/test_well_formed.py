@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from pytest_tooleval.explain import field_path
-from pytest_tooleval.jsonschemas.subschemas import changed, modern
+from pytest_tooleval.jsonschemas.older import modern
+from pytest_tooleval.jsonschemas.subschemas import changed
 from pytest_tooleval.jsonschemas.well_formed import schema_findings
 
 

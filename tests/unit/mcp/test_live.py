@@ -11,7 +11,7 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.mcp.discover import discover, listed
 from pytest_tooleval.mcp.live import LiveMcp, read_tools
 from pytest_tooleval.mcp.server import McpServer, Transport
-from pytest_tooleval.suite.tools import McpSource
+from pytest_tooleval.suite.servers import McpSource
 
 from .servers import server_of
 

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.scoring.forbidden import passes_on, reveals
+from pytest_tooleval.scoring.leaks import passes_on, reveals
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.secrets import redacted
 from pytest_tooleval.suite.altered import AlteredAnswers, has_note, with_note

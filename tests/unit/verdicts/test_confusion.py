@@ -11,8 +11,8 @@ from pytest_tooleval.record.confusion import Choice, ToolFigures
 from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.summary import Mean
 from pytest_tooleval.reports.confusion import confusion_text, matrix_of, matrix_rows
+from pytest_tooleval.verdicts.confusion import confusion_of
 from pytest_tooleval.verdicts.statistics import wilson
-from pytest_tooleval.verdicts.summary import confusion_of
 
 Pair = tuple[str | None, str | None]
 
