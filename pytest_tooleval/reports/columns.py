@@ -79,6 +79,8 @@ class Column(Struct, frozen=True):
 
 
 _EVERYWHERE: tuple[View, ...] = ("scores", "short", "runs", "page runs")
+_SCORES: tuple[View, ...] = ("scores", "short")
+_VARIANTS: tuple[View, ...] = ("variants",)
 _MEASURED: tuple[View, ...] = ("scores", "trial", "reply", "csv")
 COLUMNS = (
     Column(("pass_rate",), "pass rate", "rate", _EVERYWHERE, about="share of cases that passed"),
@@ -91,22 +93,12 @@ COLUMNS = (
     Column(("errors",), "errors", "count", ("scores", "short", "runs"), tone="error", seldom=True),
     Column(("tolerated",), "tolerated", "count", ("scores", "runs"), tone="tolerated", seldom=True),
     Column(("skipped",), "skipped", "count", ("scores", "short", "runs"), seldom=True),
-    Column(("metrics", ANY), "", "mean", ("scores", "short")),
+    Column(("metrics", ANY), "", "mean", _SCORES),
     Column(("metrics", "overall"), "overall", "mean", ("runs", "page runs")),
     Column(
-        ("reliability", "pass@k", ANY),
-        "pass@k",
-        "score",
-        ("scores", "short"),
-        about="at least one trial passes",
+        ("reliability", "pass@k", ANY), "pass@k", "score", _SCORES, about="at least one trial passes"
     ),
-    Column(
-        ("reliability", "pass^k", ANY),
-        "pass^k",
-        "score",
-        ("scores", "short"),
-        about="every trial passes",
-    ),
+    Column(("reliability", "pass^k", ANY), "pass^k", "score", _SCORES, about="every trial passes"),
     Column(("recovered_calls",), "as text", "count", ("scores",), about="calls", seldom=True),
     Column(("lost_calls",), "lost", "count", ("scores",), about="calls as text", seldom=True),
     Column(("tokens",), "tokens", "tokens", ("scores",)),
@@ -120,26 +112,21 @@ COLUMNS = (
     Column(("cost_at_least",), "cost at least", "count", ("csv",)),
     Column(("latency_s",), "latency", "seconds", _MEASURED, about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
-    Column(("variant",), "variant", "name", ("variants",)),
+    Column(("variant",), "variant", "name", _VARIANTS),
     Column(("model",), "model", "name", ("comparison", "variants")),
-    Column(("cases",), "cases", "count", ("variants",)),
-    Column(("old",), "before", "score", ("variants",), about="share of passed trials"),
-    Column(("new",), "after", "score", ("variants",), about="share of passed trials"),
-    Column(("difference",), "difference", "points", ("variants",), about="with the 95% interval"),
-    Column(("p_adjusted",), "p", "p", ("variants",), about="adjusted by Holm over all variants"),
-    Column(("better",), "better", "length", ("variants",), about="cases that got better"),
-    Column(("worse",), "worse", "length", ("variants",), about="cases that got worse"),
-    Column(("same",), "same", "count", ("variants",), about="left as they are", seldom=True),
+    Column(("cases",), "cases", "count", _VARIANTS),
+    Column(("old",), "before", "score", _VARIANTS, about="share of passed trials"),
+    Column(("new",), "after", "score", _VARIANTS, about="share of passed trials"),
+    Column(("difference",), "difference", "points", _VARIANTS, about="with the 95% interval"),
+    Column(("p_adjusted",), "p", "p", _VARIANTS, about="adjusted by Holm over all variants"),
+    Column(("better",), "better", "length", _VARIANTS, about="cases that got better"),
+    Column(("worse",), "worse", "length", _VARIANTS, about="cases that got worse"),
+    Column(("same",), "same", "count", _VARIANTS, about="left as they are", seldom=True),
     Column(
-        ("left_out",),
-        "left out",
-        "length",
-        ("variants",),
-        about="not applicable or not run",
-        seldom=True,
+        ("left_out",), "left out", "length", _VARIANTS, about="not applicable or not run", seldom=True
     ),
-    Column(("errors",), "errors", "count", ("variants",), tone="error", seldom=True),
-    Column(("verdict",), "", "verdict", ("variants",)),
+    Column(("errors",), "errors", "count", _VARIANTS, tone="error", seldom=True),
+    Column(("verdict",), "", "verdict", _VARIANTS),
     Column(("title",), "metric", "name", ("comparison",)),
     Column(("n",), "cases", "count", ("comparison",)),
     Column(("old",), "old", "score", ("comparison",)),

@@ -93,16 +93,13 @@ def filled(expected: str) -> Read:
     return read
 
 
-def _under(text: str) -> Any:
-    from ..verdicts.rules import read_rule
+def _gate(*, over: bool) -> Read:
+    def read(text: str) -> Any:
+        from ..verdicts.rules import read_rule
 
-    return read_rule(text, over=False)
+        return read_rule(text, over=over)
 
-
-def _over(text: str) -> Any:
-    from ..verdicts.rules import read_rule
-
-    return read_rule(text, over=True)
+    return read
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -248,7 +245,7 @@ JUDGING = (
         "fail-under",
         "fail if the pass rate, or the mean of a metric, is lower; repeatable",
         "[SCOPE:][METRIC=]VALUE",
-        read=_under,
+        read=_gate(over=False),
         many=True,
         ini=True,
     ),
@@ -257,7 +254,7 @@ JUDGING = (
         "the twin of fail-under: fail if errors, or the mean cost_usd, latency_s, calls or tokens, are "
         "higher; repeatable",
         "[SCOPE:]NAME=VALUE",
-        read=_over,
+        read=_gate(over=True),
         many=True,
         ini=True,
     ),
