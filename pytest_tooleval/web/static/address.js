@@ -7,18 +7,10 @@ export const address = { hash: "" };
 /**
  * Write the page's state to the address, without a new visit.
  * @param {string} hash
+ * @param {boolean} isPushed whether Back returns to the state before
  */
-export function replaceHash(hash) {
-  history.replaceState(null, "", hash);
-  address.hash = hash;
-}
-
-/**
- * The same, and Back returns to the state before.
- * @param {string} hash
- */
-export function pushHash(hash) {
-  history.pushState(null, "", hash);
+export function writeHash(hash, isPushed = false) {
+  history[isPushed ? "pushState" : "replaceState"](null, "", hash);
   address.hash = hash;
 }
 

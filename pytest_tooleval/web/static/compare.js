@@ -1,7 +1,7 @@
 // @ts-check
 // Comparison of two runs.
 
-import { replaceHash, runHash } from "./address.js";
+import { runHash, writeHash } from "./address.js";
 import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
 import { wholeFirst } from "./history.js";
@@ -92,7 +92,7 @@ class ComparePage {
   async load() {
     const [a, b] = [this.oldModel.value, this.newModel.value];
     const asked = query({ old: this.old.value, new: this.now.value, ...(a && b ? { old_model: a, new_model: b } : {}) });
-    replaceHash(`#/compare${asked}`);
+    writeHash(`#/compare${asked}`);
     if (Boolean(a) !== Boolean(b)) {
       this.result.replaceChildren(el("p", { class: "muted" }, "Choose a model for each run."));
       return;

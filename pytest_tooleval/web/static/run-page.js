@@ -1,7 +1,7 @@
 // @ts-check
 // A run: live while it is running, then its results.
 
-import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
+import { runHash, suiteHash, writeHash } from "./address.js";
 import { call, historyPath, query, runPath } from "./api.js";
 import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
 import { LiveRun } from "./live.js";
@@ -56,7 +56,7 @@ class RunPage {
       load: (/** @type {Row} */ row) => this.load(row),
       write: (/** @type {string} */ text, /** @type {boolean} */ isPushed) => {
         this.shown = text;
-        (isPushed ? pushHash : replaceHash)(address(text));
+        writeHash(address(text), isPushed);
       },
       options: this.state.options,
       columns: this.project.columns,

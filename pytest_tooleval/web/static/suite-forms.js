@@ -245,10 +245,6 @@ export class SuiteForms {
     return [...this.broken].some((control) => control.isConnected);
   }
 
-  forgetBroken() {
-    this.broken.clear();
-  }
-
   /** Focus a field without its value or with invalid JSON. False if there is none. */
   focusBroken() {
     const control = [...this.broken].find((each) => each.isConnected);

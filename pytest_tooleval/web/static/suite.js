@@ -359,7 +359,7 @@ class Editor {
     try {
       await call("DELETE", suitePath(this.file), { etag: this.etag });
       this.savedText = this.text;
-      this.forms.forgetBroken();
+      this.forms.broken.clear();
       location.hash = "#/suites";
     } catch (error) {
       if (error instanceof ApiError && error.status === 409 && typeof error.body.etag === "string") {

@@ -1,7 +1,7 @@
 // @ts-check
 // Results of a suite or case over time: a plot and a table.
 
-import { replaceHash, runHash } from "./address.js";
+import { runHash, writeHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./controls.js";
 import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
@@ -41,7 +41,7 @@ export async function show({ place, params, isGone }) {
       result.replaceChildren(emptyState("Enter a suite or a case to see its results over time."));
       return;
     }
-    replaceHash(`#/trend${query(asked)}`);
+    writeHash(`#/trend${query(asked)}`);
     try {
       const trend = await call("GET", "/api/history/trend" + query({ ...asked, limit: LIMIT }));
       if (!isGone()) result.replaceChildren(...trendNodes(trend));
