@@ -23,8 +23,6 @@ from .modes import Mode, Number
 
 _T = TypeVar("_T")
 
-# Equal values of the same one of these types match in every mode.
-REFLEXIVE = frozenset({str, int, float, bool, type(None)})
 # Without an order, every expected member may have to be compared with every actual one.
 MAX_UNORDERED = 200
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
-from ..matchers.compare import REFLEXIVE, matches, reason, with_keys_of
+from ..matchers.compare import matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
 from ..record.calls import ToolCall
@@ -111,11 +111,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
         for name, value in expected.items():
             if name in arguments:
                 present += 1
-                actual, kind = arguments[name], type(value)
-                # Most values are equal, which is quick to check; only the others need the rules.
-                if (kind is type(actual) and kind in REFLEXIVE and value == actual) or matches(
-                    value, actual, rules
-                ):
+                if matches(value, arguments[name], rules):
                     correct += 1
                 else:
                     flaw = "wrong_value"
