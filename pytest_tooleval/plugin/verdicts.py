@@ -14,7 +14,7 @@ from ..reports.junit import tolerated_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.parts import Settings
 from ..text import printable
-from ..verdicts.run import Finding, tolerates
+from ..verdicts.run import RunProblem, tolerates
 from ..verdicts.words import NOT_JUDGED, TOLERATED, VARIED
 
 
@@ -97,7 +97,7 @@ class VerdictItem(pytest.Item):
         hook.pytest_runtest_logfinish(nodeid=self.nodeid, location=self.location)
 
 
-def report_finding(session: pytest.Session, finding: Finding) -> None:
+def report_finding(session: pytest.Session, finding: RunProblem) -> None:
     """Report a failure without a test, so that all reports and the exit status include it.
 
     An inconclusive verdict that does not fail the run is reported as skipped, with the reason.

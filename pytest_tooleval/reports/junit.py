@@ -10,7 +10,7 @@ from functools import cache
 from ..record.document import Document
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..text import printable
-from ..verdicts.run import Finding
+from ..verdicts.run import RunProblem
 from ..verdicts.words import NOT_JUDGED, VARIED
 from .text import GATE_FILE, render_case
 
@@ -49,7 +49,7 @@ def seconds_of(result: CaseResult) -> float:
     return sum(trial.latency_s or 0.0 for trial in result.trials)
 
 
-def junit_xml(document: Document, findings: Sequence[Finding]) -> str:
+def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
     """One test case for each case on each model, and one for each gate that did not pass."""
     cases = [_case(case, document) for case in document.cases] + [*map(_finding, findings)]
     root = ET.Element("testsuites", name="pytest tests")
@@ -90,7 +90,7 @@ def _case(result: CaseResult, document: Document) -> ET.Element:
     return case
 
 
-def _finding(finding: Finding) -> ET.Element:
+def _finding(finding: RunProblem) -> ET.Element:
     case = _testcase(f"{GATE_FILE}::{printable(finding.name)}", 0.0)
     message = printable(finding.message)
     if finding.failed:

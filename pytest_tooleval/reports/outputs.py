@@ -15,7 +15,7 @@ from ..writing import write_whole
 
 if TYPE_CHECKING:
     from ..history import Trend
-    from ..verdicts.run import Finding
+    from ..verdicts.run import RunProblem
 
 _ENDINGS = {".json": "json", ".html": "html", ".md": "markdown", ".csv": "csv"}
 
@@ -77,7 +77,7 @@ def report_parts(
     format: str,
     document: Document,
     trends: Sequence[Trend] = (),
-    findings: Sequence[Finding] = (),
+    findings: Sequence[RunProblem] = (),
 ) -> Iterator[bytes]:
     """The file in parts; `trends` are for HTML, `findings` for JUnit's XML."""
     if format == "json":
@@ -110,7 +110,7 @@ def write_reports(
     *,
     github: bool,
     failures: bool = True,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[RunProblem] = (),
 ) -> tuple[list[str], list[str]]:
     """Write the reports and, with `github`, the step summary.
 

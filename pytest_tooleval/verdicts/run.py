@@ -18,7 +18,7 @@ from .rules import SCOPES
 from .sides import FindSuite
 
 
-class Finding(NamedTuple):
+class RunProblem(NamedTuple):
     """A problem with the run instead of a case. An inconclusive one may not fail the run."""
 
     name: str
@@ -33,7 +33,7 @@ class RunVerdict:
     gates: Sequence[Gate] = ()
     comparison: Comparison | None = None
     uncompared: str = ""
-    findings: Sequence[Finding] = ()
+    findings: Sequence[RunProblem] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -66,26 +66,26 @@ def decide(
         uncompared = f"not compared with a baseline: {error}"
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    gates = decide_run(cases, judging, run.collected)
+    gates = judge_gates(cases, judging, run.collected)
     findings = list(_findings(gates, comparison, problem, misnamed))
     return RunVerdict(gates, comparison, uncompared, findings)
 
 
 def _findings(
     gates: Sequence[Gate], comparison: Comparison | None, problem: str, misnamed: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[RunProblem]:
     if problem:
-        yield Finding("baseline", problem)
+        yield RunProblem("baseline", problem)
     for gate in gates:
         if gate.verdict != "passed":
-            yield Finding(f"gate {gate.name}", gate.message, gate.failed)
+            yield RunProblem(f"gate {gate.name}", gate.message, gate.failed)
     if gates and misnamed:
         first, *more = misnamed
         others = f" (and {counted(len(more), 'more run')})" if more else ""
         message = f"the gates judged without these transcripts: {first}{others}"
-        yield Finding("transcripts", message)
+        yield RunProblem("transcripts", message)
     if comparison is not None and comparison.verdict != "passed" and not comparison.is_only_unsure:
-        yield Finding("baseline", comparison.message, comparison.failed)
+        yield RunProblem("baseline", comparison.message, comparison.failed)
 
 
 def tolerates(gates: Gates, case: CaseRow) -> bool:
@@ -101,7 +101,7 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
     return any(rule.covers(case) for rule in gates.rules)
 
 
-def decide_run(
+def judge_gates(
     cases: Sequence[CaseRow], judging: Judging, collected: Mapping[str, int] = MappingProxyType({})
 ) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""

@@ -30,7 +30,7 @@ from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import score_lines
 from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.rules import read_rule
-from pytest_tooleval.verdicts.run import Finding
+from pytest_tooleval.verdicts.run import RunProblem
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 from .conftest import Opened
@@ -152,7 +152,7 @@ def test_junit(document: Document) -> None:
         found = dict(properties(case))
         assert {name: found[f"tooleval.score.{name}"] for name in SCORES} == case.scores
         assert found["tooleval.outcome"] == case.outcome
-    findings = [Finding(gate.name, gate.message, gate.failed) for gate in document.gates]
+    findings = [RunProblem(gate.name, gate.message, gate.failed) for gate in document.gates]
     root = ET.fromstring(junit_xml(document, findings))
     messages = [node.get("message", "") for node in root.iter("failure")]
     assert any("0.897 < 0.90" in message for message in messages)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.verdicts.judging import Gates, Judging
 from pytest_tooleval.verdicts.rules import read_rule
-from pytest_tooleval.verdicts.run import decide_run, foresee
+from pytest_tooleval.verdicts.run import foresee, judge_gates
 
 CASE = st.tuples(st.booleans(), st.sampled_from([1.0, 3.0]), st.sampled_from(["", "", "a", "b"]))
 ALIKE = st.tuples(st.booleans(), st.just(1.0), st.just(""))
@@ -47,7 +47,7 @@ def test_forecasts_and_verdicts_agree(
     ]
     gates = Gates((read_rule(f"{metric}={needed}", over=False),), confidence)
     line = foresee(rows, Judging(gates))[0]
-    gate = decide_run(rows, Judging(gates))[0]
+    gate = judge_gates(rows, Judging(gates))[0]
     bounds = BOUNDS.match(line.partition("answered: ")[2])
     assert bounds is not None
     assert gate.value is not None

@@ -11,7 +11,7 @@ from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, Tr
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts.judging import Baseline, Gates, Judging
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
-from pytest_tooleval.verdicts.run import Finding, RunVerdict, decide, decide_run, foresee, tolerates
+from pytest_tooleval.verdicts.run import RunProblem, RunVerdict, decide, foresee, judge_gates, tolerates
 from pytest_tooleval.verdicts.sides import Side
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)
@@ -66,16 +66,16 @@ UNSCORED = result_of(outcome="error")
 def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
     assert tolerates(gates(*rules), case) is tolerated
     cases = [case, structs.replace(case, model="another")]
-    judging = [gate for gate in decide_run(cases, Judging(gates(*rules))) if judged_by(case, gate)]
+    judging = [gate for gate in judge_gates(cases, Judging(gates(*rules))) if judged_by(case, gate)]
     if case is not FORBIDDEN:
         assert len(judging) == tolerated
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
     rules = "0.9", "over errors=0"
-    assert decide_run([], Judging(gates(*rules, asked=False))) == []
-    assert decide_run([result_of(model="")], Judging(gates(*rules, asked=False))) == []
-    assert [gate.verdict for gate in decide_run([], Judging(gates(*rules)))] == ["failed"] * 2
+    assert judge_gates([], Judging(gates(*rules, asked=False))) == []
+    assert judge_gates([result_of(model="")], Judging(gates(*rules, asked=False))) == []
+    assert [gate.verdict for gate in judge_gates([], Judging(gates(*rules)))] == ["failed"] * 2
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
@@ -159,7 +159,7 @@ def test_what_fails_beside_the_cases() -> None:
     assert verdict("0.9").problems == []
     lost = verdict("0.3", misnamed=("a.jsonl:2: no case", "b", "c"))
     message = "the gates judged without these transcripts: a.jsonl:2: no case (and 2 more runs)"
-    assert lost.findings == [Finding("transcripts", message)]
+    assert lost.findings == [RunProblem("transcripts", message)]
     assert lost.problems == [message]
     assert verdict(misnamed=("a",)).findings == []
 
@@ -211,7 +211,7 @@ def test_a_baseline_that_is_not_there() -> None:
     assert preset.uncompared == "not compared with a baseline: no complete run yet"
     assert (preset.comparison, preset.findings) == (None, [])
     named = decide(new, RUN, Judging(baseline=against([], "good")))
-    assert named.findings == [Finding("baseline", "no complete run yet")]
+    assert named.findings == [RunProblem("baseline", "no complete run yet")]
     assert decide([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
         [], None, "", []
     )
