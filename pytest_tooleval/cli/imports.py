@@ -33,6 +33,7 @@ _OUT: dict[str, Any] = {
     "required": True,
     "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
 }
+_OLD = ("bfcl", "openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
 class _Imports(Group):
@@ -54,7 +55,9 @@ class _Imports(Group):
             return own
         from ..imports.commands import names
 
-        return _command(cmd_name) if cmd_name in names() else None
+        if cmd_name in names():
+            return _command(cmd_name)
+        return _old(cmd_name) if cmd_name in _OLD else None
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
@@ -83,9 +86,41 @@ def import_() -> None:
 @click.option("--limit", metavar="N", type=_TYPES[int], help="Only the first N cases.")
 def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None) -> None:
     """Create a suite from files."""
+    _import_files(paths, out, named, limit)
+
+
+def _import_files(
+    paths: Sequence[Path], out: Path, named: str | None = None, limit: int | None = None
+) -> None:
     from ..imports.door import found_in
 
     _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
+
+
+def _old(name: str) -> click.Command:
+    """A command of a format, which says what to write today."""
+
+    def run(source: Path, out: Path, answers: Path | None = None, limit: int | None = None) -> None:
+        paths = [source] if answers is None else [source, answers]
+        named = name if name in ("bfcl", "skills") else None
+        _import_files(paths, out, named, limit)
+        words = ["tooleval import", *paths, "--out", out]
+        words += ["--format", name] if name == "skills" else []  # a folder may also have other files
+        words += ["--limit", limit] if limit else []
+        click.echo(printable(f"now: {' '.join(map(str, words))}"), err=True)
+
+    params = _params("FILE", Path)
+    if name == "bfcl":
+        kinds = {"answers": Path, "limit": int}
+        params += [click.Option([f"--{each}"], type=_TYPES[kind]) for each, kind in kinds.items()]
+    return click.Command(name, callback=run, params=params, help="Now for any FILE.")
+
+
+def _params(source: str, type: type) -> list[click.Parameter]:
+    return [
+        click.Argument(["source"], metavar=source, type=_TYPES[type]),
+        click.Option(["--out"], **_OUT),
+    ]
 
 
 def _command(name: str) -> click.Command:
@@ -98,10 +133,7 @@ def _command(name: str) -> click.Command:
         around = Surroundings(Project.around().folder, side_of)
         _import(out, lambda _: (command.found(source, around, **options), ()))
 
-    params: list[click.Parameter] = [
-        click.Argument(["source"], metavar=command.source),
-        click.Option(["--out"], **_OUT),
-    ]
+    params = _params(command.source, str)
     for option, (kind, help) in command.options.items():
         params.append(click.Option([f"--{option}"], type=_TYPES[kind], help=help))
     return click.Command(name, callback=run, params=params, help=inspect.cleandoc(command.help))
