@@ -16,7 +16,7 @@ from ..mcp.server import McpServer
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
-from ..suite.source import SuiteText
+from ..suite.source import SuiteSource
 from ..text import counted, printable, shorten
 from .history import side_of
 from .shared import Group, server_options
@@ -229,7 +229,7 @@ def mcp(
         raise SystemExit(1)
 
 
-def _own_file(title: str) -> tuple[Path, SuiteText | None]:
+def _own_file(title: str) -> tuple[Path, SuiteSource | None]:
     """The file named after the server, which is overwritten only if an import wrote it."""
     from ..mcp.tools import metadata_of
     from ..suite.write import read_existing

@@ -11,13 +11,13 @@ import click
 from ..errors import SuiteError
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
-from ..suite.source import SuiteText
+from ..suite.source import SuiteSource
 from ..text import printable
 
 STDOUT = Path("-")
 
 
-def existing(out: Path) -> SuiteText | None:
+def existing(out: Path) -> SuiteSource | None:
     """The suite that is written over, if any; asked first, so that a mistake in --out shows at once."""
     from ..suite.write import read_existing
 
@@ -60,7 +60,7 @@ class SuitePath(click.Path):
 def write(
     out: Path,
     suite: Mapping[str, Any],
-    previous: SuiteText | None,
+    previous: SuiteSource | None,
     counts: Iterable[str],
     *,
     dry_run: bool = False,

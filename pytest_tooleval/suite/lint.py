@@ -11,7 +11,7 @@ from .case import CaseKind
 from .checks import cases, chain, conversation, expectations, features, policies, schemas, thresholds
 from .checks.scope import Check, case_scopes, tools_of_suite
 from .model import Suite
-from .source import SuiteText
+from .source import SuiteSource
 
 _OF_CASES = (
     expectations.impossible_warnings,
@@ -27,7 +27,7 @@ _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
 
 
 def lint_suite(
-    suite: Suite, document: SuiteText | None = None, *, for_vertex: bool = False
+    suite: Suite, document: SuiteSource | None = None, *, for_vertex: bool = False
 ) -> list[Problem]:
     """Return warnings in file order; what only models on Vertex AI lack is for those who use one.
 

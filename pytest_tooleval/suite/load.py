@@ -23,7 +23,7 @@ from .parametrize import expand
 from .reading import read_suite
 from .servers import ToolsFrom
 from .slugs import with_ids
-from .source import SuiteText, decode_bytes, read_document
+from .source import SuiteSource, decode_bytes, read_document
 from .types import WORLD_PATTERN
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
@@ -56,8 +56,8 @@ def load_document(
     *,
     metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
-) -> tuple[Suite, SuiteText]:
-    """Load a suite together with its `SuiteText`, which locates any value in the text."""
+) -> tuple[Suite, SuiteSource]:
+    """Load a suite together with its `SuiteSource`, which locates any value in the text."""
     name = os.fspath(path)
     return parse_document(_read(name), name, metrics=metrics, fetch_tools=fetch_tools)
 
@@ -69,7 +69,7 @@ def parse_document(
     metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
     folder: Path | None = None,
-) -> tuple[Suite, SuiteText]:
+) -> tuple[Suite, SuiteSource]:
     """Like `load_document`, from a file's content; worlds are next to `path`, or in `folder`."""
     document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
     data = document.data
@@ -160,7 +160,7 @@ def _not_an_object(data: Any) -> str:
     return message
 
 
-def _refuse(path: str, message: str, document: SuiteText | None = None) -> NoReturn:
+def _refuse(path: str, message: str, document: SuiteSource | None = None) -> NoReturn:
     if document is not None:
         raise SuiteError(document.problems([Finding((), message)]))
     raise SuiteError([Problem(path, 0, 0, "", message)])

@@ -34,7 +34,7 @@ _EMPTY = 'the file is empty; a suite is an object: {"name": "...", "tools": [...
 
 
 @dataclass
-class SuiteText:
+class SuiteSource:
     """A suite file as it was read."""
 
     path: str
@@ -148,9 +148,9 @@ def decode_bytes(raw: bytes, path: str) -> str:
         _refuse(path, line, column, f"the byte 0x{byte:02x} is not valid UTF-8; save the file as UTF-8")
 
 
-def read_document(text: str, path: str) -> SuiteText:
+def read_document(text: str, path: str) -> SuiteSource:
     """Parse the text of a suite. Raises SuiteError if it is not JSON or nested too deeply."""
-    document = SuiteText(path, text, None)
+    document = SuiteSource(path, text, None)
 
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)

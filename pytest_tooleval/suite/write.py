@@ -13,13 +13,13 @@ from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..text import printable
 from ..writing import write_whole
 from .load import load_document, parse_suite, read_model
-from .source import SuiteText, decode_bytes, read_document, scan_container
+from .source import SuiteSource, decode_bytes, read_document, scan_container
 
 _INDENT = re.compile(r'\s*\{[ \t]*\r?\n([ \t]+)"')
 _DECODE = json.JSONDecoder().raw_decode
 
 
-def read_existing(path: Path) -> SuiteText | None:
+def read_existing(path: Path) -> SuiteSource | None:
     """The suite in a file that is to be written, or None if there is no such file.
 
     The cases of the suite may have problems, which an earlier import may have left. SuiteError if the
@@ -40,7 +40,7 @@ def read_existing(path: Path) -> SuiteText | None:
 
 
 def write_suite(
-    path: Path, suite: Mapping[str, Any], previous: SuiteText | None = None
+    path: Path, suite: Mapping[str, Any], previous: SuiteSource | None = None
 ) -> list[Problem]:
     """Write a suite to a new file, or over the `previous` one from `read_existing`.
 
@@ -61,7 +61,7 @@ def write_suite(
     return problems
 
 
-def suite_text(suite: Mapping[str, Any], previous: SuiteText | None = None) -> str:
+def suite_text(suite: Mapping[str, Any], previous: SuiteSource | None = None) -> str:
     """A suite as JSON; parts that are unchanged from the previous one keep their formatting."""
     before = "" if previous is None else previous.text
     match = _INDENT.match(before)
@@ -125,12 +125,12 @@ def text_problems(text: str, path: Path) -> list[Problem]:
     return []
 
 
-def _replace(path: Path, text: str, previous: SuiteText | None) -> None:
+def _replace(path: Path, text: str, previous: SuiteSource | None) -> None:
     _check_unchanged(path, previous)
     write_whole(path, [text.encode()], lambda: _check_unchanged(path, previous))
 
 
-def _check_unchanged(path: Path, previous: SuiteText | None) -> None:
+def _check_unchanged(path: Path, previous: SuiteSource | None) -> None:
     """ConfigError if the file was changed since it was read, or is read-only."""
     if not path.exists():
         return

@@ -19,7 +19,7 @@ from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite
 from ..suite.schema import suite_schema
-from ..suite.source import SuiteText
+from ..suite.source import SuiteSource
 from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
 from .responses import ApiError, field_error, json_response, needed, problem_dicts
 from .suite_files import Examined, SuiteFolder, check_name, suite_to_text, text_of
@@ -183,7 +183,7 @@ def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[d
     return answer, 201 if etag and before is None else 200
 
 
-def _existing(folder: SuiteFolder, file: str | None) -> SuiteText | None:
+def _existing(folder: SuiteFolder, file: str | None) -> SuiteSource | None:
     if file is None:
         return None
     try:
@@ -196,7 +196,7 @@ def _existing(folder: SuiteFolder, file: str | None) -> SuiteText | None:
 
 
 def _save(
-    folder: SuiteFolder, file: str | None, suite: dict[str, Any], before: SuiteText | None
+    folder: SuiteFolder, file: str | None, suite: dict[str, Any], before: SuiteSource | None
 ) -> tuple[str, str]:
     text = suite_to_text(suite, before)
     folder.examine(text, file or "").whole()

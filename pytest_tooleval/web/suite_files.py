@@ -25,7 +25,7 @@ from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
 from ..suite.slugs import slug
-from ..suite.source import SuiteText, decode_bytes, read_document
+from ..suite.source import SuiteSource, decode_bytes, read_document
 from ..suite.write import suite_text
 from ..writing import write_whole
 from .bodies import MAX_BYTES
@@ -40,11 +40,11 @@ class Examined:
     """A file read as a suite: either suite and document, or problems."""
 
     suite: Suite | None
-    document: SuiteText | None
+    document: SuiteSource | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
-    def whole(self) -> tuple[Suite, SuiteText]:
+    def whole(self) -> tuple[Suite, SuiteSource]:
         """Suite and document; ApiError 422 if there are problems."""
         if self.suite is None or self.document is None:
             first = self.problems[0]
@@ -264,7 +264,7 @@ def text_of(content: bytes) -> str | None:
         return None
 
 
-def suite_to_text(suite: Mapping[str, Any], previous: SuiteText | None = None) -> str:
+def suite_to_text(suite: Mapping[str, Any], previous: SuiteSource | None = None) -> str:
     """The text of a suite. Unchanged parts of the previous one keep their formatting."""
     try:
         return suite_text(suite, previous)
