@@ -58,12 +58,17 @@ def rehearse(suite: Suite) -> Findings:
 
 
 def _rehearse(case: ResolvedCase, loc: Loc) -> Findings:
-    turns = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+    *turns, whole = _parts(case, loc)
     offered = [{tool.name for tool in each.tools} for each in case.turns]
-    whole: _Part = (loc, case.expected)
     yield from _play(case, turns, offered, [] if case.expected.calls else [whole])
     if case.expected.calls:
         yield from _play(case, [whole], offered[-1:], [])
+
+
+def _parts(case: ResolvedCase, loc: Loc) -> list[_Part]:
+    """Return the turns and the case, each after its path."""
+    turns: list[_Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+    return [*turns, (loc, case.expected)]
 
 
 def hidden_changes(suite: Suite) -> Findings:
@@ -74,9 +79,7 @@ def hidden_changes(suite: Suite) -> Findings:
             continue
         loc: Loc = ("test_cases", index)
         case = resolve(suite, test)
-        turns: list[_Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
-        whole: _Part = (loc, case.expected)
-        for place, part in ((at, one) for at, each in (*turns, whole) for one in each.alternatives):
+        for place, part in ((at, one) for at, each in _parts(case, loc) for one in each.alternatives):
             if plays(case, part):
                 try:
                     found = look(world, partial(_unseen_calls, case, part))

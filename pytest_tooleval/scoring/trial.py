@@ -161,7 +161,10 @@ def score_trial(
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
         silent.require_evidence(case, scorers)
         whole, transcript = transcript, without_stop(case, transcript)
-        scored, found, forbidden = _assessed(case, transcript)
+        scored = counted(case, transcript)
+        found, forbidden = assess(case, scored), forbidden_in(case, transcript)
+        if forbidden is not None:
+            found.drafts["overall"] = Draft(0.0, forbidden)
         if (running := missed_stop(case, whole)) is not None:
             found.drafts["overall"] = Draft(0.0, running)
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
@@ -198,19 +201,6 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
     """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
     with _naming(case):
         silent.require_evidence(case, scorers)
-
-
-def _assessed(case: ResolvedCase, transcript: Transcript) -> tuple[Transcript, Assessment, str | None]:
-    """Return the transcript with only the calls that are scored, its assessment, and a forbidden call.
-
-    A forbidden call makes `overall` 0.
-    """
-    scored = counted(case, transcript)
-    found = assess(case, scored)
-    forbidden = forbidden_in(case, transcript)
-    if forbidden:
-        found.drafts["overall"] = Draft(0.0, forbidden)
-    return scored, found, forbidden
 
 
 def _failure(

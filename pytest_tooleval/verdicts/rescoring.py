@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from msgspec import structs
@@ -67,42 +68,34 @@ class _Suites:
 
     def __init__(self, find: FindSuite | None) -> None:
         self._find = find
-        self._read: dict[str, _Cases | ToolevalError] = {}
+        self._load = cache(self._loaded)
 
     def case_of(self, row: CaseRow, now_in: str) -> ResolvedCase:
         """Today's case for a row, if its tools are unchanged. Raises ToolevalError otherwise."""
-        problem = ScoringError(_NO_SUITES)
+        problem = _NO_SUITES
         for file in dict.fromkeys((row.file, now_in)):
-            try:
-                cases = self._cases(file)
-            except ToolevalError as error:
-                problem = ScoringError(str(error))
+            cases = self._load(file)
+            if isinstance(cases, str):
+                problem = cases
                 continue
             if (case := cases.found.get((row.content, row.tools_content))) is not None:
                 return case
             is_there = any(content == row.content for content, _ in cases.found)
             changed = _ON_SERVER if cases.lacks_tools else _CHANGED
-            problem = ScoringError(changed if is_there else f"{file} no longer has this case")
-        raise problem
+            problem = changed if is_there else f"{file} no longer has this case"
+        raise ScoringError(problem)
 
-    def _cases(self, file: str) -> _Cases:
-        if file not in self._read:
-            try:
-                self._read[file] = self._load(file)
-            except ToolevalError as error:
-                self._read[file] = error
-        found = self._read[file]
-        if isinstance(found, ToolevalError):
-            raise found
-        return found
-
-    def _load(self, file: str) -> _Cases:
+    def _loaded(self, file: str) -> _Cases | str:
+        """The cases of the suite in a file, or why it cannot be used."""
         if self._find is None:
-            raise ScoringError(_NO_SUITES)
-        suite = self._find(file)
-        tools = ToolsContent(suite)
-        resolved = ((case, resolve(suite, case)) for case in suite.test_cases)
-        found = {(content_of_case(suite, case), tools.of(each)): each for case, each in resolved}
+            return _NO_SUITES
+        try:
+            suite = self._find(file)
+            tools = ToolsContent(suite)
+            resolved = ((case, resolve(suite, case)) for case in suite.test_cases)
+            found = {(content_of_case(suite, case), tools.of(each)): each for case, each in resolved}
+        except ToolevalError as error:
+            return str(error)
         return _Cases(found, suite.tools_from is not None and not suite.tools)
 
 

@@ -246,10 +246,11 @@ def unseen(thing: object) -> list[str]:
     """Return what the state of a world's object leaves out: `_balance is private`, `db is a ...`."""
     if (own := _own_state(thing)) is not None:
         return [f"{STATE} returns {shorten(without_addresses(repr(own())), 60)}"]
-    private = [f"{name} is private" for name in getattr(thing, "__dict__", {}) if name.startswith("_")]
-    public = {k: v for k, v in getattr(thing, "__dict__", {}).items() if not k.startswith("_")}
-    closed = []
-    for name, value in public.items():
+    closed, private = [], []
+    for name, value in getattr(thing, "__dict__", {}).items():
+        if name.startswith("_"):
+            private.append(f"{name} is private")
+            continue
         shown = Unseen("") if callable(value) else plain(value)
         if isinstance(shown, Unseen):
             closed.append(f"{name} is a {_class_name(value)}, which is not compared")
