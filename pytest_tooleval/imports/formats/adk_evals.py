@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...record.untrusted import as_mapping, as_text, objects_in
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..conversation import Call, Expected, Item
 from ..format import Format, each_file
 from ..records import Record
@@ -30,11 +30,9 @@ def _read(records: list[Record]) -> Iterator[Item]:
             continue
         for number, case in enumerate(objects_in(cases)):
             place = record.inside(case, f"eval_cases[{number}]")
-            yield from _cases(
-                place, [_turn(place, each) for each in objects_in(case.get("conversation"))]
-            )
+            yield from _cases(place, [_turn(place, each) for each in _objects(case.get("conversation"))])
         if cases is None:
-            yield from _cases(record, [_former_turn(record, each) for each in objects_in(value["data"])])
+            yield from _cases(record, [_former_turn(record, each) for each in _objects(value["data"])])
     if alone:
         yield from _cases(records[0], alone)
 
@@ -48,7 +46,7 @@ class _Turn(NamedTuple):
 
 def _turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
     steps = as_mapping(turn.get("intermediate_data") or turn.get("intermediateData"))
-    uses = objects_in(steps.get("tool_uses") or steps.get("toolUses"))
+    uses = _objects(steps.get("tool_uses") or steps.get("toolUses"))
     for event in objects_in(steps.get("invocation_events") or steps.get("invocationEvents")):
         for part in objects_in(as_mapping(event.get("content")).get("parts")):
             uses += objects_in([part.get("function_call") or part.get("functionCall")])
@@ -59,9 +57,14 @@ def _turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
 
 
 def _former_turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
-    uses = objects_in(turn.get("expected_tool_use"))
+    uses = _objects(turn.get("expected_tool_use"))
     calls = [(as_text(use.get("tool_name")), as_mapping(use.get("tool_input"))) for use in uses]
     return _Turn(place, as_text(turn.get("query")), calls, as_text(turn.get("reference")))
+
+
+def _objects(values: Any) -> list[Mapping[str, Any]]:
+    """The members of a list, those that are no objects as empty ones, which no case can be made of."""
+    return [as_mapping(each) for each in as_list(values)]
 
 
 def _text(content: Any) -> str:

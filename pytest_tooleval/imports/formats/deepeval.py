@@ -1,11 +1,11 @@
-"""Goldens and test cases of DeepEval: `input` and `expected_tools`."""
+"""Goldens and test cases of DeepEval: `input` and `expected_tools`, which may also be names alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ...record.untrusted import as_mapping, as_text, objects_in
+from ...record.untrusted import as_mapping, as_text
 from ..conversation import Expected, Item
 from ..format import Format, each_record
 from ..records import Record, UnusableError
@@ -24,7 +24,8 @@ def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("no expected_tools")
     calls = []
-    for tool in objects_in(_expected(record.value)):
+    for each in _expected(record.value):
+        tool = {"name": each} if isinstance(each, str) else as_mapping(each)
         given = tool.get("inputParameters", tool.get("input_parameters"))
         calls.append((as_text(tool.get("name")), given if isinstance(given, dict) else None))
     if any(not name for name, _ in calls):

@@ -24,7 +24,9 @@ _NAME = re.compile(rf"{_PICKED.pattern}\s*===?\s*['\"]([\w.-]+)['\"];?")
 _ARGUMENT = re.compile(
     r"JSON\.parse\(output\[0\]\.(?:function\.)?arguments\)\.(\w+)\s*===?\s*['\"]([^'\"]*)['\"];?"
 )
-_OTHERS = ("javascript", "python", "equals", "trajectory:step-count")
+_NEGATED = re.compile(r"not-(trajectory:|tool-|is-valid-|javascript|python|equals)")
+# Without a type it is a reference to another one.
+_OTHERS = ("", "assert-set", "javascript", "python", "equals", "trajectory:step-count")
 _FILE = "file://"
 
 
@@ -108,7 +110,7 @@ def _calls(
             found.setdefault(match[1], None)
         elif kind == "javascript" and (match := _ARGUMENT.fullmatch(as_text(value).strip())):
             arguments[match[1]] = match[2]
-        elif kind in _OTHERS or kind.startswith("not-trajectory:") or "arguments" in picked:
+        elif kind in _OTHERS or "output[0]" in picked or _NEGATED.match(kind):
             raise UnusableError(f"an assertion of the type {kind} that a case cannot express")
     if arguments and len(found) == 1:
         found = {name: {**(given or {}), **arguments} for name, given in found.items()}

@@ -100,7 +100,12 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
     ),
     "deepeval.json": (
         "goldens of DeepEval",
-        [("Oslo?", [OSLO]), ("Any weather?", [("get_weather", "")]), ("Hi", NOTHING)],
+        [
+            ("Oslo?", [OSLO]),
+            ("Any weather?", [("get_weather", "")]),
+            ("Hi", NOTHING),
+            ("Paris?", [("get_weather", "")]),
+        ],
     ),
     "gemini.jsonl": (
         "Gemini messages",
@@ -206,7 +211,9 @@ def test_every_file_has_one_format() -> None:
 
 
 LEFT_OUT = {
+    "adk_evals.json": [(85, "a turn without a text from the user, or a call without a name")],
     "anthropic.jsonl": [(3, "no usable answer: cut off: max_tokens")],
+    "deepeval.json": [(35, "expected_tools: a tool without a name")],
     "gemini.jsonl": [(3, "no usable answer: cut off: length")],
     "openai_batch.*.jsonl": [
         (1, "the answer is an error from the provider"),
@@ -216,6 +223,7 @@ LEFT_OUT = {
     "promptfoo.yaml": [
         (1, "trajectory:tool-used: a number of calls, which a case cannot express"),
         (1, "an assertion of the type similar that a case cannot express"),
+        (1, "an assertion of the type assert-set that a case cannot express"),
         (1, "an assertion of the type javascript that a case cannot express"),
     ],
     "xlam.json": [
