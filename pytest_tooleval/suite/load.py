@@ -93,17 +93,12 @@ def parse_document(
     data = without_key_values(data)
     data, of_worlds = _with_world_tools(data, folder)
     suite, unreadable = read_suite(data)
-    suite._places = tuple(document.places or ())
-    for case, base in zip(vars(suite).get("test_cases", ()), expanded.bases, strict=False):
-        case._base = base
+    suite.note_rows(document.places or (), expanded.bases)
     findings += [*of_worlds, *unreadable]
     findings += suite_errors(suite, document.line, metrics)
     if findings or problems:
         raise SuiteError([*problems, *document.problems(findings)])
-    suite._folder = folder
-    suite._key_places = tuple(key_places)
-    for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
-        case._line = line
+    suite.note_places(folder, document.case_lines(), key_places)
     return suite, document
 
 

@@ -6,6 +6,7 @@ compare values (duplicate ids, undefined tools).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -90,6 +91,22 @@ class Suite(Shared):
     @classmethod
     def _search(cls, data: Any, info: ValidationInfo) -> Any:
         return data if info.context is SEARCHED else without_key_values(data)
+
+    def note_rows(self, places: Sequence[int], bases: Iterable[str | None]) -> None:
+        """Note the index in the file of each case, and the id there of a case with rows."""
+        self._places = tuple(places)
+        # The list is missing if it could not be read.
+        for case, base in zip(vars(self).get("test_cases", ()), bases, strict=False):
+            case._base = base
+
+    def note_places(
+        self, folder: Path, lines: Iterable[int], keys: Iterable[tuple[tuple[str | int, ...], str]]
+    ) -> None:
+        """Note the suite's folder, the line of each case, and the values of key variables."""
+        self._folder = folder
+        self._key_places = tuple(keys)
+        for case, line in zip(self.test_cases, lines, strict=True):
+            case._line = line
 
     def at_place(self, index: int) -> list[TestCase]:
         """The cases that the case at this index of the file makes: one, or one for each row."""
