@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ..text import composed, folded
@@ -41,9 +40,6 @@ def _bfcl_text(text: str) -> str:
     return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
 
 
-_bfcl_expected = lru_cache(maxsize=4096)(_bfcl_text)
-
-
 MODES: Mapping[ParamScoring, Mode] = {
     "exact": Mode(
         strings="equal, ignoring case",
@@ -64,7 +60,7 @@ MODES: Mapping[ParamScoring, Mode] = {
         strings="equal, ignoring case, spaces and `, . / - _ * ^` "
         "(the Berkeley Function Calling Leaderboard)",
         numbers="5 matches only 5; 5.0 also matches 5",
-        same_text=lambda expected, actual: _bfcl_expected(expected) == _bfcl_text(actual),
+        same_text=lambda expected, actual: _bfcl_text(expected) == _bfcl_text(actual),
         same_number=lambda expected, actual: (
             expected == actual and (isinstance(expected, float) or isinstance(actual, int))
         ),

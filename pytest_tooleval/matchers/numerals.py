@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
 
 Figures = tuple["Decimal | str", ...]
 
@@ -31,40 +30,36 @@ _SPACES = " \u00a0\u2007\u2009\u202f"
 _LETTERS = "A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u052f"
 _DIGITS = re.compile(r"\d+")
 _GAPS = re.compile(rf"[{_SPACES}'\u2019,]")
-
-
-@lru_cache(maxsize=1)
-def _token() -> re.Pattern[str]:
-    """Match a number, or digits that are not one. Lazy, as compiling takes some milliseconds."""
-    return re.compile(
-        rf"""
-          [{_LETTERS}]\w*(?:[.\-]\w+)*
-        | {_MINUS}?\d+(?P<mark>[.:/\-])\d+(?:(?P=mark)\d+)+(?:T\d[\d:.]*)?\w*
-        | \d{{1,2}}:[0-5]\d(?!\d)\w*
-        | (?:
-              (?P<minus>(?<![\w%)\]{_CURRENCIES}-]){_MINUS})
-              (?:(?P<code>[A-Z]{{0,3}}[{_CURRENCIES}]|[A-Z]{{3}})[{_SPACES}]?)?
-            | (?P<money>[{_CURRENCIES}])[{_SPACES}]?(?P<inner_minus>{_MINUS})?
-          )?
-          (?:
-              (?P<groups>
-                  \d{{1,3}}(?P<gap>[{_SPACES}'\u2019])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)
-                | \d+(?:,\d+)*
-              )
-              (?P<fraction>\.\d+)?
-            | (?<![\w.)\]])(?P<bare_fraction>\.\d+)
+# A number, or digits that are not one.
+_TOKEN = re.compile(
+    rf"""
+      [{_LETTERS}]\w*(?:[.\-]\w+)*
+    | {_MINUS}?\d+(?P<mark>[.:/\-])\d+(?:(?P=mark)\d+)+(?:T\d[\d:.]*)?\w*
+    | \d{{1,2}}:[0-5]\d(?!\d)\w*
+    | (?:
+          (?P<minus>(?<![\w%)\]{_CURRENCIES}-]){_MINUS})
+          (?:(?P<code>[A-Z]{{0,3}}[{_CURRENCIES}]|[A-Z]{{3}})[{_SPACES}]?)?
+        | (?P<money>[{_CURRENCIES}])[{_SPACES}]?(?P<inner_minus>{_MINUS})?
+      )?
+      (?:
+          (?P<groups>
+              \d{{1,3}}(?P<gap>[{_SPACES}'\u2019])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)
+            | \d+(?:,\d+)*
           )
-          (?P<exponent>[eE][-+\u2212]?\d{{1,4}}(?![{_LETTERS}\d]))?
-          (?P<unit>[{_LETTERS}\d]*)
-          (?P<sign>[%\u2030{_CURRENCIES}])?
-        """,
-        re.VERBOSE,
-    )
+          (?P<fraction>\.\d+)?
+        | (?<![\w.)\]])(?P<bare_fraction>\.\d+)
+      )
+      (?P<exponent>[eE][-+\u2212]?\d{{1,4}}(?![{_LETTERS}\d]))?
+      (?P<unit>[{_LETTERS}\d]*)
+      (?P<sign>[%\u2030{_CURRENCIES}])?
+    """,
+    re.VERBOSE,
+)
 
 
 def numbers(text: str) -> Iterator[Decimal]:
     """Yield the numbers in a text, by the rules of this module."""
-    for found in _token().finditer(text):
+    for found in _TOKEN.finditer(text):
         whole, several, is_list = _read(found)
         if whole is not None:
             yield whole
@@ -79,7 +74,7 @@ def figures(text: str) -> set[Figures]:
     """
     one: list[Decimal | str] = []
     other: list[Decimal | str] = []
-    for found in _token().finditer(text):
+    for found in _TOKEN.finditer(text):
         whole, several, _ = _read(found)
         parts = several or _DIGITS.findall(found[0])
         one += parts if whole is None else [whole]
