@@ -114,6 +114,15 @@ def decoded(value: Any) -> Any:
     return value
 
 
+def objects_of(values: Any, what: str) -> list[dict[str, Any]]:
+    """The objects in a list; none for null. UnusableError for anything else, which may be a call."""
+    if values is None:
+        return []
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise UnusableError(f"{what}: expected a list of objects")
+    return values
+
+
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
     """The lines with their numbers, if there are several and the first one is JSON; else none."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]

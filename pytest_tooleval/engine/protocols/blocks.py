@@ -42,8 +42,8 @@ def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
             chat.add({**message, "content": rest})
         return
     chat.add({"role": "assistant"})
-    for block in objects_in(rest):
-        _read(chat, block)
+    for part in rest:
+        _read(chat, {"type": "text", "text": part} if isinstance(part, str) else as_mapping(part))
     # The other fields, such as how the message ended, belong to the model's last message, even if the
     # answer of a tool that the provider runs comes after it.
     last = next(each for each in reversed(chat.messages) if each.get("role") == "assistant")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.call_like import unread_fields
-from ...record.untrusted import as_mapping, as_text, objects_in
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from .builder import ChatBuilder
 
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
@@ -25,7 +25,11 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     """Read a message of generateContent."""
     is_reply = message.get("role") == "model"
     texts: list[str] = []
-    for part in objects_in(message.get("parts")):
+    for each in as_list(message.get("parts")):
+        part = {"text": each} if isinstance(each, str) else each
+        if not isinstance(part, Mapping):
+            chat.keep({"part": part}, replies=is_reply)
+            continue
         known = {_snake(key): value for key, value in part.items() if value is not None}
         kinds = [key for key in known if key not in _ABOUT]
         kind = kinds[0] if kinds else "thought"
@@ -34,7 +38,7 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
         held = as_mapping(known.get(kind))
         tool = as_text(held.get("toolType") or held.get("tool_type")).lower()
         id, name = held.get("id"), held.get("name") or tool
-        if kind in ("function_call", "tool_call"):
+        if kind in ("function_call", "tool_call") and held:
             chat.call(id or name, name, held.get("args", {}), hosted=kind == "tool_call")
         elif kind in ("function_response", "tool_response"):
             chat.answer(id or name, held.get("response"))

@@ -13,7 +13,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item, called
 from ..format import Format, each_record
-from ..records import Record, UnusableError
+from ..records import Record, UnusableError, objects_of
 
 _MOST_BYTES = 512 << 20
 _ATTACHED = "attachment://"
@@ -29,7 +29,7 @@ def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("expected a log of Inspect with samples")
     model = as_mapping(record.value["eval"]).get("model")
-    for number, sample in enumerate(objects_in(record.value["samples"])):
+    for number, sample in enumerate(objects_of(record.value["samples"], "samples")):
         place = record.inside(sample, f"samples[{number}]")
         try:
             for run in conversations(place, _conversation(sample, model)):
@@ -43,10 +43,8 @@ def _conversation(sample: Mapping[str, Any], model: Any) -> dict[str, Any]:
     attached = as_mapping(sample.get("attachments"))
     events = objects_in(sample.get("events"))
     asked = next((each for each in events if each.get("event") == "model"), {})
-    made: dict[str, Any] = {
-        "model": model,
-        "messages": [*map(_message, objects_in(_resolved(sample.get("messages"), attached)))],
-    }
+    messages = objects_of(_resolved(sample.get("messages"), attached), "messages")
+    made: dict[str, Any] = {"model": model, "messages": [*map(_message, messages)]}
     if isinstance(asked.get("tools"), list):
         made["tools"] = _resolved(asked["tools"], attached)
         choice = asked.get("tool_choice")
@@ -68,12 +66,12 @@ def _resolved(value: Any, attached: Mapping[str, Any]) -> Any:
 def _message(message: dict[str, Any]) -> dict[str, Any]:
     content = message.get("content")
     if isinstance(content, list):
-        content = [part for part in objects_in(content) if part.get("type") != "reasoning"]
+        content = [part for part in objects_of(content, "content") if part.get("type") != "reasoning"]
     made = {"role": message.get("role"), "content": content}
     if message.get("role") == "tool":
         failed = {"status": "failed"} if message.get("error") else {}
         return {**made, "tool_call_id": message.get("tool_call_id"), **failed}
-    calls = [_call(each) for each in objects_in(message.get("tool_calls"))]
+    calls = [_call(each) for each in objects_of(message.get("tool_calls"), "tool_calls")]
     return {**made, "tool_calls": calls} if calls else made
 
 

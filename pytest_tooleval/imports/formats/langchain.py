@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...record.untrusted import as_list, as_mapping, as_text
 from ..chats import conversation_reader
 from ..conversation import called
 from ..format import Format
+from ..records import objects_of
 
 _ROLES = {
     "system": "system", "human": "user", "user": "user", "ai": "assistant", "assistant": "assistant",
@@ -45,9 +46,11 @@ def chat_message(message: Any) -> Any:
         status = {"status": "failed"} if found.get("status") == "error" else {}
         return {**made, "tool_call_id": found.get("tool_call_id"), **status}
     extra = as_mapping(found.get("additional_kwargs"))
-    every = (*objects_in(found.get("tool_calls")), *objects_in(found.get("invalid_tool_calls")))
+    every = (
+        each for key in ("tool_calls", "invalid_tool_calls") for each in objects_of(found.get(key), key)
+    )
     made_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in every]
-    if calls := made_calls or objects_in(extra.get("tool_calls")):
+    if calls := made_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
         made |= {"tool_calls": calls, "content": _without_calls(made["content"])}
     elif "function_call" in extra:
         made["function_call"] = extra["function_call"]

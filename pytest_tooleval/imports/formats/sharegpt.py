@@ -12,7 +12,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..conversation import called
 from ..format import Format
-from ..records import UnusableError, decoded, one_after_another
+from ..records import UnusableError, decoded, objects_of, one_after_another
 
 _ROLES = {
     "system": "system", "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant",
@@ -27,15 +27,19 @@ _CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 _RESPONSE = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
 
 
-def _said(value: Any) -> list[dict[str, Any]]:
+def _said(value: Any) -> list[Any]:
     found = as_mapping(value)
-    turns = objects_in(decoded(found.get("conversations") or found.get("conversation")))
-    turns += objects_in([found.get("chosen")])  # the better one of two answers
-    return [each for each in turns if "from" in each and "value" in each]
+    turns = as_list(decoded(found.get("conversations") or found.get("conversation")))
+    chosen = found.get("chosen")  # the better one of two answers
+    return [*turns, *([chosen] if chosen is not None else [])]
+
+
+def _is_turn(value: Any) -> bool:
+    return "from" in as_mapping(value) and "value" in value
 
 
 def _holds(value: Any) -> bool:
-    return bool(_said(value)) or _is_hermes(value)
+    return any(map(_is_turn, _said(value))) or _is_hermes(value)
 
 
 def _is_hermes(value: Any) -> bool:
@@ -46,9 +50,12 @@ def _is_hermes(value: Any) -> bool:
 
 def _convert(value: Any) -> Any:
     turns = _said(value)
+    if turns and not all(map(_is_turn, turns)):
+        raise UnusableError("conversations: expected turns with from and value")
     spoken = ((each["from"], each["value"]) for each in turns)
     if not turns:
-        spoken = ((each.get("role"), each.get("content")) for each in objects_in(value.get("messages")))
+        given = objects_of(value.get("messages"), "messages")
+        spoken = ((each.get("role"), each.get("content")) for each in given)
     messages = [*_messages([(as_text(role), as_text(text)) for role, text in spoken])]
     system = as_text(value.get("system"))
     if system and not (messages and messages[0]["role"] == "system"):

@@ -12,14 +12,14 @@ from msgspec import Meta, Struct
 from ...errors import Problem
 from ...record.endings import NoAnswer
 from ...record.transcript import Message, Usage
-from ...record.untrusted import as_mapping, as_text, objects_in
+from ...record.untrusted import as_mapping, as_text
 from ...text import shown
 from ..chats import chat_messages
 from ..commands.tau2 import suite_name
 from ..conversation import NO_NAME, Conversation, called
 from ..format import Format, Source
 from ..openai_tools import typed
-from ..records import Record, UnusableError, read_records
+from ..records import Record, UnusableError, objects_of, read_records
 
 # The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
 _ENDED = ("user_stop", "agent_stop")
@@ -122,7 +122,7 @@ def _messages(messages: Sequence[dict[str, Any]]) -> Iterator[Message]:
     first = next((n for n, each in enumerate(messages) if each.get("role") == "user"), len(messages))
     for each in messages[first:]:
         message: Message = {"role": each.get("role"), "content": each.get("content")}
-        calls = objects_in(each.get("tool_calls"))
+        calls = objects_of(each.get("tool_calls"), "tool_calls")
         if message["role"] == "tool":
             # The benchmark plays all calls.
             message |= {"tool_call_id": each.get("id"), "status": "executed"}

@@ -7,7 +7,7 @@ from typing import Any
 from ...record.untrusted import as_mapping, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..records import UnusableError
+from ..records import UnusableError, objects_of
 
 _ANSWERS = ("completion", "chosen")
 
@@ -21,10 +21,12 @@ def _holds(value: Any) -> bool:
 def _convert(value: Any) -> Any:
     if not _holds(value):
         raise UnusableError("expected a prompt and a completion")
-    prompt = objects_in(value["prompt"])
+    prompt = objects_of(value["prompt"], "prompt")
     answer = next(value[key] for key in _ANSWERS if key in value)
     replies = (
-        objects_in(answer) if isinstance(answer, list) else [{"role": "assistant", "content": answer}]
+        objects_of(answer, "completion")
+        if isinstance(answer, list)
+        else [{"role": "assistant", "content": answer}]
     )
     if replies[: len(prompt)] == prompt:  # `chosen` may repeat it
         replies = replies[len(prompt) :]

@@ -10,6 +10,7 @@ from ...record.transcript import APPROVED
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
+from ..records import objects_of
 
 Message = dict[str, Any]
 _ENDED = ("result", "output-available", "output-error", "output-denied", "approval-requested")
@@ -54,7 +55,7 @@ def _sent(message: Mapping[str, Any], approved: Sequence[Any]) -> Iterator[Messa
     if not isinstance(content, list):
         yield dict(message)
         return
-    parts = [part for part in objects_in(content) if part.get("type") not in _SILENT]
+    parts = [part for part in objects_of(content, "content") if part.get("type") not in _SILENT]
     if message.get("role") == "tool":
         yield from (_answer(part, part.get("toolCallId") in approved) for part in parts)
     else:
@@ -98,9 +99,9 @@ def _answer(call: Mapping[str, Any], is_approved: bool = False) -> Message:
 
 def _shown(message: Mapping[str, Any]) -> Iterator[Message]:
     """A UIMessage, in which a reply and the answers to its calls stand together."""
-    parts = objects_in(message.get("parts"))
+    parts = objects_of(message.get("parts"), "parts")
     if not parts:  # version 4, where the text is that of the last reply
-        calls = objects_in(message.get("toolInvocations"))
+        calls = objects_of(message.get("toolInvocations"), "toolInvocations")
         parts = [{"type": "tool-invocation", "toolInvocation": each} for each in calls]
         text = as_text(message.get("content"))
         parts += [{"type": "text", "text": text}] if text else []

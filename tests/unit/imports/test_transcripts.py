@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -429,3 +430,42 @@ def test_no_chat_transcript_costs_less_than_0(tmp_path: Path, field: str, amount
         SuiteError, match=rf"runs\.jsonl:1:1: a conversation\.{field}.*: expected .* >= 0"
     ):
         read_transcripts([path])
+
+
+HUMAN = {"type": "human", "content": "hi"}
+CONVERTED = {"toolConfig": {"tools": [{"toolSpec": {"name": "a", "inputSchema": {"json": {}}}}]}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"messages": [user("hi"), {**reply("ok"), "tool_calls": ["refund"]}]},
+        {"messages": [user("hi"), {**reply("ok"), "content": ["refund", {"type": "thinking"}]}]},
+        {"messages": [HUMAN, {"type": "ai", "content": "ok", "tool_calls": ["refund"]}]},
+        {"messages": [HUMAN, {"type": "ai", "content": "ok", "tool_calls": {"name": "refund"}}]},
+        {"contents": [{"parts": [{"text": "hi"}]}, {"role": "model", "parts": ["refund"]}]},
+        {"contents": [{"parts": [{"text": "hi"}]}, {"role": "model", "parts": [["refund"]]}]},
+        {
+            "contents": [
+                {"parts": [{"text": "a"}]},
+                {"role": "model", "parts": [{"functionCall": "refund"}]},
+            ]
+        },
+        {"messages": [user("hi"), {"role": "assistant", "parts": [{"type": "step-start"}, "refund"]}]},
+        {"messages": [user("hi"), {**reply("ok"), "toolInvocations": ["refund"]}]},
+        {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}, "refund"]},
+        {"prompt": [user("hi")], "completion": [reply("ok"), "refund"]},
+        {"messages": [user("hi"), {**reply("ok"), "content": [{"toolUse": "refund"}]}], **CONVERTED},
+        {
+            "eval": {"task": "t"},
+            "samples": [{"messages": [user("hi"), {**reply("ok"), "tool_calls": ["refund"]}]}],
+        },
+    ],
+    ids=range(13),
+)
+def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> None:
+    (tmp_path / "t.json").write_text(json.dumps(value))
+    runs: list[Conversation] = []
+    with suppress(SuiteError):
+        runs = read_transcripts([tmp_path / "t.json"])
+    assert all("refund" in json.dumps(run.messages) for run in runs)
