@@ -29,6 +29,7 @@ from ..record.metrics import BUILT_IN
 from ..record.results import CaseRow, unchanged
 from ..text import shown
 from .baseline_text import (
+    differ_text,
     incomparable_text,
     labels_text,
     left_out_text,
@@ -36,8 +37,6 @@ from .baseline_text import (
     nothing_text,
     otherwise_text,
     rescored_text,
-    served_text,
-    setting_text,
     verdict_text,
 )
 from .case import Standard, decide_again
@@ -375,6 +374,7 @@ def _remarks_on_models(
 
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
     """How a model's fallbacks, its settings and the model that answered differ between the runs."""
+    label = shown(model.new)
     old = [trial for case in model.cases for trial in case.old.trials]
     new = [trial for case in model.cases for trial in case.new.trials]
     before, now = ({pair for t in side for pair in t.fallbacks.items()} for side in (old, new))
@@ -382,13 +382,13 @@ def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
         yield otherwise_text(model.new, before, now, names)
     chosen = {c.old.tool_choice for c in model.cases}, {c.new.tool_choice for c in model.cases}
     if chosen[0] != chosen[1]:
-        yield setting_text(model.new, "tool_choice", *chosen, names)
+        yield differ_text(f"{label} was not asked with the same tool_choice:", *chosen, names)
     heat, heats = ({t.temperature for t in side if t.error is None} for side in (old, new))
     if heat != heats:
-        yield setting_text(model.new, "temperature", heat, heats, names)
+        yield differ_text(f"{label} was not asked with the same temperature:", heat, heats, names)
     served, serves = ({t.served_model for t in side if t.served_model} for side in (old, new))
     if served and serves and served != serves:
-        yield served_text(model.new, served, serves, names)
+        yield differ_text(f"{label} was served by", served, serves, names, " and by ")
 
 
 def _about(rescored: Rescored) -> ComparedRun:

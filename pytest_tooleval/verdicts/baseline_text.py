@@ -64,21 +64,15 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
     return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}"
 
 
-def setting_text(model: str, what: str, old: Set[Any], new: Set[Any], names: tuple[str, str]) -> str:
-    """A setting of the requests that differs between the runs."""
-    parts = [
-        f"{', '.join(sorted('the default' if value is None else str(value) for value in values))} "
-        f"in {shown(name)}"
-        for name, values in zip(names, (old, new), strict=True)
-    ]
-    return f"{shown(model)} was not asked with the same {what}: {', '.join(parts)}"
-
-
-def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:
-    """The different models that answered under one label."""
-    sides = zip(names, (old, new), strict=True)
-    parts = [f"{labels_text(sorted(served))} in {shown(name)}" for name, served in sides]
-    return f"{shown(model)} was served by {' and by '.join(parts)}"
+def differ_text(
+    what: str, old: Set[Any], new: Set[Any], names: tuple[str, str], glue: str = ", "
+) -> str:
+    """A setting of a model's requests, or the model that answered, that differs between the runs."""
+    parts = []
+    for name, values in zip(names, (old, new), strict=True):
+        texts = sorted("the default" if value is None else str(value) for value in values)
+        parts.append(f"{labels_text(texts)} in {shown(name)}")
+    return f"{what} {glue.join(parts)}"
 
 
 def incomparable_text(cases: Sequence[Incomparable]) -> str:
