@@ -66,12 +66,6 @@ def test_what_an_answer_scores(case: dict[str, Any], answers: dict[str, float]) 
         assert result.passed == (overall == 1.0), answer
 
 
-def test_surplus_is_surplus_beside_a_call_that_may_be_missing() -> None:
-    suite = suite_of(**NULL)
-    twice = score_calls(suite, suite.test_cases[0], made("a", "a"))
-    assert (twice.passed, twice.failure) == (False, "surplus_call")
-
-
 def test_the_explanation_names_the_alternative() -> None:
     suite = suite_of(**ANY_OF)
     found = score_calls(suite, suite.test_cases[0], made("c"))

@@ -9,7 +9,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.trial import score_trial
 
-from .cases import call, resolved, score, score_live, tool
+from .cases import call, resolved, score, tool
 
 CITY: dict[str, Any] = {
     "type": "object",
@@ -44,20 +44,6 @@ def test_names_are_matched_exactly_under_bfcl() -> None:
     made = [call("WEATHER", city="Paris")]
 
     assert score(made, TOOLS, expected_tool="*", param_scoring="bfcl").values["arguments_valid"] == 0.0
-
-
-def test_every_call_of_a_chain_counts() -> None:
-    case = {"expected_tool": "now", "multi_turn": True, "tools": TOOLS}
-
-    assert score_live([[GOOD], [call("now")]], **case).values["arguments_valid"] == 1.0
-    assert score_live([[BAD], [call("now")]], **case).values["arguments_valid"] == 0.0
-
-
-def test_the_explanation_says_what_is_wrong() -> None:
-    score_ = score([GOOD, BAD], TOOLS, expected_tool="weather").scores["arguments_valid"]
-
-    assert score_.explanation == "1 of 2 calls: weather: city: 5 is not of type 'string'"
-    assert [check.value for check in score_.checks] == [0.0]
 
 
 @pytest.mark.parametrize(

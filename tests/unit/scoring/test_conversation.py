@@ -200,29 +200,6 @@ def test_what_became_of_a_call_is_read_from_its_answer(
     assert len(result.not_played) == (status == "failed")
 
 
-def test_the_last_of_several_answers_to_a_call_counts(desk: Path) -> None:
-    messages = answered((REFUND, {"content": "wait", "status": "pending"}), then="It waits.")
-    late = {"role": "tool", "tool_call_id": "c0", **OK}
-    suite = suite_of(desk, {}, {}, expected_state={"orders.A1.refunded": 40})
-    more = [{"role": "user", "content": "Yes."}, {"role": "assistant", "content": "Refunded."}]
-    assert score_messages(suite, "one", [*messages, late, *more]).passed
-    assert not score_messages(suite, "one", [*messages, *more]).passed
-
-
-def test_calls_of_one_id_are_answered_in_order(desk: Path) -> None:
-    function = {"name": "refund", "arguments": json.dumps(HALF[1])}
-    messages = answered()
-    messages[1:1] = [
-        {"role": "assistant", "content": None, "tool_calls": [{"function": function}] * 2},
-        {"role": "tool", "content": "no", "status": "rejected"},
-        {"role": "tool", "content": "ok"},
-    ]
-    transcript = Transcript.from_messages(messages)
-    assert transcript.replies[0].status == ("refused", None)
-    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 20}})
-    assert score_messages(suite, "one", messages).passed
-
-
 def test_the_result_names_the_failed_calls_that_were_not_played(desk: Path) -> None:
     suite = suite_of(desk, {}, {"expected_state": {"orders.A1.refunded": 40}})
     missing = ("refund", {"order": "B7", "amount": 1})  # on which the world fails, too
@@ -399,22 +376,6 @@ def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 1}, {})
     with pytest.raises(ScoringError, match="has 2 turns; use score_messages"):
         score_calls(suite, suite.case("one"), [])
-
-
-def test_replies_in_the_prompt_are_not_scored() -> None:
-    tools = [{"type": "function", "function": {"name": "look"}}]
-    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    prompt: list[dict[str, Any]] = [
-        {"role": "user", "content": "look"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": "dark"},
-        {"role": "user", "content": "thanks"},
-    ]
-    case = {"id": "one", "prompt": prompt, "expected_tool": None}
-    suite = Suite.model_validate({"name": "s", "tools": tools, "test_cases": [case]})
-    reply = {"role": "assistant", "content": "You are welcome."}
-    assert score_messages(suite, suite.case("one"), [*prompt, reply]).passed
-    assert not score_messages(suite, suite.case("one"), [*prompt, *prompt[1:2]]).passed
 
 
 def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:

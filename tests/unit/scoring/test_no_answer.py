@@ -65,13 +65,6 @@ class Politeness:
         raise AssertionError("there is nothing to score")
 
 
-def test_other_scorers_are_not_asked() -> None:
-    case = resolved(expected_tool=None, thresholds={"politeness": 0.0})
-    transcript = Transcript((), (Reply(message=MESSAGE, no_answer=REFUSED),))
-    result = score_transcript(case, transcript, scorers=[Politeness()])
-    assert (result.passed, result.values["politeness"]) == (False, 0.0)
-
-
 WRITTEN = '<tool_call>{"name": "SEARCH", "arguments": {}}</tool_call>'
 
 
@@ -100,20 +93,3 @@ def test_where_nothing_is_expected_something_must_be_said(
     result = score_messages(suite_of(**case), "one", messages)
 
     assert (result.passed, result.failure) == (failure is None, failure)
-
-
-def test_a_text_is_a_text_where_nothing_may_be_called() -> None:
-    suite = suite_of(expected_tool=None, tool_choice="none")
-
-    assert score_messages(suite, "one", [{"role": "assistant", "content": WRITTEN}]).passed
-
-
-def test_to_end_without_a_word_after_a_call_is_an_answer() -> None:
-    native = {"role": "assistant", "tool_calls": [{"name": "search", "arguments": {}}]}
-    written, silent = {"role": "assistant", "content": WRITTEN}, {"role": "assistant", "content": ""}
-    suite = suite_of(expected_tool="search")
-
-    for called in (native, written):
-        result = score_messages(suite, "one", [called, silent])
-        assert (result.passed, result.failure) == (True, None)
-    assert result.format == "recovered"

@@ -114,14 +114,6 @@ def test_a_perfect_answer_scores_1(calls: list[tuple[str, Any]], order: str, mod
     assert result.passed
 
 
-@given(TOOLS, ARGUMENTS)
-def test_a_perfect_single_answer_scores_1(name: str, arguments: Any) -> None:
-    result = score([ToolCall(name, arguments)], expected_tool=name, expected_params=arguments)
-
-    assert result.values["overall"] == 1.0
-    assert result.passed
-
-
 @given(EXPECTED_CALLS, CALLS, MODES, st.randoms(use_true_random=False))
 def test_the_order_of_calls_does_not_matter_under_any(
     expected: list[Any], calls: list[ToolCall], mode: str, random: random.Random
@@ -161,19 +153,6 @@ def test_adding_a_wrong_call_never_raises_a_score(
         else:
             assert (now is None) == (value is None)
             assert now is None or value is None or now <= value, metric
-
-
-@given(PLAIN_CALLS.filter(bool), TOOLS, ARGUMENTS)
-def test_any_call_beyond_a_perfect_answer_costs(
-    calls: list[tuple[str, Any]], name: str, arguments: Any
-) -> None:
-    expected = [{"tool": tool, "params": params} for tool, params in calls]
-
-    result = score([ToolCall(*made) for made in [*calls, (name, arguments)]], expected_calls=expected)
-
-    assert result.values["overall"] == len(calls) / (len(calls) + 1)
-    assert result.values["no_extra_calls"] == 0.0
-    assert not result.passed
 
 
 def test_the_names_used_here_are_offered() -> None:

@@ -110,21 +110,6 @@ def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None
     assert play(world, [Calls([], [])]).states == [{"Things": {"items": ["a"]}}]
 
 
-def test_case_counts_between_methods_that_differ_in_nothing_else(tmp_path: Path) -> None:
-    code = """
-    class Things:
-        def get(self): return "one"
-        def GET(self): return "two"
-    """
-    calls = [ToolCall(name, {}) for name in ("get", "GET", "Get")]
-
-    both = play(spec(tmp_path, code), [Calls(calls, ["get", "GET"])])
-    one = play(spec(tmp_path, code), [Calls(calls, ["get"])])
-
-    assert both.answers == [["one", "two", '{"error": "there is no tool \'Get\'"}']]
-    assert one.answers == [["one", "one", "one"]]
-
-
 def test_a_method_answers_for_the_tool_of_a_server_with_its_name(tmp_path: Path) -> None:
     """As Claude Code names the tools of MCP servers."""
     code = """
@@ -270,12 +255,6 @@ def test_the_text_of_a_recursion_error_does_not_vary_with_the_stack(
         """,
     )
     assert {answer(world, "go") for _ in range(6)} == {expected}
-
-
-def test_an_answer_may_repeat_the_arguments_in_their_order(tmp_path: Path) -> None:
-    world = spec(tmp_path, "class Things:\n  def go(self, **given): return given")
-    for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
-        assert answer(world, "go", **arguments) == json.dumps(arguments)
 
 
 def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> None:
