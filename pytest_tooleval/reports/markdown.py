@@ -35,7 +35,7 @@ from .columns import Column, Record, Table, cell, value_in
 from .comparison import CaseItem, case_lists, change_text, compared_text, metrics_table, moved_cases
 from .confusion import matrix_of, matrix_rows
 from .model_lines import ModelLine, ModelVerdict, model_lines
-from .notes import notes
+from .notes import fallbacks_text
 from .tables import model_table, with_own_names
 from .variants import curves_of, variant_changes, variant_remarks, variants_table
 
@@ -124,8 +124,13 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         rows = models if several else suites
         yield _scores(document, rows, "\n### Scores\n\n", suites=not several)
         yield _details("All figures", _scores(document, rows, "", suites=not several, whole=True))
-    if remarks := [f"- {code(note, _LINE)}\n" for note in notes(document)]:
-        yield _Section("\n", remarks)
+    replaced = [
+        f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
+        for row in models
+        if row.fallbacks
+    ]
+    if replaced:
+        yield _Section("\n", replaced)
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
         for about, lines in curves_of(document.variants):
@@ -136,6 +141,14 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     changes = [f"- {code(each, _LINE)}\n" for each in varied]
     if changes:
         yield _details("Cases under variants", _most(changes))
+    trials = [(case, trial) for case in document.unchanged for trial in case.trials]
+    unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
+    if unplayed:
+        yield _details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
+    differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
+    if differing:
+        count = counted(len(differing), "recorded answer")
+        yield _details(f"{count} that the world gives otherwise", _most(differing))
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
@@ -264,6 +277,10 @@ def _case(case: CaseRow, move: CaseItem | None) -> str:
     change = f", {code(change_text(move))}" if move else trials
     reason = f": {code(case.reason, _LINE)}" if case.reason else ""
     return f"- {code(case.case)} on {code(case.model)}{change}{reason} ({code(place, _LINE)})\n"
+
+
+def _of_world(case: CaseRow, line: str) -> str:
+    return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
 
 
 def _confusion(found: Confusion) -> _Section:

@@ -10,7 +10,7 @@ from ..figures import usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
-from ..record.summary import ModelSummary, fallback_text
+from ..record.summary import Fallback, ModelSummary, fallback_text
 from ..text import counted, first_few, printable
 from .columns import cases_text
 
@@ -162,10 +162,7 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
         count = counted(row.errors, "error")
         yield printable(f"{count}, not counted in any score; {which}: {reason}")
     if row.fallbacks:
-        yield "; ".join(
-            f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
-            for each in row.fallbacks
-        )
+        yield fallbacks_text(row.fallbacks)
     if row.recovered_calls or row.lost_calls:
         yield _written_as_text(row)
     if row.cached:
@@ -184,3 +181,11 @@ def spent_text(spent: Iterable[Spent]) -> str:
     total = sum(spent, start=Spent())
     is_least = total.priced < total.answers
     return usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
+
+
+def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
+    """What a model was sent instead of what it refuses, on one line; empty for nothing."""
+    return "; ".join(
+        f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
+        for each in fallbacks
+    )

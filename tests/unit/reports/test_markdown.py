@@ -108,11 +108,6 @@ def test_a_cost_that_is_known_in_part_says_so() -> None:
     assert "$" not in re.sub("`[^`]*`", "", text)  # which GitHub would read as mathematics
 
 
-def test_the_notes_of_the_terminal_follow_the_scores() -> None:
-    text = report(row("passed", structs.replace(trial(), cached=True)))
-    assert "\n- `gpt-4o: 1 of 1 answers replayed from the cassette`\n" in text
-
-
 def test_what_did_not_pass_is_listed_with_its_place() -> None:
     text = report(
         row("failed", trial(0, 0.6)),
