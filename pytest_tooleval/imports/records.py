@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ..errors import Problem, SuiteError, os_reason
+from ..explain import show
 from ..record.calls import is_nested_deeper
 from ..secrets import redacted
 from ..suite.source import MAX_DEPTH, decode_bytes
@@ -119,7 +120,7 @@ def objects_of(values: Any, what: str) -> list[dict[str, Any]]:
     if values is None:
         return []
     if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
-        raise UnusableError(f"{what}: expected a list of objects")
+        raise UnusableError(f"{what}: expected a list of objects, got {show(values)}")
     return values
 
 

@@ -20,12 +20,12 @@ from ..engine.protocols.blocks import read_call, read_result
 from ..engine.protocols.builder import ChatBuilder
 from ..explain import show
 from ..record.transcript import CallStatus, Message, status_of
-from ..record.untrusted import as_list, as_mapping, objects_in
+from ..record.untrusted import as_list, as_mapping
 from ..record.untrusted import as_text as text_in
 from ..worlds.plain import canonical
 from .chats import chat_messages
 from .formats.vercel import chat_messages_of
-from .records import UnusableError, decoded
+from .records import UnusableError, decoded, objects_of
 from .spans import Span
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
@@ -123,7 +123,7 @@ def call_of(span: Span) -> ModelCall | None:
         found = read(attributes)
         if found is not None:
             ended = _ended(attributes)
-            replies = [{**each, **_given(ended)} for each in found[1] if isinstance(each, dict)]
+            replies = [{**each, **_given(ended)} for each in objects_of(found[1], "the answer")]
             call = ModelCall(_chat(found[0]), _chat(replies)[:1], found[2])
             return call if call.given or call.said else None
     return None
@@ -174,18 +174,13 @@ def _openinference(attributes: Mapping[str, Any]) -> _Found | None:
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     message = dict(_inner(value, "message"))
     if "tool_calls" in message:
-        message["tool_calls"] = [_inner(each, "tool_call") for each in _objects(message, "tool_calls")]
+        message["tool_calls"] = [
+            _inner(each, "tool_call") for each in objects_of(message.get("tool_calls"), "tool_calls")
+        ]
     if "contents" in message:
-        parts = _objects(message, "contents")
+        parts = objects_of(message.get("contents"), "contents")
         message["content"] = [_inner(each, "message_content") for each in parts]
     return message
-
-
-def _objects(message: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = message.get(name) or []
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise UnusableError(f"{name}: expected a list of objects, got {show(found)}")
-    return found
 
 
 def _inner(value: Any, name: str) -> Mapping[str, Any]:
@@ -206,7 +201,7 @@ def _vercel(attributes: Mapping[str, Any]) -> _Found | None:
     if "ai.prompt.messages" not in attributes:
         return None
     name = next((name for name in _VERCELS_CALLS if name in attributes), "")
-    parts = [{"type": "tool-call", **each} for each in objects_in(_list(attributes, name))]
+    parts = [{"type": "tool-call", **each} for each in objects_of(_list(attributes, name), name)]
     text = first_of(attributes, "ai.response.text", "ai.result.text")
     said = [{"type": "text", "text": text}, *parts] if text else parts
     reply = [{"role": "assistant", "content": said}] if said else []
@@ -221,7 +216,10 @@ def _vercel(attributes: Mapping[str, Any]) -> _Found | None:
 
 def _flat(message: dict[str, Any]) -> dict[str, Any]:
     """The message with a function around the name and the arguments of each call."""
-    calls = [{"id": call.get("id"), "function": call} for call in _objects(message, "tool_calls")]
+    calls = [
+        {"id": call.get("id"), "function": call}
+        for call in objects_of(message.get("tool_calls"), "tool_calls")
+    ]
     return {"role": "assistant", **message, "tool_calls": calls or None}
 
 
@@ -232,7 +230,7 @@ def _chat(messages: Iterable[Any]) -> list[Message]:
 def _messages(message: Any) -> Iterator[dict[str, Any]]:
     """A message in the format of the chat API, which has a message for each answer of a tool."""
     if not isinstance(message, dict):
-        return
+        raise UnusableError(f"expected messages that are objects, got {show(message)}")
     role = _ROLES.get(str(message.get("role")), message.get("role"))
     parts = message.get("parts")
     if not isinstance(parts, list):
@@ -311,7 +309,8 @@ def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
             child = inner.setdefault(part, {})
             inner = child if isinstance(child, dict) else {}
         inner[path[-1]] = value
-    return objects_in(_as_lists(tree))
+    found = _as_lists(tree)
+    return objects_of(found, prefix) if isinstance(found, list) else []
 
 
 def _as_lists(value: Any) -> Any:

@@ -329,6 +329,18 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
             {"gen_ai.prompt.0.role": "user", "gen_ai.completion.0.tool_calls": "x"},
             '1:1: tool_calls: expected a list of objects, got "x"',
         ),
+        (
+            {"gen_ai.prompt.0.role": "user", "gen_ai.completion.0": "refund"},
+            '1:1: gen_ai.completion: expected a list of objects, got ["refund"]',
+        ),
+        (
+            {"gen_ai.input.messages": [{"role": "user"}], "gen_ai.output.messages": ["refund"]},
+            '1:1: the answer: expected a list of objects, got ["refund"]',
+        ),
+        (
+            {"ai.prompt.messages": [{"role": "user"}], "ai.response.toolCalls": ["refund"]},
+            '1:1: ai.response.toolCalls: expected a list of objects, got ["refund"]',
+        ),
     ],
 )
 def test_spans_that_cannot_be_read_are_named(
