@@ -70,6 +70,12 @@ def test_a_good_run_to_compare_with_holds_what_is_compared(history: History, kee
         history.find("good~3", {(a, "claude-3")})
 
 
+def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep: Keep) -> None:
+    first, second = keep(1), keep(1)
+    assert history.find("latest") == second
+    assert history.find("latest~1") == first
+
+
 def test_an_id_or_its_beginning(history: History) -> None:
     for id in ("2026-a", "2026-b", "2027", "2027-c", "latest2"):
         history.begin(run_of(id=id)).finish(run_of(id=id))

@@ -472,6 +472,16 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     assert strict["message"].endswith(" (fatal, because of --tooleval-fail-inconclusive)")
 
 
+def test_a_verdict_says_how_many_more_trials_it_takes_and_these_decide() -> None:
+    def again(times: int) -> dict[str, Any]:
+        return compare(runs([10] * 12, 10), runs([times] * 12, times))
+
+    (model,) = again(1)["models"]
+    assert model["verdict"] == "inconclusive"
+    assert again(1 + model["more_trials"])["verdict"] == "passed"
+    assert again(model["more_trials"])["verdict"] == "inconclusive"
+
+
 def test_a_baseline_of_too_few_trials_is_named() -> None:
     chance = random.Random(5)
     rates = [chance.random() for _ in range(40)]
