@@ -23,7 +23,6 @@ from .types import (
     EXAMPLE_THRESHOLDS,
     MAX_ID_LENGTH,
     STOPS,
-    Commented,
     ContentPart,
     Count,
     LiveTools,
@@ -113,68 +112,7 @@ class XFail(Part):
     strict: bool | None = Field(None, description="Whether an unexpected pass is a failure.")
 
 
-class Shared(Commented):
-    """The fields that a suite sets for all of its cases, and a case for itself."""
-
-    world: Annotated[WorldName | None, OnlyFor("conversation")] = Field(
-        None,
-        description='What cases with turns act on: "module:name" of a class, or of a function that '
-        "returns objects, in a module next to the suite. Public methods are the tools, public "
-        "attributes the state.",
-    )
-    world_args: Annotated[WorldArgs | None, OnlyFor("conversation")] = Field(
-        None, description="Arguments for the world; a case's replace the suite's."
-    )
-    live_tools: LiveTools | None = Field(
-        None,
-        description="Tools that chains call for real, on the server of tools_from, if "
-        '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
-    )
-    tool_choice: ToolChoice | None = Field(
-        None,
-        description="Whether the model must call a tool: required (the default), auto (the default "
-        'where making no call is right), none, {"tool": NAME}, or {"allowed_tools": [NAMES]} with the '
-        "mode auto (the default) or required.",
-    )
-    temperature: Temperature | None = Field(None, description="The sampling temperature; default 0.")
-    max_tokens: Count | None = Field(None, description="The most tokens in an answer.")
-    param_scoring: ParamScoring | None = Field(
-        None, description="How plain expected values compare; default: exact."
-    )
-    exact_state: bool | None = Field(
-        None,
-        description="With a world: whether states and results compare exactly, as some benchmarks do: "
-        "40.0 in an answer is not 40, and each turn begins where the expected calls lead. By default, "
-        "numbers compare by value, times by instant, and after a turn that is not judged by state, the "
-        "next one begins where the model's own calls have led.",
-    )
-    thresholds: Thresholds | None = Field(
-        None,
-        description="Minimum scores by metric, and limits such as max_calls; null removes one. Default: "
-        "overall, arguments_valid, no_extra_calls and policies at 1.0; with bfcl only overall and "
-        "policies.",
-        examples=[EXAMPLE_THRESHOLDS],
-    )
-    now: Now | None = Field(
-        None,
-        description="The date or instant that {{now}} stands for, and from which relative dates count, "
-        "such as 2026-03-02 or 2026-03-02T10:00:00Z.",
-    )
-    policies: Policies = Field(
-        default_factory=list,
-        description="Rules for all calls; a case's policies are in addition to the suite's.",
-    )
-    trials: Trials | None = Field(None, description="The number of trials of each case; default 1.")
-    pass_rule: PassRule | None = Field(
-        None,
-        alias="pass",
-        description="How several trials make one verdict: mean (of the scores, against the thresholds), "
-        'all, any, or K/N such as "4/5": at least K of N trials pass, and N sets the trials.',
-    )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
-
-
-class TestCase(Shared, Expectations):
+class TestCase(Expectations):
     """One test case: a prompt or several turns, and the calls that the model should make."""
 
     __test__ = False  # not a test class for pytest
@@ -232,8 +170,37 @@ class TestCase(Shared, Expectations):
         description="Makes one case of each row: {{city}} in the prompt and the expectations is the "
         "value of the row's column city. A list of objects, or a CSV or JSONL file beside the suite.",
     )
+    now: Now | None = Field(None, description="The instant of this case, as in the suite.")
+    policies: Policies = Field(
+        default_factory=list,
+        description="What must hold over all calls of the case, in addition to the suite's policies.",
+    )
+    param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
+    exact_state: bool | None = Field(
+        None, description="Whether states and results compare exactly, as in the suite."
+    )
     tools: Tools | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
+    )
+    tool_choice: ToolChoice | None = Field(
+        None,
+        description="Whether the model must call a tool: required (the default), auto (the default "
+        'where making no call is right), none, {"tool": NAME}, or {"allowed_tools": [NAMES]} with the '
+        "mode auto (the default) or required.",
+    )
+    temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
+    max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
+    thresholds: Thresholds | None = Field(
+        None,
+        description=("Minimum scores by metric, and limits such as max_calls; null removes one."),
+        examples=[EXAMPLE_THRESHOLDS],
+    )
+    trials: Trials | None = Field(None, description="The number of trials.")
+    pass_rule: PassRule | None = Field(
+        None,
+        alias="pass",
+        description="How several trials make one verdict: mean (of the scores, against the thresholds), "
+        'all, any, or K/N such as "4/5": at least K of N trials pass, and N sets the trials.',
     )
     tags: Annotated[list[Tag], Expects("a list of strings")] = Field(
         default_factory=list,
@@ -261,6 +228,8 @@ class TestCase(Shared, Expectations):
             "significance tests count them as one."
         ),
     )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
+
     turns: (
         Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
     ) = Field(
@@ -269,6 +238,12 @@ class TestCase(Shared, Expectations):
     )
     user: User | None = Field(
         None, description="Instead of turns: a model that plays the user until the goal is reached."
+    )
+    world: Annotated[WorldName | None, OnlyFor("conversation")] = Field(
+        None, description="The world of this case, as in the suite."
+    )
+    world_args: Annotated[WorldArgs | None, OnlyFor("conversation")] = Field(
+        None, description="Arguments for the world; replace the suite's."
     )
     answers: Annotated[Literal["world", "recorded"], Expects('"world" or "recorded"')] = Field(
         "world",
@@ -320,6 +295,12 @@ class TestCase(Shared, Expectations):
         description="What a person answers when an agent asks for the approval of a tool: tool to "
         "approve or reject. A request for any other tool is rejected.",
     )
+    live_tools: LiveTools | None = Field(
+        None,
+        description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
+        '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
+    )
+
     _line: int = PrivateAttr(default=0)
     # For a case made by `parametrize`, the id in the file.
     _base: str | None = PrivateAttr(default=None)

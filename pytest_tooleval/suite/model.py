@@ -17,16 +17,29 @@ from .. import secrets
 from ..errors import ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
+from ..matchers.modes import ParamScoring
 from ..worlds.world import Memory, WorldSpec
-from .case import Shared, TestCase
+from .case import TestCase
 from .expectations import Forbidden
 from .fields import Expects
+from .policies import Policies
 from .servers import ToolsFrom
-from .tools import ProviderTools, Tools
+from .tools import ProviderTools, ToolChoice, Tools
 from .types import (
+    EXAMPLE_THRESHOLDS,
+    Commented,
+    Count,
+    LiveTools,
     Name,
     NamespaceName,
+    Now,
+    PassRule,
+    Temperature,
+    Thresholds,
     ToolPrefix,
+    Trials,
+    WorldArgs,
+    WorldName,
 )
 
 # Validation context for data already free of key values; searching a whole file is faster.
@@ -41,7 +54,7 @@ def without_key_values(suite: Any) -> Any:
     return {**secrets.without_key_values(suite), **source}
 
 
-class Suite(Shared):
+class Suite(Commented):
     """A collection of tools and test cases."""
 
     OTHER_NAMES: ClassVar[dict[str, str]] = {
@@ -68,17 +81,65 @@ class Suite(Shared):
     tools_from: ToolsFrom | None = Field(
         None, description="Instead of tools: a server to read them from when the suite runs."
     )
+    live_tools: LiveTools | None = Field(
+        None, description="Tools that chains call for real, on the server of tools_from, if allowed."
+    )
     test_cases: Annotated[list[TestCase], Expects("a list of cases")] = Field(
         description="The test cases."
     )
+    world: WorldName | None = Field(
+        None,
+        description='What cases with turns act on: "module:name" of a class, or of a function that '
+        "returns objects, in a module next to the suite. Public methods are the tools, public "
+        "attributes the state.",
+    )
+    world_args: WorldArgs | None = Field(None, description="Arguments for the world.")
     system_prompt: str | None = Field(None, description="Put before every prompt.")
+    tool_choice: ToolChoice | None = Field(
+        None,
+        description="Whether the model must call a tool, as in a case.",
+    )
     tool_prefix: ToolPrefix | None = Field(
         None,
         description="What the tools' names begin with in requests and answers; cases leave it out.",
     )
+    temperature: Temperature | None = Field(
+        None, description="The sampling temperature of every case; default 0."
+    )
+    max_tokens: Count | None = Field(None, description="The most tokens in an answer.")
+    param_scoring: ParamScoring | None = Field(
+        None, description="How plain expected values compare; default: exact."
+    )
+    exact_state: bool | None = Field(
+        None,
+        description="With a world: whether states and results compare exactly, as some benchmarks do: "
+        "40.0 in an answer is not 40, and each turn begins where the expected calls lead. By default, "
+        "numbers compare by value, times by instant, and after a turn that is not judged by state, the "
+        "next one begins where the model's own calls have led.",
+    )
+    thresholds: Thresholds | None = Field(
+        None,
+        description="Minimum scores by metric, and limits such as max_calls; null removes one. Default: "
+        "overall, arguments_valid, no_extra_calls and policies at 1.0; with bfcl only overall and "
+        "policies.",
+        examples=[EXAMPLE_THRESHOLDS],
+    )
     forbidden_calls: Forbidden | None = Field(
         None, description="Calls that fail every case, as in a case."
     )
+    now: Now | None = Field(
+        None,
+        description="The date or instant that {{now}} stands for, and from which relative dates count, "
+        "such as 2026-03-02 or 2026-03-02T10:00:00Z.",
+    )
+    policies: Policies = Field(
+        default_factory=list, description="What must hold over all calls of every case."
+    )
+    trials: Trials | None = Field(None, description="The number of trials of each case; default 1.")
+    pass_rule: PassRule | None = Field(
+        None, alias="pass", description="How several trials of a case make one verdict, as in a case."
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
     # The index in the file of each case; empty if they are the same.
