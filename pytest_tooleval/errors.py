@@ -169,7 +169,7 @@ _NOT_THEIRS = (os.path.dirname(__file__) + os.sep, f"{os.sep}asyncio{os.sep}")
 class CannotCompare(Exception):
     """A comparison that the suite asks for cannot be made.
 
-    Callers prepend outer levels to `place`; `score_transcript` raises a `ScoringError` instead.
+    Callers prepend outer levels to `place`; scoring a trial raises a `ScoringError` instead.
     """
 
     def __init__(self, message: str, place: str = "") -> None:

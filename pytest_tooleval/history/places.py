@@ -29,7 +29,8 @@ class _Place:
         except FileExistsError:
             raise
         except Exception as error:
-            reason = (os_reason(error) if isinstance(error, OSError) else "") or error_text(error)
+            is_system = isinstance(error, OSError) and error.errno is not None
+            reason = os_reason(error) if is_system else error_text(error)
             why = printable(scrub(reason, secret_values()))
             raise ToolevalError(f"{self.name}: cannot be {what}: {why}") from error
 

@@ -87,7 +87,9 @@ def read_trend(
             (meant.suite,),
         ).fetchall()
         names = _names(known)
-        raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
+        if not model:
+            raise ToolevalError(f"{printable(name)} ran only under variants, on {names}")
+        raise ToolevalError(f"{printable(name)} never ran on {printable(model)}, only on {names}")
     return Trend(meant.suite, meant.case or None, points)
 
 

@@ -29,8 +29,8 @@ from .workers import ledger_of, lookahead, queued, worker_count
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
 
-# A worker looks through its queue again only after this fraction of its requests has been used.
-_PART = 8
+# A worker looks through its queue again once one in this many of its requests has been used.
+_ONE_IN = 8
 
 
 class CaseQueue:
@@ -111,7 +111,7 @@ class CaseQueue:
         """In an xdist worker: send the items queued so far."""
         items = self._known
         most = lookahead(self._asking.concurrency)
-        if len(self._pending) <= most - most // _PART:
+        if len(self._pending) <= most - most // _ONE_IN:
             items = [*items, *queued(self._config, items[0].session.items, most)]
         for item in items:
             self.ahead(item)

@@ -37,8 +37,11 @@ def in_steps(
     again = list(range(len(jobs)))
     while again:
         answers = [asker.answers(each.pending) for each in jobs]
-        spent = [_is_spent(jobs[index].job, answers[index]) for index in again]
-        if any(spent):
+        spent = [index for index in again if _is_spent(answers[index])]
+        for index in spent:
+            if len(answers[index]) > jobs[index].job.case.trials:
+                answers[index].pop()
+        if spent:
             return
         rows = [each.row(answer) for each, answer in zip(jobs, answers, strict=True)]
         found = undecided(rows)
@@ -57,10 +60,6 @@ def _most(job: Job, most_trials: int) -> int:
     return job.case.trials if needed_of(job.case.pass_rule) else most_trials
 
 
-def _is_spent(job: Job, answers: list[TrialAnswer]) -> bool:
+def _is_spent(answers: Sequence[TrialAnswer]) -> bool:
     """True if --tooleval-max-cost stopped the last trial. More trials would get no answer either."""
-    last = answers[-1]
-    spent = isinstance(last, ModelError) and last.kind == "max_cost"
-    if spent and len(answers) > job.case.trials:
-        answers.pop()
-    return spent
+    return isinstance(answers[-1], ModelError) and answers[-1].kind == "max_cost"

@@ -61,9 +61,14 @@ def _without(
 
 def _without_calls(reply: Reply, leaves_out: Callable[[ToolCall], bool]) -> Reply:
     gone = [call.id for call in reply.calls if leaves_out(call)]
+    if not gone:
+        return reply
     places = [place for place, call in enumerate(reply.calls) if not leaves_out(call)]
-    answers = tuple(each for each in reply.answers if each.get("tool_call_id") not in gone)
-    return structs.replace(reply.with_calls_at(places), answers=answers) if gone else reply
+    if any(call.hosted for call in reply.calls):  # which may have no answers, but have ids
+        answers = [each for each in reply.answers if each.get("tool_call_id") not in gone]
+    else:
+        answers = [reply.answers[place] for place in places if place < len(reply.answers)]
+    return structs.replace(reply.with_calls_at(places), answers=tuple(answers))
 
 
 def _is_foreign(case: ResolvedCase, call: ToolCall) -> bool:

@@ -174,7 +174,7 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mo
                 for each in _inside(reading)
             )
         }
-    return with_arguments(name, named)
+    return with_arguments(name, named) if named else f"{name}()"
 
 
 def _shown_leak(call: ToolCall, secret: str) -> str:
@@ -184,4 +184,4 @@ def _shown_leak(call: ToolCall, secret: str) -> str:
     leaks = {
         key: each for key, each in call.arguments.items() if passes_on(ToolCall("", {key: each}), secret)
     }
-    return with_arguments(name, leaks or call.arguments)
+    return with_arguments(name, leaks or call.arguments) if call.arguments else f"{name}()"

@@ -1,4 +1,4 @@
-"""How a variant alters tool answers, as plain data; `engine.toolbox` applies it."""
+"""How a variant alters tool answers, as plain data; `engine.tools.toolbox` applies it."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
 
     def filled(holder: Any, loc: Loc) -> Any:
         target = as_mapping(holder).get("world")
-        if not isinstance(target, str) or not re.search(WORLD_PATTERN, target) or _has_tools(holder):
+        if not isinstance(target, str) or not re.fullmatch(WORLD_PATTERN, target) or _has_tools(holder):
             return holder
         args = data.get("world_args") if holder.get("world_args") is None else holder["world_args"]
         try:

@@ -46,7 +46,7 @@ class EarlierAnswer(OtherCall):
 
     at: Annotated[
         str,
-        Field(pattern="^(/.*)?$"),
+        Field(pattern=r"^(/[\s\S]*)?$"),
         Expects('a JSON Pointer into the answer, such as "/total", or "" for all of it'),
     ]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import structs
 
-from ..jsonschemas.subschemas import changed
 from ..record.names import meant, qualified
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import AnyOfCalls, ExpectedCall
@@ -15,6 +14,10 @@ from ..suite.model import Suite
 from ..suite.policies import FROM, Policy, replaced
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition
+
+# Keywords of JSON Schema that contain schemas by name, and those that contain data.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_DATA = ("enum", "const", "default", "examples", "required", "dependentRequired")
 
 
 def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
@@ -102,12 +105,24 @@ def _edited(tool: Tool, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Too
 def _undescribed(function: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in function.items() if name != "description"}
     if isinstance(kept.get("parameters"), dict):
-        kept["parameters"] = changed(kept["parameters"], _without_texts)
+        kept["parameters"] = _without_descriptions(kept["parameters"])
     return kept
 
 
-def _without_texts(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key not in ("description", "title")}
+def _without_descriptions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_descriptions(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {}
+    for key, value in schema.items():
+        if key in ("description", "title") and isinstance(value, str):
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            found[key] = {name: _without_descriptions(each) for name, each in value.items()}
+        else:
+            found[key] = value if key in _DATA else _without_descriptions(value)
+    return found
 
 
 def _with_names(part: Any, names: Mapping[str, str]) -> Any:

@@ -16,6 +16,7 @@ from ..errors import WorldError
 from .plain import canonical
 
 _PACKAGES = "addict deepdiff docstring-parser loguru python-dotenv pyyaml toml"
+_REMOVED = "(removed)"
 _loading = threading.Lock()
 
 
@@ -51,14 +52,8 @@ class Records(dict[str, Any]):
     @property
     def changed(self) -> dict[str, Any]:
         """The changed fields of each record."""
-        found: dict[str, Any] = {}
-        for key in sorted(self._taken):
-            before = _dumped(self._start[key]) if key in self._start else {}
-            old = {name: canonical(value) for name, value in before.items()}
-            now = _dumped(self[key])
-            changed = {name: now[name] for name in now if old.get(name) != canonical(now[name])}
-            found |= {key: changed} if changed else {}
-        return found
+        before = {key: _dumped(self._start[key]) for key in self._taken if key in self._start}
+        return _changes(before, {key: _dumped(self[key]) for key in sorted(self._taken)})
 
 
 class _Domain:
@@ -105,3 +100,22 @@ def _exact(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_exact(each) for each in value]
     return str(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return everything new, changed or removed. Lists are compared and returned whole."""
+    changes: dict[str, Any] = {key: _REMOVED for key in before if key not in now}
+    for key, value in now.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            if inside := _changes(old, value):
+                changes[key] = inside
+        elif key not in before or not _is_same(old, value):
+            changes[key] = value
+    return changes
+
+
+def _is_same(old: Any, value: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return canonical(old) == canonical(value)
+    return type(old) is type(value) and bool(old == value)

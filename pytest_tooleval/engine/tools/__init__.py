@@ -1,1 +1,1 @@
-"""Sources of tools: mocks, worlds and live servers, each a `ToolSource` of `engine.tool_source`."""
+"""The tools of a trial: those offered, who answers a call, and sources: mocks, worlds, live servers."""

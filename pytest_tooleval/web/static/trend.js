@@ -23,8 +23,13 @@ export async function show({ place, params, isGone }) {
   }
   const suites = rows.filter((/** @type {any} */ row) => row.name);
   const last = runs.find((/** @type {any} */ run) => run.pass_rate !== null) ?? runs[0];
+  // A name that several files have says nothing.
+  const fileOf = (/** @type {string} */ name) => {
+    const same = suites.filter((/** @type {any} */ row) => row.name === name);
+    return same.length > 1 ? same[0].file : name;
+  };
   const list = newId();
-  const name = input({ list, value: params.get("name") || last.suites[0] || "", spellcheck: "false" });
+  const name = input({ list, value: params.get("name") || fileOf(last.suites[0] || ""), spellcheck: "false" });
   const model = input({ value: params.get("model") || "", placeholder: "all models", spellcheck: "false" });
   const result = el("div", { class: "trend", "aria-live": "polite" });
   const form = el(
