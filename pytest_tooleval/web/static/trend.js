@@ -2,7 +2,7 @@
 // Results of a suite or case over time: a plot and a table.
 
 import { runHash, writeHash } from "./address.js";
-import { call, query } from "./api.js";
+import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./controls.js";
 import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
@@ -22,14 +22,10 @@ export async function show({ place, params, isGone }) {
     return;
   }
   const suites = rows.filter((/** @type {any} */ row) => row.name);
-  const last = runs.find((/** @type {any} */ run) => run.pass_rate !== null) ?? runs[0];
-  // A name that several files have says nothing.
-  const fileOf = (/** @type {string} */ name) => {
-    const same = suites.filter((/** @type {any} */ row) => row.name === name);
-    return same.length > 1 ? same[0].file : name;
-  };
+  const first = params.get("name") || (await lastSuite(runs));
+  if (isGone()) return;
   const list = newId();
-  const name = input({ list, value: params.get("name") || fileOf(last.suites[0] || ""), spellcheck: "false" });
+  const name = input({ list, value: first, spellcheck: "false" });
   const model = input({ value: params.get("model") || "", placeholder: "all models", spellcheck: "false" });
   const result = el("div", { class: "trend", "aria-live": "polite" });
   const form = el(
@@ -37,7 +33,7 @@ export async function show({ place, params, isGone }) {
     { class: "card form" },
     field("Suite or case", name, { hint: "A suite, a case's id, or SUITE::CASE." }),
     field("Model", model),
-    el("datalist", { id: list }, ...suites.map((/** @type {any} */ row) => el("option", { value: suites.some((/** @type {any} */ each) => each !== row && each.name === row.name) ? row.file : row.name }))),
+    el("datalist", { id: list }, ...suites.map((/** @type {any} */ row) => el("option", { value: nameOf(row.name, row.file, suites) }))),
     el("div", { class: "row wide" }, el("button", { type: "submit", class: "main" }, "Show")),
   );
   const load = async () => {
@@ -60,6 +56,19 @@ export async function show({ place, params, isGone }) {
   });
   place.append(form, result);
   await load();
+}
+
+/** The first suite of the newest run with a score, else of the newest run. @param {any[]} runs @returns {Promise<string>} */
+async function lastSuite(runs) {
+  const run = runs.find((each) => each.pass_rate !== null) || runs.find((each) => each.cases > 0);
+  if (!run) return "";
+  const { suites } = await call("GET", historyPath(run.id));
+  return suites.length ? nameOf(suites[0].suite, suites[0].file, suites) : "";
+}
+
+/** A suite's name, or its file if several files have it. @param {string} name @param {string} file @param {any[]} suites */
+function nameOf(name, file, suites) {
+  return suites.every((each) => (each.suite ?? each.name) !== name || each.file === file) ? name : file;
 }
 
 /** @param {any} trend */
