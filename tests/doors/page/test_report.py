@@ -405,6 +405,8 @@ def test_the_colours_follow_the_system_until_somebody_chooses(open_page: Open, r
     switch.click()
     assert switch.inner_text() == "Theme: light"
     assert not is_dark()
+    # The browser hands on what a page stores a moment later, which the next process may not wait for.
+    opened.page.wait_for_timeout(200)
     opened.page.reload()
     assert not is_dark()
     opened.page.emulate_media(color_scheme="light")
