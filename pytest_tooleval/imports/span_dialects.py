@@ -22,7 +22,7 @@ from ..explain import show
 from ..record.transcript import CallStatus, Message, status_of
 from ..record.untrusted import as_list, as_mapping
 from ..record.untrusted import as_text as text_in
-from ..worlds.plain import canonical
+from ..text import canonical
 from .chats import chat_messages
 from .formats.vercel import chat_messages_of
 from .records import UnusableError, decoded, objects_of

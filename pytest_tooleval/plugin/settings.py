@@ -52,10 +52,10 @@ def read_settings(config: pytest.Config) -> Settings:
     except ConfigError as error:
         more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
         raise pytest.UsageError(f"{error}{more}") from None
+    if not hasattr(config, "workerinput"):
+        return settings
     asking = settings.asking
-    if hasattr(config, "workerinput"):
-        asking = asking.part(*worker_share(config, asking))
-    return dataclasses.replace(settings, asking=asking)
+    return dataclasses.replace(settings, asking=asking.part(*worker_share(config, asking)))
 
 
 def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -36,11 +36,10 @@ from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, reports_
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
-from ..text import counted, folded_words, json_text, shorten, shown
+from ..text import canonical, counted, folded_words, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import (
     as_json,
-    canonical,
     differences,
     look_up,
     path_text,

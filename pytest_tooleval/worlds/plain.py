@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-from ..text import shorten
+from ..text import canonical, shorten
 
 Path = tuple[str | int, ...]
 
@@ -281,11 +281,6 @@ def without_addresses(text: str) -> str:
 def without_stack(text: str) -> str:
     """Remove from the text of a RecursionError what varies with the stack."""
     return _TOO_DEEP_WHERE.sub(_TOO_DEEP, text)
-
-
-def canonical(value: Any) -> str:
-    """Return a text that is equal for equal data."""
-    return json.dumps(value, sort_keys=True)
 
 
 def differences(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import WorldError
-from .plain import canonical
+from ..text import canonical
 
 _PACKAGES = "addict deepdiff docstring-parser loguru python-dotenv pyyaml toml"
 _REMOVED = "(removed)"

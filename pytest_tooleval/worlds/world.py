@@ -33,14 +33,13 @@ from ..errors import WorldError, error_text
 from ..record.calls import NO_OBJECT
 from ..record.names import meant
 from ..secrets import scrub_json, secret_values, without_key_values
-from ..text import near, printable, shorten, shown
+from ..text import canonical, near, printable, shorten, shown
 from .code import code_hash
 from .output import captured_in
 from .parameters import Parsers, misfit, name_of, parsed, parsers_of
 from .plain import (
     ABSENT,
     STATE,
-    canonical,
     differences,
     hidden,
     in_order,
