@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine.cassettes.cassette import Cassette, NotRecorded
+from ..engine.cassettes.cassette import Cassette
+from ..engine.exchange.errors import NotRecorded
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
 from ..project.root import Project
@@ -113,7 +114,7 @@ def explain(recording: _Recording, ids: tuple[str, ...]) -> None:
     Models are looked up in the project's pyproject.toml or tooleval.toml. The exit status is 1
     if an answer is missing.
     """
-    from ..engine.cassettes.replay import first_missing
+    from ..engine.replay import first_missing
 
     recorded = recording.cassette
     chosen = [case for case in recording.cases if not ids or case.id in ids]
@@ -150,8 +151,8 @@ def freeze(recording: _Recording, out: Path | None) -> None:
     becomes a mock for the recorded arguments; repeated calls get their answers in order. "live_tools" is
     removed. Pass the options of the recording.
     """
-    from ..engine.cassettes.freeze import frozen, frozen_suite, live_answers
-    from ..engine.cassettes.replay import replayed
+    from ..engine.freeze import frozen, frozen_suite, live_answers
+    from ..engine.replay import replayed
 
     recorded, suite = recording.cassette, recording.suite
     document = existing(recording.suite_file)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine.clients.base import ChatRequest
+from ..engine.exchange.chat import ChatRequest
 from ..engine.models.tables import resolve_models, spec_from_table
 from ..engine.tools.features import FEATURES, features_of, wanted_by
 from ..engine.tools.schemas import rules_of

@@ -14,7 +14,7 @@ from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from .asking.context import sampling_for
 from .cassettes.cassette import Cassette, key_of, question
-from .clients.base import ChatRequest
+from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
 from .limits.spending import price
 from .models.prices import listed

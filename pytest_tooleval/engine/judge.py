@@ -19,9 +19,9 @@ from ..scoring.conversation import to_judge
 from ..suite.case import ResolvedCase
 from ..text import printable, shorten
 from .asking.context import sampling_for
-from .clients.base import ChatRequest
+from .exchange.chat import ChatRequest
+from .exchange.reply import Models, ask_other
 from .models.spec import ModelSpec
-from .reply import Models, ask_other
 
 _LONGEST_REASON = 1000
 

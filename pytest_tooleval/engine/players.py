@@ -18,10 +18,10 @@ from ..suite.case import ResolvedCase
 from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
-from .clients.base import ChatRequest, Reads
+from .exchange.chat import ChatRequest, Reads
+from .exchange.reply import Models
+from .exchange.tools import naming, with_prefix
 from .models.spec import ModelSpec
-from .reply import Models
-from .tools.features import naming, with_prefix
 from .tools.hosted import hosted_tools
 from .tools.toolbox import Toolbox, ends_chain
 

@@ -14,11 +14,12 @@ from msgspec import structs
 from ..record.transcript import Message, Reply, Transcript, ended_turn
 from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
-from .cassettes.cassette import Cassette, NotRecorded
+from .cassettes.cassette import Cassette
+from .exchange.errors import NotRecorded
+from .exchange.reply import Models
 from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
 from .players import Player
-from .reply import Models
 from .tools.alterations import Alterations
 from .tools.live import BeginAnew, Live, LiveTools
 from .tools.mocks import Mocks

@@ -10,10 +10,10 @@ from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
 from ..suite.case import ResolvedCase, User
 from ..text import counted, printable, shorten
 from .asking.context import sampling_for
-from .clients.base import ChatRequest
+from .exchange.chat import ChatRequest
+from .exchange.reply import Models, ask_other
 from .models.spec import ModelSpec
 from .models.tables import ModelTables, resolve_models
-from .reply import Models, ask_other
 
 # With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ..engine.cassettes.cassette import Cassette, key_of
-from ..engine.clients.base import ChatAnswer
+from ..engine.exchange.chat import ChatAnswer
 from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError
 from ..record.names import meant

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
 from ..engine.models.spec import ModelSpec
+from ..engine.replay import recorded
 from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError

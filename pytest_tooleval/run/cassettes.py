@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.cassettes.appending import Appender
-from ..engine.cassettes.byte_locks import ByteLocks
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.folders import work_folder
+from ..engine.files.appending import Appender
+from ..engine.files.byte_locks import ByteLocks
 from ..errors import ModelError
 from ..suite.discovery import SUITE_ENDING
 

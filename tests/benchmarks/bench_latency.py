@@ -41,7 +41,7 @@ QUIET = [
 ]
 START = """
 import asyncio, sys
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.models.spec import ModelSpec
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.jsonschemas.providers import Rules, troubles

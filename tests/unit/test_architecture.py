@@ -33,6 +33,8 @@ LAYERS = (
     ("project", "run"),
     ("plugin", "web", "cli"),
 )
+# The folders of `engine`, lowest first. One imports only from those below it.
+ENGINE = "files models protocols exchange cassettes tools clients limits asking".split()
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 
 # Within one layer these never know of each other.
@@ -109,6 +111,15 @@ def test_imports_point_down() -> None:
                 assert (module, other) in ACQUAINTED, f"{path}:{line}: {part} must not import {other}"
 
 
+def test_the_folders_of_engine_import_down() -> None:
+    for path in (PACKAGE / "engine").glob("*/*.py"):
+        folder = path.parent.name
+        below = ENGINE[: ENGINE.index(folder) + 1]
+        for name, line in imports(path):
+            if name.startswith("pytest_tooleval.engine."):
+                assert name.split(".")[2] in below, f"{path}:{line}: {folder} must not import {name}"
+
+
 def test_surroundings_are_read_by_project_and_checkout_alone() -> None:
     """Not even by a name in another module. An agent's library is told its folder."""
     for path in MODULES:
@@ -147,7 +158,7 @@ def test_pytest_and_asyncio_enter_where_they_may() -> None:
         assert part == "plugin" or not known, f"{path}: {part} must not know {known}"
         if part in ("errors", "record", "text", "suite", "scoring"):
             assert "asyncio" not in tops, f"{path}: {part} must not know asyncio"
-        if path.parent != PACKAGE / "engine" / "clients" or not path.stem.startswith("litellm_"):
+        if part != "engine" or not path.stem.startswith("litellm_"):
             assert "litellm" not in tops, f"{path}: only the client for litellm imports it"
 
 

@@ -11,8 +11,8 @@ from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
+from ..exchange.reply import Read
 from ..models.spec import SAMPLING, ModelSpec
-from ..reply import Read
 
 
 @dataclass(frozen=True, slots=True)

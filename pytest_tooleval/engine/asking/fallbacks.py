@@ -9,81 +9,19 @@ callables without a parameter `reasoning_effort` are called without it.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping, Set
 
 from msgspec import structs
 
-from ...errors import ModelError
-from ..clients.base import ChatRequest, sent_parameters
+from ..clients.refused_parameter import MAX_COMPLETION_TOKENS
+from ..exchange.chat import ChatRequest, sent_parameters
+from ..exchange.errors import ParameterRefused
 from ..models.prices import listed
 from ..models.providers import FORCED
 from ..models.spec import ModelSpec
 
-MAX_COMPLETION_TOKENS = "max_completion_tokens"
 # Replacements for refused parameters. Parameters without one are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
-
-# A thinking mode excludes forced calls (DeepSeek, Claude). Google and Amazon phrase it differently.
-_NAMES_TOOL_CHOICE = re.compile(
-    r"tool[ _-]?choice|thinking[ _-]?mode|forced? (tool|function)|function[ _]?calling[ _]?config",
-    re.IGNORECASE,
-)
-# Groq's error when the model did not obey, which is the model's failure, not a refusal.
-_NOT_OBEYED = re.compile(r"tool_use_failed|did not call a tool", re.IGNORECASE)
-_REFUSED = re.compile(
-    r"n[o']t (be )?(support|allow|permit|accept|recogni|available|specified|set|both)"
-    r"|unsupported|deprecated|unknown|unrecogni[sz]ed|unexpected|no longer|removed"
-    r"|may only|only \S+ is|only the default|must be|invalid|extra inputs|strictly",
-    re.IGNORECASE,
-)
-# Tools also have parameters, and one may be called temperature.
-_ABOUT_TOOLS = re.compile(r"schema|propert|tools?[.\[]|function_declarations", re.IGNORECASE)
-_UNKNOWN = re.compile(
-    r"n[o']t supported|unsupported|deprecated|unknown|unrecogni|unexpected", re.IGNORECASE
-)
-_STATUSES = (None, 400, 404, 422, 501)
-
-
-class ParameterRefused(ModelError):
-    """The provider, or litellm on its behalf, refused a parameter of the request."""
-
-    def __init__(self, message: str, parameter: str, value: object) -> None:
-        super().__init__(f"the provider refused the request: {message}", kind="bad_request")
-        self.parameter = parameter
-        self.value = value
-
-    def named(self, place: str, spec: ModelSpec) -> ModelError:
-        """The error for a parameter that the user has set in `place`, with ways to fix it."""
-        way = "leave it out" if place.startswith("--") else "remove it there"
-        if spec.source and place != spec.source and self.parameter != "tool_choice":
-            way += f', or set omit = ["{self.parameter}"] in {spec.source}'
-        text = f"{self.message} ({self.parameter} is set by {place}: {way})"
-        return ModelError(text, kind="bad_request")
-
-
-def refused_parameter(status: int | None, text: str, sent: Mapping[str, object]) -> str | None:
-    """The parameter that a request was refused for; None if there was another reason."""
-    if status not in _STATUSES:
-        return None
-    choice = sent.get("tool_choice")
-    forced = choice in ("required", "none") or isinstance(choice, Mapping)
-    if forced and _NAMES_TOOL_CHOICE.search(text) and not _NOT_OBEYED.search(text):
-        return "tool_choice"
-    if "max_tokens" in sent and MAX_COMPLETION_TOKENS in text:
-        return "max_tokens"
-    if not _REFUSED.search(text) or _ABOUT_TOOLS.search(text):
-        return None
-    names = (name for name in sent if name not in ("tool_choice", "max_tokens"))
-    found = next((name for name in names if _named(name).search(text)), None)
-    # Make sure that the parameter is refused, rather than a value that is too large.
-    renamed = "max_tokens" in sent and _named("max_tokens").search(text) and _UNKNOWN.search(text)
-    return found or ("max_tokens" if renamed else None)
-
-
-@functools.cache
-def _named(parameter: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.]){re.escape(parameter)}(?!\w)")
 
 
 class Fallbacks:

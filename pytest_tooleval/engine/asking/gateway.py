@@ -18,19 +18,20 @@ from ...record.run import Role, payer
 from ...record.transcript import Transcript
 from ...secrets import redacted, scrub, secret_values
 from ..cassettes.cassette import key_of, question
-from ..clients.base import ChatAnswer, ChatClient, ChatRequest
-from ..clients.choice import make_client
+from ..clients.choice import ChatClient, make_client
+from ..exchange.chat import ChatAnswer, ChatRequest
+from ..exchange.errors import ParameterRefused
+from ..exchange.reply import Read, Replies, read_run
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending, price
 from ..models.spec import LEXICAL, ModelSpec
-from ..reply import Read, Replies, read_run
 from ..tools.features import fitted
 from ..tools.hosted import with_secrets
 from ..tools.schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context, set_by
-from .fallbacks import Fallbacks, ParameterRefused
+from .fallbacks import Fallbacks
 
 _OTHERS_TICK_S = 0.05
 _TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint", "answers")

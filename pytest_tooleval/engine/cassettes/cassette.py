@@ -25,13 +25,13 @@ from ...errors import ModelError, os_reason
 from ...record.transcript import SEARCHES
 from ...secrets import scrub_json, secret_values
 from ...text import counted, first_few, json_text
-from ..clients.base import ChatAnswer, ChatRequest
-from ..clients.transport import CONTAINER
+from ..exchange.chat import CONTAINER, ChatAnswer, ChatRequest
+from ..exchange.errors import NotRecorded
+from ..files.appending import Appender, Place, line_at, try_appending
+from ..files.byte_locks import ByteLocks
 from ..models.modules import changed, name_of
 from ..models.spec import ModelSpec
 from ..protocols.builder import PROGRAMS
-from .appending import Appender, Place, line_at, try_appending
-from .byte_locks import ByteLocks
 from .why_missing import RecordedQuestions, canonical_question, definitions, summary
 
 RecordMode = Literal["none", "new", "all"]
@@ -61,14 +61,6 @@ _LINE = msgspec.json.Decoder(_Line)
 
 class _OtherVersion(Exception):
     """A line has another version of the format."""
-
-
-class NotRecorded(ModelError):
-    """The answer to `asked` is not on the cassette, and may not be requested."""
-
-    def __init__(self, asked: Mapping[str, Any], message: str = "") -> None:
-        super().__init__(message, kind="replay")
-        self.asked = asked
 
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:

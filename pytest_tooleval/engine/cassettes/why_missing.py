@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
-from ..tools.features import name_of
-from .appending import Place, line_at
+from ..exchange.tools import name_of
+from ..files.appending import Place, line_at
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.

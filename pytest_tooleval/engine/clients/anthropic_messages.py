@@ -15,13 +15,13 @@ from ...record.calls import ToolCall
 from ...record.endings import PAUSED
 from ...record.transcript import SEARCHES, SYSTEM_ROLES
 from ...record.untrusted import as_mapping, as_text, objects_in
+from ..exchange.chat import BLOCKS, CONTAINER, ChatRequest
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
 from ..protocols.reading import replied
-from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import data_in, input_of, parts_of
-from .transport import BLOCKS, CONTAINER, key_from
+from .transport import key_from
 
 Block = dict[str, Any]
 

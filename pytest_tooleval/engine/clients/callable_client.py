@@ -17,13 +17,13 @@ from msgspec import structs
 
 from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
+from ..exchange.chat import ChatAnswer, ChatRequest
+from ..exchange.tool_answers import AnswersTools
 from ..models.spec import ModelSpec
-from ..threads import DaemonThreads
-from ..tools.toolbox import Toolbox
-from .base import ChatAnswer, ChatRequest
 from .own_loop import OwnLoop
 from .returned import callable_error, read_giving_up, read_result
 from .shares import BLOCKS, BLOCKS_S, LoopClock, Share
+from .threads import DaemonThreads
 
 
 class CallableClient:
@@ -136,7 +136,7 @@ class CallableClient:
 
 
 def _doors(
-    function: Callable[..., Any], toolbox: Toolbox | None
+    function: Callable[..., Any], toolbox: AnswersTools | None
 ) -> tuple[OwnLoop | None, dict[str, Any]]:
     """The loop of a function that runs its own, and the arguments with which it can call tools."""
     if toolbox is None:

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from ...secrets import keep_secret
+from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import LEXICAL, ModelSpec
-from .base import ChatClient
+
+
+class ChatClient(Protocol):
+    """The client of one model, on one event loop."""
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        """Send a request once, without retrying.
+
+        Raises `ModelError` if there is no answer, and `ParameterRefused` if the provider refuses one of
+        `sent_parameters(request)`.
+        """
+
+    async def close(self) -> None: ...
 
 
 def make_client(spec: ModelSpec) -> ChatClient:

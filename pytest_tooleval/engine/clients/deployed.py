@@ -16,9 +16,9 @@ from ...jsonschemas.subschemas import MISSING, pointed
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...text import json_text
+from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
 from . import anthropic_messages, openai_responses
-from .base import ChatAnswer, ChatRequest
 from .event_streams import events, joined_chat, joined_messages, joined_responses
 from .http_client import HttpAnswer, HttpClient
 from .provider_errors import one_line

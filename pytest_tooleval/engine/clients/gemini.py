@@ -15,13 +15,13 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..asking.fallbacks import ParameterRefused
+from ..exchange.chat import PARTS, ChatRequest
+from ..exchange.errors import ParameterRefused
 from ..models.prices import token_count
 from ..protocols.reading import replied
-from .base import ChatRequest
 from .http_client import HttpClient
 from .message_parts import call_of, data_in, input_of, parts_of
-from .transport import PARTS, key_from
+from .transport import key_from
 
 Part = dict[str, Any]
 

@@ -20,12 +20,12 @@ import aiohttp
 from ...errors import ModelError
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
+from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..models.prices import listed
 from ..models.spec import ModelSpec
-from .base import ChatAnswer, ChatRequest, headers_of, sent_parameters
 from .event_streams import is_stream
 from .provider_errors import one_line, provider_error, redirected, refused_answer, retry_after_s
-from .transport import connection_error, extend, not_json, read_chat, tool_arguments
+from .transport import connection_error, extend, headers_of, not_json, read_chat, tool_arguments
 
 # Many servers close an idle connection after 5 s, and a request sent at that moment would be lost.
 _KEEP_IDLE_S = 4.0

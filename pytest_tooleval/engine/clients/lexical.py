@@ -15,8 +15,8 @@ from typing import Any
 
 from ...record.calls import ToolCall
 from ...record.transcript import SEARCHES, text_of
-from ..tools.features import functions_of, name_of
-from .base import ChatAnswer, ChatRequest
+from ..exchange.chat import ChatAnswer, ChatRequest
+from ..exchange.tools import functions_of, name_of
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?(?![\w.]*\d)")

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import gc
 import importlib
 import json
-import logging
-import os
 import re
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -25,17 +22,19 @@ from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
-from ...secrets import ScrubFilter, shown_address
+from ...secrets import shown_address
+from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
+from ..models.litellm_library import import_litellm
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
-from .base import ChatAnswer, ChatRequest, headers_of, sent_parameters
 from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials, one_line, provider_error, refused_answer, retry_after_s
 from .transport import (
     chain,
     connection_error,
     for_chat,
+    headers_of,
     key_from,
     no_message,
     read_chat,
@@ -48,49 +47,17 @@ _loaded: Any = None
 
 
 def load_litellm() -> Any:
-    """Import and configure litellm, which takes seconds the first time."""
+    """litellm with guarded connections. Importing it takes seconds the first time."""
     global _loaded  # noqa: PLW0603
     with _load_lock:
-        _loaded = _loaded or _load()
+        if _loaded is None:
+            litellm = import_litellm()
+            # Imports httpx, which a run without litellm does not need.
+            from .litellm_connections import guard_connections
+
+            guard_connections(litellm)
+            _loaded = litellm
     return _loaded
-
-
-def _load() -> Any:
-    # Without this, litellm downloads its price list during the import.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        with _no_collections():
-            import litellm
-    except Exception as error:
-        raise ModelError(
-            f"litellm cannot be imported ({type(error).__name__}: {error}); "
-            "reinstall it: pip install --force-reinstall litellm",
-            kind="bad_request",
-            fatal=True,
-        ) from None
-    litellm.suppress_debug_info = True
-    litellm.telemetry = False
-    # Dropping parameters silently would make models incomparable.
-    litellm.drop_params = False
-    litellm.num_retries = 0
-    # Imports httpx, which a run without litellm does not need.
-    from .litellm_connections import guard_connections
-
-    guard_connections(litellm)
-    guard_logs()
-    return litellm
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """Pause garbage collection during an import; otherwise a run with litellm takes 15% longer."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @cache
@@ -108,20 +75,6 @@ def load_before_asking() -> None:
         # From litellm 1.110 on, the first request imports it.
         with contextlib.suppress(ImportError):
             importlib.import_module("litellm.llms.github_copilot.per_user_auth")
-
-
-def guard_logs() -> None:
-    """Keep litellm's logs, which contain unescaped texts of providers, off the terminal."""
-    for name in [name for name in logging.root.manager.loggerDict if name.startswith("LiteLLM")]:
-        logger = logging.getLogger(name)
-        for handler in logger.handlers[:]:
-            if isinstance(handler, logging.StreamHandler) and not isinstance(
-                handler, logging.FileHandler
-            ):
-                logger.removeHandler(handler)
-        # Without any handler, logging would write warnings to stderr.
-        logger.addHandler(logging.NullHandler())
-        logger.addFilter(ScrubFilter())
 
 
 class LitellmClient:

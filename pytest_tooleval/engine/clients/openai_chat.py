@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses, reasons
-from .base import ChatAnswer, ChatRequest
 from .event_streams import events, joined_chat, joined_responses
 from .http_client import HttpClient
 from .openai_responses import chat_document, responses_body, wants_responses

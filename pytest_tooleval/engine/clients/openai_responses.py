@@ -12,10 +12,8 @@ from typing import Any
 
 from ...record.endings import ending_of
 from ...record.untrusted import as_mapping, objects_in
+from ..exchange.chat import ITEMS
 from ..protocols.reading import replied
-
-# The field of an assistant's message with the `output` of the answer.
-ITEMS = "responses_output"
 
 Item = dict[str, Any]
 

@@ -19,9 +19,10 @@ from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
 from ...record.transcript import APPROVED, NOT_RUN, CallStatus, Message
 from ...secrets import redacted
-from ..tools.toolbox import Toolbox
-from .base import MOST_BYTES, ChatAnswer
+from ..exchange.chat import ChatAnswer
+from ..exchange.tool_answers import AnswersTools
 from .returned import in_order
+from .transport import MOST_BYTES
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.
 _Waiting = concurrent.futures.Future["str | None"]
@@ -62,7 +63,7 @@ class OwnLoop:
     The task that awaits `serve` answers them, because a tool server's session belongs to one task.
     """
 
-    def __init__(self, toolbox: Toolbox) -> None:
+    def __init__(self, toolbox: AnswersTools) -> None:
         self.replies: list[ChatAnswer] = []
         self.error: ModelError | None = None
         self.stopped = False

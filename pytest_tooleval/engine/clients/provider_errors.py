@@ -21,9 +21,10 @@ from ...record.recovery import NOTHING, read_calls
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
-from ..asking.fallbacks import ParameterRefused, refused_parameter
+from ..exchange.chat import ChatAnswer
+from ..exchange.errors import ParameterRefused
 from ..models.spec import ModelSpec
-from .base import ChatAnswer
+from .refused_parameter import refused_parameter
 
 _MISSING_KEY = re.compile(
     r"missing (\w{1,40} )?(api[ _]?key|credentials)|api_key\b.{0,100}must be set"

@@ -15,8 +15,8 @@ from ...record.transcript import SYSTEM_ROLES, Message, gist_of, statuses_of
 from ...record.untrusted import as_mapping
 from ...secrets import scrub, secret_values
 from ...text import shorten
+from ..exchange.chat import ChatAnswer
 from ..models.spec import ModelSpec
-from .base import ChatAnswer
 
 
 def read_result(

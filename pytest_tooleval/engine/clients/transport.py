@@ -13,16 +13,13 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.endings import ending_of
 from ...text import shorten
+from ..exchange.chat import BLOCKS, CONTAINER, ITEMS, PARTS, ChatAnswer, ChatRequest
 from ..models.prices import ran_unpriced
 from ..models.spec import ModelSpec
 from ..protocols.builder import EXTENSIONS
-from .base import MOST_BYTES, ChatAnswer, ChatRequest
-from .openai_responses import ITEMS
 
-# Fields of an assistant's message with the provider's original answer.
-BLOCKS, PARTS = "anthropic_content", "gemini_parts"
-# The id of the container in which the model's programs run.
-CONTAINER = "container"
+# The longest answer that is read, uncompressed.
+MOST_BYTES = 32 * 1024 * 1024
 _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 
 # Class names of aiohttp, httpx and the openai library, to avoid importing them.
@@ -65,6 +62,14 @@ def missing_key(spec: ModelSpec) -> str | None:
     except ModelError as error:
         return error.message
     return None
+
+
+def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
+    """The headers of a model's table, if the request has them."""
+    headers = spec.extra.get("extra_headers")
+    if not isinstance(headers, Mapping) or "extra_headers" not in request.sampling:
+        return {}
+    return {str(name): str(value) for name, value in headers.items()}
 
 
 def tool_arguments(request: ChatRequest) -> dict[str, Any]:

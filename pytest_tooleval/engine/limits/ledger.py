@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ...record.run import Spent
-from ..cassettes.appending import Appender
-from ..cassettes.byte_locks import ByteLocks
+from ..files.appending import Appender
+from ..files.byte_locks import ByteLocks
 
 _PAUSE_S = 0.001
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from ..clients.base import ChatAnswer, ChatRequest
+from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.prices import cost_usd, listed
 from ..models.spec import ModelSpec
 

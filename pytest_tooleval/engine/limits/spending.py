@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...errors import ModelError
 from ...figures import usd_text
 from ...record.run import Spent, add_up
-from ..clients.base import ChatAnswer, ChatRequest
+from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
 from .ledger import Ledger, count
 from .reserves import Seen, has_price, reserve_for

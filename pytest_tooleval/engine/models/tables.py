@@ -460,10 +460,10 @@ def unserved(name: str) -> str | None:
 
 
 def _litellm_accepts(name: str) -> bool:
-    from ..clients.litellm_client import load_litellm
+    from .litellm_library import import_litellm
 
     try:
-        load_litellm().get_llm_provider(name)
+        import_litellm().get_llm_provider(name)
     except Exception:
         return False
     return True

@@ -11,7 +11,8 @@ from ...record.transcript import CallStatus, Message
 from ...suite.altered import BEFORE, AlteredAnswers
 from ...suite.case import ResolvedCase
 from ...suite.resolved import find_tool
-from .source import ToolAnswer, ToolSource
+from ..exchange.tool_answers import ToolAnswer
+from .source import ToolSource
 
 _DONE = '{"status": "done"}'
 

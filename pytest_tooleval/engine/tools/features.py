@@ -7,21 +7,19 @@ A model that lacks one gets the tools in a plainer form, which counts as a fallb
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from msgspec import structs
 
 from ...errors import ModelError
 from ...jsonschemas.subschemas import recursion
-from ...record.names import KnownTools, qualified
-from ...record.untrusted import as_mapping, objects_in
 from ...text import first_few
-from ..clients.base import ChatRequest
+from ..exchange.chat import ChatRequest
+from ..exchange.tools import Tool, as_function, kind_of, name_of, named_by, naming
 from ..models.spec import LEXICAL, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
-Tool = Mapping[str, Any]
 Feature = Literal[
     "defer_loading", "allowed_callers", "input_examples", "output_schema", "custom", "namespace",
     "allowed_tools",
@@ -170,95 +168,6 @@ def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
         )
 
 
-def name_of(tool: Tool) -> str:
-    """The name of a function or a custom tool."""
-    inner = tool.get("function") or tool.get("custom") or tool
-    return str(inner.get("name", ""))
-
-
-def _space_of(tool: Tool) -> str | None:
-    """The name of a tool's namespace."""
-    return (tool.get("namespace") or {}).get("name")
-
-
-def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
-    """The tools that an answer may call, with `in_text` also in its text."""
-    reads = request.reads
-    tools = (
-        (name_of(tool).removeprefix(reads.prefix), _space_of(tool), _parameters(tool))
-        for tool in request.tools
-    )
-    return KnownTools.of(
-        tools, exact=reads.exact_names, prefix=reads.prefix, in_text=in_text and reads.text_calls
-    )
-
-
-def with_prefix(request: ChatRequest) -> ChatRequest:
-    """The request with the prefix before the name of each tool, also in earlier calls."""
-    prefix = request.reads.prefix
-
-    def renamed(tool: Tool) -> Tool:
-        kind, name = _kind_of(tool), name_of(tool)
-        if kind is None or not name or name.startswith(prefix):
-            return tool
-        return {**tool, kind: {**tool[kind], "name": prefix + name}}
-
-    def sent(message: Mapping[str, Any]) -> Mapping[str, Any]:
-        calls = objects_in(message.get("tool_calls"))
-        return {**message, "tool_calls": [*map(renamed, calls)]} if calls else message
-
-    choice = request.tool_choice
-    if isinstance(choice, Mapping) and "allowed_tools" in choice:
-        allowed = choice["allowed_tools"]
-        tools = [*map(renamed, allowed["tools"])]
-        choice = {**choice, "allowed_tools": {**allowed, "tools": tools}}
-    elif isinstance(choice, Mapping):
-        choice = renamed(choice)
-    return structs.replace(
-        request,
-        messages=tuple(map(sent, request.messages)),
-        tools=[*map(renamed, request.tools)],
-        tool_choice=choice,
-    )
-
-
-def _parameters(tool: Tool) -> Mapping[str, Any]:
-    """The schema of a tool's parameters."""
-    if "custom" in tool:
-        return {"required": ["input"]}
-    return as_mapping((tool.get("function") or {}).get("parameters"))
-
-
-def naming(tool: Tool) -> dict[str, Any]:
-    """A tool in the form that `tool_choice` uses. The namespace is not sent."""
-    kind, space = tool["type"], _space_of(tool)
-    found = {"type": kind, kind: {"name": name_of(tool)}}
-    return {**found, "namespace": {"name": space}} if space else found
-
-
-def named_by(choice: str | Mapping[str, Any]) -> Sequence[Tool]:
-    """The tools that a `tool_choice` names."""
-    if isinstance(choice, str):
-        return ()
-    found: Sequence[Tool] = choice["allowed_tools"]["tools"] if "allowed_tools" in choice else [choice]
-    return found
-
-
-def choice_text(choice: str | Mapping[str, Any]) -> str:
-    """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
-    if isinstance(choice, str):
-        return choice
-    names = ", ".join(qualified(name_of(tool), _space_of(tool)) for tool in named_by(choice))
-    return (
-        f"{choice['allowed_tools']['mode']} of {names}" if "allowed_tools" in choice else f"tool {names}"
-    )
-
-
-def functions_of(tools: Iterable[Tool]) -> list[Tool]:
-    """The suite's tools as functions, without provider tools."""
-    return [_as_function(tool)["function"] for tool in tools if "function" in tool or "custom" in tool]
-
-
 def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     found: set[Feature] = set()
@@ -272,16 +181,9 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     return frozenset(found)
 
 
-def _kind_of(tool: Tool) -> str | None:
-    """The key of the fields of a suite's tool; None for a provider's tool."""
-    if "function" in tool:
-        return "function"
-    return "custom" if "custom" in tool else None
-
-
 def _stated(tool: Tool) -> Tool:
     """A tool without fields that only state the default, such as `defer_loading: false`."""
-    kind = _kind_of(tool)
+    kind = kind_of(tool)
     if kind is None or tool[kind].keys().isdisjoint(FEATURES):
         return tool
     return {
@@ -299,8 +201,8 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
     if not lacking:
         return tool
     if "custom" in lacking and "custom" in tool:
-        tool = _as_function(tool)
-    kind = _kind_of(tool)
+        tool = as_function(tool)
+    kind = kind_of(tool)
     if kind is None:
         return tool
     inner = {name: value for name, value in tool[kind].items() if name not in lacking}
@@ -310,14 +212,3 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
         if sum(name_of(other) == inner["name"] for other in others) > 1:
             inner["name"] = f"{tool['namespace']['name']}_{inner['name']}"
     return made
-
-
-def _as_function(tool: Tool) -> Tool:
-    """A custom tool as a function with its text as the argument `input`."""
-    custom = tool.get("custom")
-    if custom is None:
-        return tool
-    schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-    kept = {name: value for name, value in custom.items() if name != "format"}
-    others = {name: value for name, value in tool.items() if name not in ("type", "custom")}
-    return {"type": "function", "function": {**kept, "parameters": schema}, **others}

@@ -20,10 +20,11 @@ from ...secrets import redacted
 from ...suite.case import ResolvedCase
 from ...suite.resolved import is_expected
 from ..cassettes.cassette import Cassette, key_of, normalised
-from ..clients.base import ChatAnswer
+from ..exchange.chat import ChatAnswer
+from ..exchange.tool_answers import ToolAnswer
 from ..models.spec import ModelSpec
 from .mocks import mocks_of
-from .source import ToolAnswer, ToolSource, allowing
+from .source import ToolSource, allowing
 
 ALL_READ_ONLY = "*"
 

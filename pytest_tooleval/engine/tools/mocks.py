@@ -23,7 +23,8 @@ from ...record.transcript import Message
 from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SEQUENCE, WHEN
 from ...suite.resolved import find_tool
-from .source import ToolAnswer, ToolSource
+from ..exchange.tool_answers import ToolAnswer
+from .source import ToolSource
 from .toolbox import ends_chain
 
 # After such a call, a model is not queried again, but an agent continues, and would retry after an

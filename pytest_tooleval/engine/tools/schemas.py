@@ -10,8 +10,8 @@ from ...explain import field_path
 from ...jsonschemas.providers import Rules, Trouble, troubles
 from ...record.encoding import to_json
 from ...text import first_few, printable
+from ..exchange.tools import functions_of
 from ..models.spec import ModelSpec
-from .features import functions_of
 
 
 class ToolSchemas:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...record.calls import ToolCall
-from ...record.transcript import CallStatus, Message
+from ...record.transcript import Message
+from ..exchange.tool_answers import ToolAnswer
 
 
 def allowing(*tools: str) -> str:
     """How the command line allows these tools."""
     option = shlex.quote(f"--tooleval-allow-tools={','.join(tools)}")
     return f"{option} on the command line (for tooleval ui: --allow-tools)"
-
-
-class ToolAnswer(NamedTuple):
-    """The answer to a call, and the call's status."""
-
-    content: str
-    status: CallStatus = "executed"
 
 
 class ToolSource:

@@ -25,8 +25,9 @@ from ...scoring.conversation import forbidden_in
 from ...suite.case import ResolvedCase
 from ...suite.expectations import ANY_TOOL
 from ...suite.resolved import find_tool, is_expected, known_tools
+from ..exchange.tool_answers import ToolAnswer
 from .alterations import Alterations, AlteredSource
-from .source import ToolAnswer, ToolSource, allowing
+from .source import ToolSource, allowing
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50

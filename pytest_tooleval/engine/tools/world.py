@@ -12,7 +12,8 @@ from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...worlds.play import Worker, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
-from .source import ToolAnswer, ToolSource
+from ..exchange.tool_answers import ToolAnswer
+from .source import ToolSource
 
 _T = TypeVar("_T")
 

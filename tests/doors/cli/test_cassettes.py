@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of
-from pytest_tooleval.engine.cassettes.replay import first_missing
-from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.exchange.chat import ChatAnswer
 from pytest_tooleval.engine.models.tables import read_tables, resolve_models
+from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.resolved import resolve

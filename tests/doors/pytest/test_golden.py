@@ -17,7 +17,7 @@ from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import key_of, question
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 
 from .project import TIME_TOOL, WEATHER_TOOL, Project

@@ -14,12 +14,12 @@ from pytest_tooleval.engine import runner
 from pytest_tooleval.engine.asking import gateway
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.gateway import ModelGateway, Shared
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import Read, Replies
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import Read, Replies
 from pytest_tooleval.engine.trial import Job, Trial, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role

@@ -13,10 +13,10 @@ from builders import call, tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
-from pytest_tooleval.engine.cassettes.replay import first_missing
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of

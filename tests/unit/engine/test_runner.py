@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from builders import call, tool
 
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, Trial

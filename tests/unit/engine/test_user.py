@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from builders import call, tool
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript
 

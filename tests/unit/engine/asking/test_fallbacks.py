@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.asking.fallbacks import Fallbacks, refused_parameter
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.asking.fallbacks import Fallbacks
+from pytest_tooleval.engine.clients.refused_parameter import refused_parameter
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 

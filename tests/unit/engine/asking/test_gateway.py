@@ -12,10 +12,10 @@ import pytest
 from builders import call
 
 from pytest_tooleval.engine.asking.context import Context, sampling_for
-from pytest_tooleval.engine.asking.fallbacks import ParameterRefused
-from pytest_tooleval.engine.cassettes.byte_locks import ByteLocks
 from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.exchange.errors import ParameterRefused
+from pytest_tooleval.engine.files.byte_locks import ByteLocks
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec

@@ -14,7 +14,7 @@ from builders import call
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode, key_of, question
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 

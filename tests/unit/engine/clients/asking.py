@@ -6,8 +6,8 @@ from typing import Any
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 
 from ..fakes import WEATHER

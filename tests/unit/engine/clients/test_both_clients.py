@@ -23,12 +23,12 @@ from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.prices import cost_usd, listed, price_list
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ErrorKind, ModelError

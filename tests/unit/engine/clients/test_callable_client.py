@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.callable_client import CallableClient
+from pytest_tooleval.engine.clients.threads import DaemonThreads
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.threads import DaemonThreads
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER

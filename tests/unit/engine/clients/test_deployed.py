@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.deployed import DeployedClient
 from pytest_tooleval.engine.clients.event_streams import events, joined_chat
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_run
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import read_tables, spec_from_table
-from pytest_tooleval.engine.reply import read_run
 from pytest_tooleval.errors import ConfigError, ModelError
 
 from ..fakes import WEATHER

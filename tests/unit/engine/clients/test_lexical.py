@@ -8,8 +8,8 @@ from builders import tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.lexical import LexicalClient, fill_arguments, lexical_message
+from pytest_tooleval.engine.exchange.chat import ChatRequest
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

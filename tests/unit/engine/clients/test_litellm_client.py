@@ -14,12 +14,13 @@ import pytest
 from builders import tool
 from mock_server import MockServer, http
 
-from pytest_tooleval.engine.clients.base import MOST_BYTES, ChatAnswer, ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient, load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
+from pytest_tooleval.engine.clients.transport import MOST_BYTES
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.transcript import Reply
 

@@ -8,9 +8,9 @@ import pytest
 from builders import call
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.choice import make_client
-from pytest_tooleval.engine.clients.openai_responses import ITEMS, responses_body
+from pytest_tooleval.engine.clients.openai_responses import responses_body
+from pytest_tooleval.engine.exchange.chat import ITEMS, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.traits import needs_responses
 from pytest_tooleval.errors import ModelError

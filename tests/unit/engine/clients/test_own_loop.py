@@ -13,10 +13,10 @@ import pytest
 from builders import tool
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.own_loop import OwnLoop
 from pytest_tooleval.engine.clients.returned import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.engine.trial import Job, Trial

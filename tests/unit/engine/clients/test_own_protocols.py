@@ -12,9 +12,9 @@ import pytest
 from builders import call, tool
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER

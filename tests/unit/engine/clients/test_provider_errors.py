@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.asking.fallbacks import ParameterRefused
-from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.provider_errors import (
     one_line,
     provider_error,
@@ -17,6 +15,8 @@ from pytest_tooleval.engine.clients.provider_errors import (
     refused_answer,
     spoken,
 )
+from pytest_tooleval.engine.exchange.chat import ChatAnswer
+from pytest_tooleval.engine.exchange.errors import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ErrorKind
 

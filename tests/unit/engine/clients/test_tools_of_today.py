@@ -21,11 +21,12 @@ from pydantic import TypeAdapter
 
 from pytest_tooleval.engine.cassettes.cassette import key_of, question
 from pytest_tooleval.engine.clients import anthropic_messages, gemini, openai_responses
-from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import read_chat, tool_arguments
+from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.exchange.tools import choice_text
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tools.features import choice_text, fitted
+from pytest_tooleval.engine.tools.features import fitted
 from pytest_tooleval.errors import ModelError
 
 Document = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.limits.reserves import size_of
 from pytest_tooleval.engine.limits.spending import Spending, price
 from pytest_tooleval.engine.models.spec import ModelSpec

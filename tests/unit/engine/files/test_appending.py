@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tooleval.engine.cassettes import appending, byte_locks
+from pytest_tooleval.engine.files import appending, byte_locks
 
 
 class TwoSteps(FileIO):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.cassettes.freeze import LiveAnswer, frozen, frozen_suite
+from pytest_tooleval.engine.freeze import LiveAnswer, frozen, frozen_suite
 
 OSLO, ROME = {"city": "Oslo"}, {"city": "Rome"}
 

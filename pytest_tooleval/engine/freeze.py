@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...matchers.modes import ParamScoring
-from ...record.transcript import Transcript
-from ...scoring.one_call import params_match
-from ...suite.mocks import EXACT, SEQUENCE, WHEN
-from ...suite.resolved import find_tool
-from ..tools.mocks import mocks_of
-from ..trial import Job
+from ..matchers.modes import ParamScoring
+from ..record.transcript import Transcript
+from ..scoring.one_call import params_match
+from ..suite.mocks import EXACT, SEQUENCE, WHEN
+from ..suite.resolved import find_tool
+from .tools.mocks import mocks_of
+from .trial import Job
 
 
 class LiveAnswer(NamedTuple):

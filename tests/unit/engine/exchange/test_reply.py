@@ -10,12 +10,12 @@ from builders import call, tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.clients.base import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.reply import read_reply, read_run
+from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.exchange.reply import read_reply, read_run
 from pytest_tooleval.record.transcript import Reply
 
-from ..test_secrets import json_values
-from .fakes import says
+from ...test_secrets import json_values
+from ..fakes import says
 
 NAMES = ["get_weather", "search"]
 

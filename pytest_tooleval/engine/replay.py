@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...errors import ModelError
-from ...record.run import Role
-from ...record.transcript import Transcript
-from ..clients.base import ChatAnswer, ChatRequest
-from ..models.spec import ModelSpec
-from ..reply import Read, Replies, read_run
-from ..trial import Trial, run_trial
-from .cassette import NotRecorded, key_of, question
+from ..errors import ModelError
+from ..record.run import Role
+from ..record.transcript import Transcript
+from .cassettes.cassette import key_of, question
+from .exchange.chat import ChatAnswer, ChatRequest
+from .exchange.errors import NotRecorded
+from .exchange.reply import Read, Replies, read_run
+from .models.spec import ModelSpec
+from .trial import Trial, run_trial
 
 
 class RecordedModels:

@@ -1,9 +1,9 @@
-"""The interface of the clients: requests and answers."""
+"""A request to a model, and its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -11,13 +11,12 @@ from ...record.endings import Ending
 from ...record.transcript import CallStatus, Message, Usage
 from ...record.untrusted import as_text
 from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_count, usage_of
-from ..models.spec import ModelSpec
+from .tool_answers import AnswersTools
 
-if TYPE_CHECKING:
-    from ..tools.toolbox import Toolbox
-
-# The longest answer that is read, uncompressed.
-MOST_BYTES = 32 * 1024 * 1024
+# Fields of an assistant's message with parts of the provider's original answer.
+ITEMS, BLOCKS, PARTS = "responses_output", "anthropic_content", "gemini_parts"
+# The id of the container in which the model's programs run.
+CONTAINER = "container"
 
 
 class Reads(NamedTuple):
@@ -48,7 +47,7 @@ class ChatRequest(Struct, frozen=True):
     tool_choice: str | Mapping[str, Any] = "auto"
     sampling: Mapping[str, Any] = {}
     trial: int = 0
-    toolbox: Toolbox | None = None
+    toolbox: AnswersTools | None = None
     reads: Reads = Reads()
 
 
@@ -63,14 +62,6 @@ def sent_parameters(request: ChatRequest) -> dict[str, object]:
     if request.tools and request.tool_choice != "auto":
         sent["tool_choice"] = request.tool_choice
     return sent
-
-
-def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
-    """The headers of a model's table, if the request has them."""
-    headers = spec.extra.get("extra_headers")
-    if not isinstance(headers, Mapping) or "extra_headers" not in request.sampling:
-        return {}
-    return {str(name): str(value) for name, value in headers.items()}
 
 
 class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
@@ -122,17 +113,3 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     @property
     def replies(self) -> tuple[ChatAnswer, ...]:
         return (*(self.earlier or ()), self)
-
-
-class ChatClient(Protocol):
-    """The client of one model, on one event loop."""
-
-    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        """Send a request once, without retrying.
-
-        Raises `ModelError` if there is no answer, and `ParameterRefused` if the provider refuses one of
-        `sent_parameters(request)`.
-        """
-        ...
-
-    async def close(self) -> None: ...

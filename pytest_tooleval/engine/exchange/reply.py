@@ -7,13 +7,13 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct, structs
 
-from ..errors import ModelError
-from ..record.run import Role
-from ..record.transcript import Reply, Usage, read_message, text_of, with_refused
-from .cassettes.cassette import NotRecorded
-from .clients.base import ChatAnswer, ChatRequest
-from .models.spec import ModelSpec
-from .tools.features import choice_text, known_tools
+from ...errors import ModelError
+from ...record.run import Role
+from ...record.transcript import Reply, Usage, read_message, text_of, with_refused
+from ..models.spec import ModelSpec
+from .chat import ChatAnswer, ChatRequest
+from .errors import NotRecorded
+from .tools import choice_text, known_tools
 
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}

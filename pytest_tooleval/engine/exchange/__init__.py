@@ -1,0 +1,1 @@
+"""What a model is asked, what comes back, and what can go wrong."""

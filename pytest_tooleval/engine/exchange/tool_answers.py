@@ -1,0 +1,33 @@
+"""The answers to tool calls, as an agent with its own loop asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ...record.calls import ToolCall
+from ...record.transcript import CallStatus
+from ...suite.case import ResolvedCase
+
+
+class ToolAnswer(NamedTuple):
+    """The answer to a call, and the call's status."""
+
+    content: str
+    status: CallStatus = "executed"
+
+
+class AnswersTools(Protocol):
+    """The toolbox, as far as an agent with its own loop needs it."""
+
+    case: ResolvedCase
+
+    @property
+    def approvals(self) -> Mapping[str, str]: ...
+    @property
+    def most_calls(self) -> int: ...
+    @property
+    def key_fields(self) -> Mapping[str, Any]: ...
+    async def answers(self, calls: Sequence[ToolCall]) -> list[ToolAnswer] | None: ...
+    async def check_own(self, call: ToolCall) -> ToolAnswer | None: ...
+    async def forbids(self, calls: Sequence[ToolCall]) -> bool: ...
