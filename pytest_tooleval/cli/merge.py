@@ -67,8 +67,8 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
     own = {name: value for name, value in given.record().items() if name in names}
-    book = join(shards, judging, own)
-    document, verdict = book.whole_document(), book.verdict
+    book, run = join(shards, judging, own)
+    document, verdict = book.whole_document(run), book.verdict
     print_lines(map(own_options, filter(None, [given.replaced_text])))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:

@@ -6,11 +6,8 @@ The first suite, model option or result that turns up imports the rest.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Generator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +21,6 @@ from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
 from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
-from .workers import LEDGER
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from .session import EvalSession
 
 _settings_key = pytest.StashKey[Settings]()
-_answers_key = pytest.StashKey[Path]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -146,7 +141,7 @@ class _Results:
             return (yield)
         result: str | None = getattr(report, "tooleval", None)
         if result:
-            eval_session(self._config).add(result.encode())
+            eval_session(self._config).run.add(result.encode())
         try:
             return (yield)
         finally:
@@ -160,8 +155,8 @@ class _Results:
             from ..record.encoding import to_json
             from ..run.scored import crashed
 
-            session = eval_session(self._config)
-            session.add(to_json(crashed(crashitem, session.places)))
+            run = eval_session(self._config).run
+            run.add(to_json(crashed(crashitem, run.places)))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -171,7 +166,6 @@ def eval_session(config: pytest.Config) -> EvalSession:
         from .session import EvalSession
 
         session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
-        session.register()
     return session
 
 
@@ -192,22 +186,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker what only the controller knows: start, paths, where to record answers."""
-    from ..engine.cassettes.folders import answers_folder
-    from .started import run_started
+    from .processes import tell_worker
 
-    config = node.config
-    node.workerinput["tooleval_started"] = run_started(config).isoformat()
-    node.workerinput["tooleval_paths"] = bool(config.getoption("file_or_dir"))
-    settings = config.stash[_settings_key]
-    if _answers_key not in config.stash:
-        config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.asking.resume)
-    node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
-    if LEDGER not in config.stash:
-        folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
-        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
-        config.stash[LEDGER] = folder / "spent"
-    node.workerinput["tooleval_ledger"] = str(config.stash[LEDGER])
+    tell_worker(node, resume=node.config.stash[_settings_key].asking.resume)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -218,11 +199,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     cases = list(filter(is_case, ids))
     unchanged = [nodeid for nodeid in cases if not split_nodeid(nodeid).variant]
     if cases:
-        session = eval_session(node.config)
-        facts = session.state.facts
-        is_first, facts.selected = not facts.selected, len(unchanged)
+        run = eval_session(node.config).run
+        is_first, run.selected = not run.selected, len(unchanged)
         if is_first:
-            session.foresee(session.places.of(nodeid) for nodeid in unchanged)
+            run.foresee(run.places.of(nodeid) for nodeid in unchanged)
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
             from .no_model import missing_keys
 
@@ -235,7 +215,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 def pytest_testnodedown(node: Any) -> None:
     part = getattr(node, "workeroutput", {}).get("tooleval")
     if part is not None:
-        eval_session(node.config).take_over(part)
+        eval_session(node.config).run.take_over(part)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,58 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
 import pytest
 from msgspec import structs
 
-from ..run.facts import Part
+from ..record.encoding import to_json
+from ..record.run import Shard
+from ..run.case_queue import CaseQueue
+from ..run.eval_run import EvalRun
 from ..run.given import GivenTranscripts
 from ..run.nodeids import split_nodeid
+from ..run.observers import Observer, Wait
+from ..run.shards import shard_of
 from ..run.unknown import unknown_scope
-from ..settings.parts import Settings
+from ..settings.options import ShardNumber
+from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite
 from ..text import printable
-from .case_queue import CaseQueue, is_skipped
 from .garbage import leave_memory_at_exit, leave_out_what_is_there
-from .items import CaseItem
+from .items import CaseItem, is_skipped
 from .no_model import missing_model, path_of_cases
 from .output import clean_sections
+from .processes import evaluates, will_run
 from .settings import USAGE_ERROR
-from .started import evaluates, will_run
-from .state import Session
 from .suites import SuiteWarnings, collected
+from .workers import lookahead, queued
+
+# A worker looks through its queue again once one in this many of its requests has been used.
+_ONE_IN = 8
 
 
-class CaseSession:
+class CaseSession(Observer):
     """The cases of one process. Each xdist worker has its own; the controller has none."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, session: Session) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun) -> None:
         self.config = config
-        self.settings = settings
-        self.queue = CaseQueue(config, settings, waited=session.waited, undecided=session.undecided)
-        # By file, as in the results.
-        self.suites: dict[str, Suite] = {}
+        self.run = run
+        self.queue = CaseQueue(run)
         # For each variant, the file and id of every collected case that it applies to.
         self.applied: dict[str, set[tuple[str, str]]] = {}
-        given = settings.asking.transcripts
+        given = run.settings.asking.transcripts
         self.transcripts = None if given is None else GivenTranscripts(given)
         self._is_worker = hasattr(config, "workerinput")
-        self._session = session
-        self._known = Part()
+        # In an xdist worker: the items that come next.
+        self._next: list[pytest.Item] = []
         self._warnings = SuiteWarnings()
-
-    @property
-    def part(self) -> Part:
-        """What this process knows of the run."""
-        return structs.replace(
-            self._known,
-            problems=(*self.queue.asker.problems, *self.queue.cassettes.problems),
-            recorded=self.queue.cassettes.recorded,
-            spent=self.queue.spent_apart,
-        )
+        run.observers.add(self)
 
     @cached_property
     def collected(self) -> list[Suite]:
@@ -66,38 +63,54 @@ class CaseSession:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        settings, cases = self.settings, [item for item in items if isinstance(item, CaseItem)]
+        settings, cases = self.run.settings, _cases(items)
         # Other tests may evaluate cases from suites that are not collected.
         if 0 < len(cases) == len(items):
-            self._refuse(items, unknown_scope(settings, (case.place for case in cases)))
+            self._refuse(items, unknown_scope(settings, (item.task.place for item in cases)))
         path = path_of_cases(config, items)
-        labels = Counter(item.model for item in cases if item.job and not item.case.arm.variant)
-        self._known = structs.replace(self._known, case_counts=dict(labels))
+        labels = Counter(item.model for item in cases if item.model and not item.case.arm.variant)
+        self._note(case_counts=dict(labels))
         result = yield
-        if will_run(session) and any(isinstance(item, CaseItem) for item in items):
+        if will_run(session) and _cases(items):
             self._refuse(items, missing_model(config, settings, path))
-        self._know_selected(items)
+        self._note_selected(_cases(items))
         if settings.shard is not None:
-            from .shards import keep_shard
-
-            shard = keep_shard(config, items, settings)
-            shard = structs.replace(shard, misnamed=self._known.misnamed)
-            self._known = structs.replace(self._known, shard=shard)
-        self._refuse(items, self.queue.unusable_cassettes(items) if evaluates(config) else "")
+            self._note(shard=self._keep_shard(items, settings.shard))
+        if evaluates(config):
+            asked = (item.path for item in _cases(items) if item.model)
+            self._refuse(items, self.run.asker.cassettes.unusable(asked))
         return result
 
-    def _know_selected(self, items: Sequence[pytest.Item]) -> None:
+    def _note(self, **found: object) -> None:
+        self.run.found = structs.replace(self.run.found, **found)
+
+    def _note_selected(self, cases: Sequence[CaseItem]) -> None:
         """Note which transcripts and variants have no case among the selected ones."""
-        given, known = self.transcripts, self._known
+        given = self.transcripts
         if given is not None:
-            unclaimed, misnamed = (*given.unread(), *given.left()), tuple(given.misnamed())
-            known = structs.replace(known, unclaimed=unclaimed, misnamed=misnamed)
-        unchanged = [each for each in items if isinstance(each, CaseItem) and not each.case.arm.variant]
-        chosen = {split_nodeid(item.nodeid)[:2] for item in unchanged}
+            unclaimed = (*given.unread(), *given.left())
+            self._note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
+        chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.arm.variant}
         if chosen:
-            unapplied = tuple(name for name, found in self.applied.items() if not found & chosen)
-            known = structs.replace(known, unapplied=unapplied)
-        self._known = known
+            unapplied = (name for name, found in self.applied.items() if not found & chosen)
+            self._note(unapplied=tuple(unapplied))
+
+    def _keep_shard(self, items: list[pytest.Item], shard: ShardNumber) -> Shard:
+        """Deselect the cases of other shards. Other tests run in every shard."""
+        cases = {item.nodeid: item for item in _cases(items)}
+        of_each = {nodeid: shard_of(nodeid, shard.of) for nodeid in sorted(cases)}
+        others = [item for nodeid, item in cases.items() if of_each[nodeid] != shard.number]
+        self.config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if of_each.get(item.nodeid, shard.number) == shard.number]
+        rows = [[id, cases[id].task.origin.content, number] for id, number in of_each.items()]
+        return Shard(
+            number=shard.number,
+            of=shard.of,
+            cases=len(cases),
+            split=content_of_bytes(to_json(rows)),
+            judging=dict(self.run.settings.left_to_merge),
+            misnamed=self.run.found.misnamed,
+        )
 
     def _refuse(self, items: list[pytest.Item], problem: str) -> None:
         """End the run with a usage error if there is a problem."""
@@ -111,13 +124,15 @@ class CaseSession:
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Send all selected cases ahead; at the end, cancel those still pending."""
-        facts, cases = self._session.state.facts, [i for i in session.items if isinstance(i, CaseItem)]
-        facts.selected = facts.selected or sum(not item.case.arm.variant for item in cases)
+        run, cases = self.run, _cases(session.items)
+        run.selected = run.selected or sum(not item.case.arm.variant for item in cases)
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not self._is_worker and will_run(session):
-                self._session.foresee(item.place for item in cases if not is_skipped(item))
-                self._ask_ahead(session.items)
+                run.foresee(item.task.place for item in cases if not is_skipped(item))
+                if not run.settings.estimate:
+                    self._require_keys(session.items)
+                    self._send(session.items)
             # Other tests may turn existing objects into garbage, which pytest reports at the end, or
             # look at what happens at exit.
             if len(cases) == len(session.items):
@@ -127,29 +142,56 @@ class CaseSession:
         finally:
             self.queue.close()
 
-    def _ask_ahead(self, items: Sequence[pytest.Item]) -> None:
-        if self.settings.estimate:
-            return
-        self.queue.require_keys(items)
+    def _require_keys(self, items: Sequence[pytest.Item]) -> None:
+        """Raise UsageError if every selected item lacks its model's key or its callable.
+
+        If anything else can run, each case reports it instead. Recorded answers need neither.
+        """
+        found: dict[str, None] = {}
         for item in items:
-            self.queue.ahead(item)
+            if not isinstance(item, CaseItem) or is_skipped(item):
+                return
+            is_given = item.task.transcripts is not None
+            problem = self.run.asker.cannot_ask(item.task.job, is_given=is_given)
+            if problem is None:
+                return
+            found[problem] = None
+        if found:
+            raise pytest.UsageError("\n".join(found))
+
+    def _send(self, items: Iterable[pytest.Item]) -> None:
+        for item in _cases(items):
+            if not is_skipped(item):
+                self.queue.ahead(item.task)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if self._is_worker:
-            self.queue.next(item, nextitem)
+            self._next = [item] if nextitem is None else [item, nextitem]
+            self._send_queued()
+
+    def waited(self, wait: Wait) -> None:
+        if self._next:
+            self._send_queued()
+
+    def _send_queued(self) -> None:
+        """In an xdist worker: send the next items, and those queued after them so far."""
+        items, most = self._next, lookahead(self.run.settings.asking.concurrency)
+        if self.queue.waiting <= most - most // _ONE_IN:
+            items = [*items, *queued(self.config, items[0].session.items, most)]
+        self._send(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if not isinstance(item, CaseItem):
             return
-        if item.job is not None and self.config.pluginmanager.hasplugin("allure_listener"):
+        if item.model and self.config.pluginmanager.hasplugin("allure_listener"):
             import allure
 
             # Without this, Allure shows other models as retries of one test.
             allure.dynamic.parameter("model", item.model)
         # Only now, after the requests were sent.
-        self._warnings.before(item.path, item.origin.suite, item.case.id)
+        self._warnings.before(item.path, item.task.origin.suite, item.case.id)
 
     # Wraps plugins that rerun a case in this hook and print its end with the first report.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -164,3 +206,7 @@ class CaseSession:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.queue.drop(nodeid)
+
+
+def _cases(items: Iterable[pytest.Item]) -> list[CaseItem]:
+    return [item for item in items if isinstance(item, CaseItem)]

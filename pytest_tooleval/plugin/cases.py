@@ -16,6 +16,7 @@ from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.variants import SEPARATOR
 from ..run.nodeids import split_nodeid
 from ..run.place import Origin
+from ..run.task import Task
 from ..run.unknown import unknown_metric
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import ResolvedCase, XFail
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from .case_session import CaseSession
 
 
+# Stands in for the model if none was named.
+_NO_MODEL = ModelSpec("")
+
+
 class Cases:
     """Makes the items of one file."""
 
@@ -40,12 +45,12 @@ class Cases:
 
     def items(self) -> Iterator[pytest.Item]:
         file, session = self._file, self._session
-        settings, asking = session.settings, session.settings.asking
+        run, asking = session.run, session.run.settings.asking
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette, allowed = session.queue.cassettes.of(file.path), asking.allowed_tools
-            suite, live = load(file.path, registry.metrics, cassette, allowed)
+            cassette = run.asker.cassettes.of(file.path)
+            suite, live = load(file.path, registry.metrics, cassette, asking.allowed_tools)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
         except ModelError as error:  # from the cassette, for the tools
@@ -53,42 +58,47 @@ class Cases:
         except (SuiteError, ConfigError) as error:
             # Show paths as pytest does elsewhere: relative to the root folder.
             raise file.CollectError(str(error).replace(str(file.path), file.nodeid)) from None
-        overrides = asking.overrides
-        problem = unknown_metric(settings, registry.metrics)
+        problem = unknown_metric(run.settings, registry.metrics)
         if problem:
             raise pytest.UsageError(problem)
-        runs = session.transcripts.of_suite(suite) if session.transcripts else None
-        models: Sequence[ModelSpec | None] = asking.models or (None,)
-        if runs:  # transcripts of other suites may have other models
-            labels = {run.model for each in runs.values() for run in each}
+        given = session.transcripts.of_suite(suite) if session.transcripts else None
+        models: Sequence[ModelSpec] = asking.models or (_NO_MODEL,)
+        if given:  # transcripts of other suites may have other models
+            labels = {each.model for of_case in given.values() for each in of_case}
             models = [spec for spec in asking.models if spec.label in labels]
-        session.suites[file.nodeid] = suite
+        run.suites[file.nodeid] = suite
         origin = Origin(suite, file.path)
         variants = self._variants()
         asks = session.transcripts is None and asking.models
-        for position, case in enumerate(suite.test_cases):
+        for case in suite.test_cases:
             try:
-                resolved = resolve(suite, case, overrides)
-                user = worker_user(file.config, settings, case) if asks else None
+                resolved = resolve(suite, case, asking.overrides)
+                user = worker_user(file.config, asking, case) if asks else None
             except ConfigError as error:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             varied = list(self._varied(variants, origin, resolved)) if asks else []
             for spec in models:
-                job = None
-                if spec is not None:
-                    judge, scorers = asking.judge, registry.scorers
-                    job = Job(resolved, spec, cassette, live, judge, user, allowed, scorers)
-                item = self._item(origin, position, resolved, job)
-                if runs is not None:
-                    of_case = runs.get(resolved.id, ())
-                    item.transcripts = [run for run in of_case if spec and run.model == spec.label]
+                job = Job(
+                    resolved,
+                    spec,
+                    cassette,
+                    live,
+                    asking.judge,
+                    user,
+                    asking.allowed_tools,
+                    registry.scorers,
+                )
+                item = self._item(origin, job)
+                if given is not None:
+                    of_case = given.get(resolved.id, ())
+                    item.task.transcripts = [each for each in of_case if each.model == spec.label]
                 yield item
                 for each in varied:
-                    yield self._item(origin, position, each, _of(job, each), resolved)
+                    yield self._item(origin, replace(job, case=each), resolved)
 
     def _variants(self) -> list[Variant]:
         """The variants named on the command line, by the names that hooks gave them."""
-        names = self._session.settings.asking.variants
+        names = self._session.run.settings.asking.variants
         if not names:
             return []
         from ..variants.builtin import add_built_in
@@ -121,32 +131,17 @@ class Cases:
             if varied is not None:
                 yield varied
 
-    def _item(
-        self,
-        origin: Origin,
-        position: int,
-        case: ResolvedCase,
-        job: Job | None,
-        unchanged: ResolvedCase | None = None,
-    ) -> CaseItem:
-        config = self._file.config
+    def _item(self, origin: Origin, job: Job, unchanged: ResolvedCase | None = None) -> CaseItem:
+        config, case, model = self._file.config, job.case, job.model.label
         variant = f"{SEPARATOR}{case.arm.variant}" if unchanged else ""
-        model = job.model.label if job else None
         name = f"{case.id}[{model}{variant}]" if model else str(case.id)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
+        task = Task(f"{self._file.nodeid}::{name}", job, origin, unchanged)
         item: CaseItem = CaseItem.from_parent(
-            self._file,
-            name=name,
-            nodeid=f"{self._file.nodeid}::{name}",
-            case=case,
-            job=job,
-            origin=origin,
-            position=position,
-            answers=self._session.queue,
-            unchanged=unchanged,
+            self._file, name=name, nodeid=task.nodeid, task=task, queue=self._session.queue
         )
-        item.add_marker(pytest.mark.tooleval(model=model, suite=origin.suite.name, case=case.id))
+        item.add_marker(pytest.mark.tooleval(model=model or None, suite=origin.suite.name, case=case.id))
         for tag in case.tags:
             # Registered, so that --strict-markers accepts a suite's own tags.
             if tag not in self._tags:
@@ -156,9 +151,9 @@ class Cases:
         if config.getoption("run_eval", False) or config.getoption("run_eval_analysis", False):
             # pytest-evals then runs nothing else, and does not report what it leaves out.
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
-        if job is None:
+        if not model:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
-        is_plain = job is not None and not job.model.is_agent and self._session.transcripts is None
+        is_plain = model and not job.model.is_agent and self._session.transcripts is None
         reason = _needs_agent(case)
         if reason and is_plain:
             item.add_marker(pytest.mark.skip(reason=reason))
@@ -178,11 +173,6 @@ def _needs_agent(case: ResolvedCase) -> str:
     if any(find_tool(case, name) for policy in approved for name in policy.tools):
         return "after_approval: only an agent can ask for an approval"
     return ""
-
-
-def _of(job: Job | None, case: ResolvedCase) -> Job | None:
-    """The job with another case, which a variant made of it."""
-    return None if job is None else replace(job, case=case)
 
 
 def _xfail_mark(xfail: bool | str | XFail, *, is_variant: bool) -> pytest.MarkDecorator:

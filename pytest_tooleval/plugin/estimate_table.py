@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from ..engine.estimate import estimate
 from ..record.events import Estimated
 from ..reports.planning import Design, design_lines, estimate_lines
-from .case_queue import is_skipped
-from .items import CaseItem
-from .started import will_run
-
-if TYPE_CHECKING:
-    from .case_session import CaseSession
+from ..run.eval_run import EvalRun
+from .items import CaseItem, is_skipped
+from .processes import will_run
 
 
 class EstimateOnly:
-    """Shows the estimate instead of running anything. `tell` is called with it."""
+    """Shows the estimate instead of running anything."""
 
-    def __init__(self, session: CaseSession, tell: Callable[[Estimated], None]) -> None:
-        self._session = session
-        self._tell = tell
+    def __init__(self, run: EvalRun) -> None:
+        self._run = run
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -32,16 +27,16 @@ class EstimateOnly:
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
         # A variant that leaves a case unchanged sends no request.
         chosen = [item for item in chosen if not item.case.arm.is_same]
-        rows = tuple(estimate(item.job for item in chosen if item.job is not None))
-        most_trials = self._session.settings.asking.most_trials
-        estimated = Estimated(models=rows, most_trials=most_trials)
-        self._tell(estimated)
+        rows = tuple(estimate(item.task.job for item in chosen))
+        settings = self._run.settings
+        estimated = Estimated(models=rows, most_trials=settings.asking.most_trials)
+        self._run.observers.estimated(estimated)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             reporter.section("tool calling: estimate, nothing was asked", sep="=")
             for number, line in enumerate(estimate_lines(estimated)):
                 reporter.write_line(line, bold=number == 0)
-            if self._session.settings.judging.baseline is not None:
+            if settings.judging.baseline is not None:
                 for line in _detectable(chosen):
                     reporter.write_line(line)
         return True

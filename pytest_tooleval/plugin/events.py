@@ -28,11 +28,12 @@ from ..record.events import (
     RunStarted,
 )
 from ..record.results import KeptCase
+from ..run.eval_run import EvalRun
 from ..run.nodeids import is_case, split_nodeid
+from ..run.observers import Observer, Wait
+from ..run.report_files import ReportFiles
 from ..secrets import scrub, secret_values
 from ..text import printable
-from .report_files import ReportFiles
-from .state import Observer, RunState, Wait
 
 _OPTION = "--tooleval-events"
 
@@ -43,12 +44,12 @@ class EventStream(Observer):
     If the reader is gone or the disk is full, the stream ends but the run goes on.
     """
 
-    def __init__(self, state: RunState, files: ReportFiles | None) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun, files: ReportFiles | None) -> None:
         """Raises UsageError if the stream cannot be opened."""
-        self._state = state
+        self._run = run
         self._files = files
-        self._given: str = state.config.getoption("tooleval_events")
-        self._file: BinaryIO | None = _open(state.config, self._given)
+        self._given: str = config.getoption("tooleval_events")
+        self._file: BinaryIO | None = _open(config, self._given)
         self._session: pytest.Session | None = None
         self._is_collected = False
         self._told = 0
@@ -80,8 +81,8 @@ class EventStream(Observer):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        run = structs.replace(self._state.book.about(), status="running")
-        self._tell(RunStarted(root=str(self._state.config.rootpath), run=run))
+        run = structs.replace(self._run.about(), status="running")
+        self._tell(RunStarted(root=str(session.config.rootpath), run=run))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -114,14 +115,14 @@ class EventStream(Observer):
         self._write(b'{"event":"case_done","case":%b}' % case.json)
 
     def waited(self, wait: Wait) -> None:
-        done = len(self._state.book.cases)
+        done = len(self._run.book.cases)
         answered = done + wait.answered()
         if answered > self._told:
             self._told = answered
             self._tell(Progress(done=done, answered=answered))
 
     def judged(self) -> None:
-        verdict = self._state.book.verdict
+        verdict = self._run.book.verdict
         self._tell(Judged(gates=tuple(verdict.gates), baseline=verdict.comparison))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -139,7 +140,7 @@ class EventStream(Observer):
         session = self._session
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
-            run, files = self._state.book.about(), self._files
+            run, files = self._run.about(), self._files
             ended = RunEnded(
                 run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),

@@ -15,7 +15,7 @@ from ..engine.trial import Job
 from ..errors import ConfigError, ModelError, ToolevalError
 from ..record.results import CaseResult
 from ..run.asker import Pending
-from ..run.place import CasePlace
+from ..run.place import placed
 from ..run.scored import evaluate
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import TestCase
@@ -55,10 +55,10 @@ class Tooleval:
         """Query the model, score its answers and return the result. Works on any asyncio loop."""
         __tracebackhide__ = True
         job, pending = self._ask(suite, case, model)
+        answers = [*pending.answers]
         if pending.coming is not None:
-            came: list[TrialAnswer] = await asyncio.wrap_future(pending.coming)
-            pending.answers += came
-        return self._scored(job, pending.answers)
+            answers = await asyncio.wrap_future(pending.coming)
+        return self._scored(job, answers)
 
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
@@ -66,7 +66,7 @@ class Tooleval:
         """Like `run`, for sync tests."""
         __tracebackhide__ = True
         job, pending = self._ask(suite, case, model)
-        return self._scored(job, self._session.queue.asker.answers(pending))
+        return self._scored(job, self._session.queue.answers(pending))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
@@ -82,15 +82,15 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[Job, Pending]:
         __tracebackhide__ = True
-        if self._session.settings.asking.transcripts is not None:
+        run, asking = self._session.run, self._session.run.settings.asking
+        if asking.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        asking = self._session.settings.asking
         cassette = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._session.queue.cassettes.of(path)
+            cassette = run.asker.cassettes.of(path)
             suite, live = load(path, registry.metrics, cassette, asking.allowed_tools)
         elif suite.tools_from is not None:
             raise ConfigError(
@@ -100,7 +100,7 @@ class Tooleval:
         if isinstance(case, str):
             case = suite.case(case)
         resolved = resolve(suite, case, asking.overrides)
-        user = worker_user(self._request.config, self._session.settings, case)
+        user = worker_user(self._request.config, asking, case)
         job = Job(
             resolved,
             self._spec(model),
@@ -111,17 +111,17 @@ class Tooleval:
             asking.allowed_tools,
             registry.scorers,
         )
-        return job, self._session.queue.asker.send(job, fresh=self._fresh, first=True)
+        return job, run.asker.send(job, fresh=self._fresh, first=True)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
         if name is not None:
             spec = resolve_models([name], config_tables(self._request.config))[0]
-            return self._session.settings.asking.own(spec)
-        models = self._session.settings.asking.models
+            return self._session.run.settings.asking.own(spec)
+        models = self._session.run.settings.asking.models
         if not models:
             config = self._request.config
-            problem = missing_model(config, self._session.settings)
+            problem = missing_model(config, self._session.run.settings)
             if problem and hasattr(config, "workerinput"):  # exit() would look like a crash there
                 pytest.fail(problem, pytrace=False)
             if problem:
@@ -137,5 +137,5 @@ class Tooleval:
         for answer in answers:
             if isinstance(answer, ModelError):
                 raise answer
-        place = CasePlace(job.case, job.model.label, self._request.node.nodeid)
+        place = placed(self._request.node.nodeid, job.case, job.model.label)
         return evaluate(place, answers, job.scorers)

@@ -6,21 +6,18 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from msgspec import structs
 
-from ..engine.runner import TrialAnswer
-from ..engine.trial import Job
-from ..imports.conversation import Conversation
 from ..record.encoding import to_json
-from ..record.results import CaseResult, CaseRow, Outcome
+from ..record.results import CaseResult, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
-from ..run.place import CasePlace, Origin
-from ..run.scored import as_expected, evaluate, unscored
-from ..settings.parts import Settings
+from ..run.case_queue import CaseQueue
+from ..run.scored import as_expected
+from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
 from .verdicts import tolerate
@@ -34,16 +31,6 @@ class CaseError(Exception):
     """There was no answer. Reports distinguish it from a failure by its type."""
 
 
-class AnswerSource(Protocol):
-    """Provides an item's answers, and the settings used to judge them."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    def take(self, item: CaseItem) -> Sequence[TrialAnswer]:
-        """Wait for the answer to each trial of the case."""
-
-
 class CaseItem(pytest.Item):
     """One test case on one model: queried in the background, scored and reported here."""
 
@@ -51,29 +38,11 @@ class CaseItem(pytest.Item):
     fixturenames: Sequence[str] = ()
     funcargs: Mapping[str, object] = MappingProxyType({})
 
-    def __init__(
-        self,
-        *,
-        case: ResolvedCase,
-        job: Job | None,
-        origin: Origin,
-        position: int,
-        answers: AnswerSource,
-        unchanged: ResolvedCase | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, task: Task, queue: CaseQueue, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.case = case
-        # None without a model.
-        self.job = job
-        self.origin = origin
-        self._position = position
-        # For a variant, the case that it changes.
-        self._unchanged = unchanged
-        self._answers = answers
-        self.runs = 0
-        # The transcripts to judge if no model is queried.
-        self.transcripts: Sequence[Conversation] | None = None
+        self.task = task
+        self._queue = queue
+        self._outputs = queue.run.settings.outputs
         self._result: CaseResult | None = None
         self._interrupted = False
 
@@ -86,7 +55,7 @@ class CaseItem(pytest.Item):
 
     def _initrequest(self) -> None:
         """Called by pytest-retry and pytest-flakefinder to run an item again, like a function."""
-        self.runs += 1
+        self.task.runs += 1
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.line - 1, 0), self.name
@@ -98,39 +67,26 @@ class CaseItem(pytest.Item):
         self.user_properties[:] = [
             each for each in self.user_properties if not each[0].startswith(PROPERTY)
         ]
-        if self.config.getoption("setuponly", False) or self.job is None:
+        if self.config.getoption("setuponly", False) or not self.model:
             return
         self._interrupted = True
-        answers = self._answers.take(self)
+        answers = self._queue.take(self.task)
         self._interrupted = False
         # Explanations are built only where they are read: in failures and in the document.
-        explain = self._answers.settings.outputs.explains
-        result = self._evaluated(answers, explain=explain)
-        if self._unchanged is not None:
-            from ..variants.variant import changes_of
-
-            result = structs.replace(result, changes=changes_of(self._unchanged, self.case))
-        self._result = result
-        if self._answers.settings.outputs.properties:
+        self._result = result = self.task.result(answers, explain=self._outputs.explains)
+        if self._outputs.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
             raise CaseError(printable(result.reason))
 
     @property
-    def model(self) -> str:
-        return self.job.model.label if self.job else ""
+    def case(self) -> ResolvedCase:
+        return self.task.job.case
 
     @property
-    def place(self) -> CasePlace:
-        return self.origin.place(self.nodeid, self.case, self.model, self._position)
-
-    def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
-        """Evaluate these answers."""
-        return self._evaluated(answers, explain=False).row()
-
-    def _evaluated(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
-        assert self.job is not None
-        return evaluate(self.place, answers, self.job.scorers, explain=explain)
+    def model(self) -> str:
+        """The model's label; empty without a model."""
+        return self.task.job.model.label
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.
@@ -193,7 +149,7 @@ class CaseItem(pytest.Item):
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         if result is not None:
-            if (own or unanswered) and tolerate(report, result, self._answers.settings):
+            if (own or unanswered) and tolerate(report, result, self._queue.run.settings):
                 result = structs.replace(result, tolerated=True)
             # As text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
@@ -209,7 +165,7 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error":
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return unscored(self.place, outcome, _reason(report))
+            return structs.replace(self.task.place.blank, outcome=outcome, reason=_reason(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
@@ -229,3 +185,11 @@ def _reason(report: pytest.TestReport) -> str:
     crash = getattr(longrepr, "reprcrash", None)
     lines = str(crash.message if crash else longrepr or "").strip().splitlines()
     return lines[0 if crash else -1] if lines else ""
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """True if a case will be skipped. A `skipif` is evaluated only when its case runs."""
+    return any(
+        mark.name in ("skip", "skipif") or (mark.name == "xfail" and mark.kwargs.get("run") is False)
+        for mark in item.iter_markers()
+    )

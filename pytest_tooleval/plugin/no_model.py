@@ -77,7 +77,7 @@ def path_of_cases(config: pytest.Config, items: Sequence[pytest.Item]) -> str:
 def _has_paths(config: pytest.Config) -> bool:
     """True if the command line has paths. An xdist worker gets some even if the user gave none."""
     if hasattr(config, "workerinput"):
-        return bool(config.workerinput["tooleval_paths"])
+        return bool(config.workerinput["tooleval"]["paths"])
     return bool(config.getoption("file_or_dir"))
 
 

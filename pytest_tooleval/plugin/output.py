@@ -1,4 +1,4 @@
-"""Removes keys and escape sequences from agents' output, so that it is safe to show.
+"""Removes keys and escape sequences from agents' output and logs, so that they are safe to show.
 
 Agents run on their own threads, even between tests, when pytest captures nothing; this module
 captures their output then. The main thread's output, such as that of tests, stays unchanged, as
@@ -8,6 +8,7 @@ does all output with `-s`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import threading
 import warnings
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ..secrets import harmless
+from ..secrets import ScrubFilter, harmless
 
 
 def capture_agents(config: pytest.Config) -> None:
@@ -71,6 +72,15 @@ class _ByThread:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._own, name)
+
+
+def keep_keys_out_of_logs(config: pytest.Config) -> None:
+    """Add the filter to every handler of pytest's logging plugin."""
+    plugin = config.pluginmanager.getplugin("logging-plugin")
+    for name in ("caplog_handler", "report_handler", "log_cli_handler", "log_file_handler"):
+        handler = getattr(plugin, name, None)
+        if isinstance(handler, logging.Handler):
+            handler.addFilter(ScrubFilter())
 
 
 def clean_sections(report: pytest.TestReport) -> None:

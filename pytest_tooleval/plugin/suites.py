@@ -17,7 +17,7 @@ from ..engine.tools.live import Live
 from ..engine.users import user_of
 from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
-from ..settings.parts import Settings
+from ..settings.parts import Asking
 from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
@@ -27,9 +27,8 @@ from ..text import printable
 from .settings import config_tables
 
 
-def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
+def worker_user(config: pytest.Config, asking: Asking, case: TestCase) -> ModelSpec | None:
     """The model that plays the user of a case, if any, with this process's share of its limits."""
-    asking = settings.asking
     spec = user_of(case.user, asking.user, lambda: config_tables(config))
     return spec if spec is None or spec is asking.user else asking.own(spec)
 

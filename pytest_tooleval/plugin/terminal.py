@@ -18,15 +18,16 @@ from ..record.results import CaseResult, CaseRow, KeptCase
 from ..reports.run_lines import Line, score_lines, verdict_lines
 from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
 from ..run.book import RunBook
+from ..run.eval_run import EvalRun
 from ..run.nodeids import is_case
+from ..run.observers import Observer, Wait
 from ..text import counted, printable
 from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
 from .no_model import no_model
-from .state import Observer, RunState, Wait
 
 if TYPE_CHECKING:
-    from .history import Keeper
-    from .report_files import ReportFiles
+    from ..run.keeper import Keeper
+    from ..run.report_files import ReportFiles
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.
@@ -40,13 +41,15 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 class Terminal(Observer):
     """Registered in every process, although xdist workers write to no terminal."""
 
-    def __init__(self, state: RunState, keeper: Keeper | None, files: ReportFiles | None) -> None:
-        self._config = state.config
-        self._state = state
+    def __init__(
+        self, config: pytest.Config, run: EvalRun, keeper: Keeper | None, files: ReportFiles | None
+    ) -> None:
+        self._config = config
+        self._run = run
         self._keeper = keeper
         self._files = files
-        self._tolerated = TOLERATED if state.settings.shard is None else NOT_JUDGED
-        self._is_worker = hasattr(state.config, "workerinput")
+        self._tolerated = TOLERATED if run.settings.shard is None else NOT_JUDGED
+        self._is_worker = hasattr(config, "workerinput")
         self._summarising = False
         self._steps = 0
         self._last_sign = time.monotonic()
@@ -59,7 +62,7 @@ class Terminal(Observer):
         if report.nodeid.startswith(f"{GATE_FILE}::") and getattr(report, "when", "") == "call":
             # Counted apart from cases, and shown only in the summary.
             return _GATES[report.outcome], "", ""
-        row = self._state.row_of(report)
+        row = self._row_of(report)
         # The short summary also calls this, and people search it for the plain word.
         if row is None or self._summarising:
             return status
@@ -91,6 +94,14 @@ class Terminal(Observer):
 
     def _word(self, row: CaseRow) -> str:
         return VARIED if row.variant else self._tolerated
+
+    def _row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
+        """The row that a report carried, if any. An xdist worker passes it on instead."""
+        kept = self._run.book.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
+        return kept.row if kept else None
+
+    def warned(self, text: str) -> None:
+        self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
 
     def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""
@@ -125,7 +136,7 @@ class Terminal(Observer):
         if self._is_worker:  # its controller waits for it to end
             return (yield)
         self._summarising = True
-        document = self._state.book.document()
+        document = self._run.document()
         self._count_tolerated(terminalreporter, document)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
@@ -138,19 +149,19 @@ class Terminal(Observer):
         _shorten_repeated(terminalreporter.getreports("error"))
         if not self._silent:
             title = f"FAILURES ({self._tolerated})"
-            _write_tolerated(terminalreporter, title, self._state.book.tolerated)
+            _write_tolerated(terminalreporter, title, self._run.book.tolerated)
         result = yield
-        facts, book = self._state.facts, self._state.book
-        spent = facts.known.spent
+        run, book, known = self._run, self._run.book, self._run.known
+        spent = known.spent
         # The fixture also queries models: show the summary if that has cost something.
-        paid = spent and (facts.selected or any(each.usd for each in spent.values()))
+        paid = spent and (run.selected or any(each.usd for each in spent.values()))
         judged = bool(book.verdict.findings)
         if (book.cases or paid or judged) and not self._silent:
             self._write_summary(terminalreporter, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
             _write_verdicts(terminalreporter, book, document)
-        shard = facts.known.shard
+        shard = known.shard
         if shard is not None:
             what = f"{len(book.cases)} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
@@ -159,7 +170,7 @@ class Terminal(Observer):
             terminalreporter.write_line(problem, red=True, bold=True)
         for command in self._files.annotations if self._files else ():
             terminalreporter.write_line(command)
-        resumable = book.cases and self._state.settings.asking.cassette is None
+        resumable = book.cases and run.settings.asking.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
@@ -169,9 +180,9 @@ class Terminal(Observer):
         result = yield
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
-        if lacks and not self._is_worker and not self._silent and self._state.book.cases:
+        if lacks and not self._is_worker and not self._silent and self._run.book.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
-            self._write_summary(pytest.TerminalReporter(self._config), self._state.book.document())
+            self._write_summary(pytest.TerminalReporter(self._config), self._run.document())
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -190,7 +201,7 @@ class Terminal(Observer):
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._tolerated})", [])
             for report in reports:
-                row = self._state.row_of(report)
+                row = self._row_of(report)
                 word = self._tolerated if row is None else tolerated_word(row, document)
                 reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
         for category in _GATES.values():
@@ -204,7 +215,7 @@ class Terminal(Observer):
 
     def _write_summary(self, reporter: pytest.TerminalReporter, document: RowsDocument) -> None:
         """Write the table of models and suites, each model's verdict, and what readers must not miss."""
-        known, settings = self._state.facts.known, self._state.settings
+        known, settings = self._run.known, self._run.settings
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
         _write(reporter, score_lines(document, whole=whole))
@@ -215,10 +226,10 @@ class Terminal(Observer):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
-        _write_verdicts(reporter, self._state.book, document)
-        if self._state.book.verdict.uncompared:
-            reporter.write_line(printable(self._state.book.verdict.uncompared), yellow=True)
-        if self._state.is_unjudged:
+        _write_verdicts(reporter, self._run.book, document)
+        if self._run.book.verdict.uncompared:
+            reporter.write_line(printable(self._run.book.verdict.uncompared), yellow=True)
+        if self._run.is_unjudged:
             reporter.write_line(
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True
             )
@@ -231,7 +242,7 @@ class Terminal(Observer):
             reporter.write_line(printable(self._keeper.unsaved), yellow=True)
         if self._keeper is not None and self._keeper.is_saved:
             where = _folder_option(reporter.config)
-            reporter.write_line(f"saved as {self._state.facts.id}; view: tooleval show{where}")
+            reporter.write_line(f"saved as {self._run.id}; view: tooleval show{where}")
         if self._files is not None and not self._files.unwritten:
             for report in self._files.reports:
                 reporter.write_line(f"{_FILES[report.format]}: {report.path}")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from ..settings.parts import Asking
-
-# In the xdist controller: the file in which all processes record their spending.
-LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 
 
 def lookahead(concurrency: int) -> int:
@@ -34,13 +30,6 @@ def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> li
                 indexes = list(itertools.islice(queue, most))
             return [items[index] for index in indexes if isinstance(index, int)]
     return []
-
-
-def ledger_of(config: pytest.Config) -> Path | None:
-    """The file in which a run's processes record their spending; None without xdist."""
-    if hasattr(config, "workerinput"):
-        return Path(config.workerinput["tooleval_ledger"])
-    return config.stash.get(LEDGER, None)
 
 
 def worker_count(config: pytest.Config) -> int:

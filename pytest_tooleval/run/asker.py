@@ -4,31 +4,44 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from ..engine.clients.transport import missing_key
+from ..engine.limits.handles import most_in_flight
+from ..engine.limits.spending import Spending
 from ..engine.models.spec import ModelSpec
 from ..engine.replay import recorded
 from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError
+from ..record.run import Spent
 from ..scoring.trial import require_evidence
+from ..settings.parts import Settings
+from ..text import counted
+from .cassettes import Cassettes
+from .observers import Observers
+from .process import Process
 
 _TICK_S = 0.25
 
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True)
+# Called while waiting for an answer, with the seconds so far.
+Tick = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Pending:
-    """The answers to a job's trials: those received, and those still to come.
+    """The answers to a job's trials, or a future of them.
 
     Recorded answers need no future: thousands of futures slow down garbage collection.
     """
 
-    answers: list[TrialAnswer]
+    answers: Sequence[TrialAnswer] = ()
     coming: concurrent.futures.Future[list[TrialAnswer]] | None = None
 
     @property
@@ -41,14 +54,13 @@ class Pending:
 
 
 class Asker:
-    """One process's requests. `start` makes the runner, when the first request needs it.
+    """One process's requests, and where their answers are kept. The first one starts the runner."""
 
-    `tick` is called while waiting for an answer, with the seconds so far.
-    """
-
-    def __init__(self, start: Callable[[], Runner], tick: Callable[[float], None]) -> None:
-        self._start = start
-        self._tick = tick
+    def __init__(self, process: Process, settings: Settings, observers: Observers) -> None:
+        self.cassettes = Cassettes(process, settings.asking, observers)
+        self._process = process
+        self._settings = settings
+        self._observers = observers
         self._asked = 0
         self._runner: Runner | None = None
         self._problems_before: list[str] = []
@@ -95,51 +107,72 @@ class Asker:
         """Answers that were given, sent to the judge if the case has rubrics."""
         if job.judge is None or not job.case.rubrics:
             return Pending(answers)
-        return Pending([], self.runner.submit_judging(job, answers))
+        return Pending(coming=self.runner.submit_judging(job, answers))
 
     def _ask(self, trials: Sequence[Trial]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
         found = recorded(trials)
-        return Pending([], self.runner.submit(*trials)) if found is None else Pending(found)
+        return Pending(coming=self.runner.submit(*trials)) if found is None else Pending(found)
 
     def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> Trial:
         self._asked += not first
         return Trial(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
 
-    def answers(self, pending: Pending) -> list[TrialAnswer]:
+    def answers(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
         """Wait for the answer to each trial."""
-        if pending.coming is not None:
-            came = self._wait(pending.coming)
-            pending.answers += [came] if isinstance(came, ModelError) else came
-            pending.coming = None
-        return pending.answers
+        if pending.coming is None:
+            return [*pending.answers]
+        came = self._wait(pending.coming, tick)
+        return [came] if isinstance(came, ModelError) else came
 
-    def take(self, pending: Pending) -> list[TrialAnswer]:
+    def take(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
         """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
         try:
-            return self.answers(pending)
+            return self.answers(pending, tick)
         except BaseException:
             # Ctrl-C or a timeout plugin: nobody will read these answers.
             pending.cancel()
             raise
 
-    def _wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
+    def _wait(self, future: concurrent.futures.Future[_T], tick: Tick) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C works on every platform."""
         begin = time.monotonic()
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
-            self._tick(time.monotonic() - begin)
+            tick(time.monotonic() - begin)
         return settled(future)
 
     @property
     def runner(self) -> Runner:
         if self._runner is None:
-            self._runner = self._start()
+            asking = self._settings.asking
+            most = most_in_flight(asking.concurrency)
+            if most < asking.concurrency:
+                self._observers.warned(
+                    f"{counted(most, 'request')} at a time instead of {asking.concurrency}, because "
+                    "this process may not open more files; raise the limit with ulimit -n"
+                )
+            self._runner = Runner(most, asking.timeout_s, spending=self._spending)
         return self._runner
 
+    @cached_property
+    def _spending(self) -> Spending:
+        most, process, shard = self._settings.asking.max_cost, self._process, self._settings.shard
+        if most is not None and shard is not None:
+            most /= shard.of
+        if process.is_remote:  # it gets its share of the limit
+            return Spending(most and most / process.workers)
+        return Spending(most, process.ledger)
+
     @property
-    def problems(self) -> list[str]:
-        """Lines about agents that block the event loop."""
-        return self._runner.problems if self._runner is not None else self._problems_before
+    def spent(self) -> Mapping[str, Spent]:
+        """What this process spent, by model, without what is in a ledger."""
+        return self._spending.apart
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Lines about agents that block the event loop, and about cassettes that cannot be used."""
+        own = self._runner.problems if self._runner is not None else self._problems_before
+        return (*own, *self.cassettes.problems)
 
     def close(self) -> None:
         """Cancel all pending requests."""
@@ -147,6 +180,7 @@ class Asker:
             self._runner.close()
             self._problems_before += self._runner.problems
             self._runner = None
+        self.cassettes.close()
 
 
 def _why_not(spec: ModelSpec) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase
@@ -16,16 +16,14 @@ from ..verdicts.summary import file_order, kept_document, rows_document
 class RunBook:
     """The results of a run so far, by node id.
 
-    `models` are the labels of the models in their order. `about` describes the run itself, given its
-    rows. `suites` finds its suites if they are loaded. Without `is_whole`, the JSON of passed cases is
-    dropped.
+    `models` are the labels of the models in their order. `suites` finds its suites if they are loaded.
+    Without `is_whole`, the JSON of passed cases is dropped.
     """
 
     def __init__(
         self,
         judging: Judging,
         models: Iterable[str],
-        about: Callable[[Sequence[CaseRow]], Run],
         suites: FindSuite | None = None,
         *,
         is_whole: bool = True,
@@ -34,7 +32,6 @@ class RunBook:
         self.verdict = RunVerdict()
         self._judging = judging
         self._order = file_order(models)
-        self._about = about
         self._suites = suites
         self.is_whole = is_whole
 
@@ -57,25 +54,21 @@ class RunBook:
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
-    def judge(self, misnamed: Sequence[str] = ()) -> RunVerdict:
+    def judge(self, run: Run, misnamed: Sequence[str] = ()) -> RunVerdict:
         """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
         is_asked = self._judging.gates or self._judging.baseline
-        self.verdict = self.verdict_on(self.rows if is_asked else [], misnamed)
+        self.verdict = self.verdict_on(self.rows if is_asked else [], run, misnamed)
         return self.verdict
 
-    def verdict_on(self, rows: Sequence[CaseRow], misnamed: Sequence[str] = ()) -> RunVerdict:
+    def verdict_on(self, rows: Sequence[CaseRow], run: Run, misnamed: Sequence[str]) -> RunVerdict:
         """The verdict on these rows, which are not kept."""
-        return decide(rows, self.about(), self._judging, misnamed, self._suites)
+        return decide(rows, run, self._judging, misnamed, self._suites)
 
-    def about(self) -> Run:
-        """The run itself, for its document and the history."""
-        return self._about([kept.row for kept in self.cases.values()])
-
-    def document(self) -> RowsDocument:
+    def document(self, run: Run) -> RowsDocument:
         """The results so far without transcripts and explanations."""
-        return rows_document(self.about(), self.rows, self.verdict.gates, self.verdict.comparison)
+        return rows_document(run, self.rows, self.verdict.gates, self.verdict.comparison)
 
-    def whole_document(self) -> Document:
+    def whole_document(self, run: Run) -> Document:
         """The results so far."""
         kept = self._in_order(self.cases.values())
-        return kept_document(self.about(), kept, self.verdict.gates, self.verdict.comparison)
+        return kept_document(run, kept, self.verdict.gates, self.verdict.comparison)

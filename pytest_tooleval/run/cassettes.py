@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..engine.cassettes.cassette import Cassette
-from ..engine.cassettes.folders import work_folder
+from ..engine.cassettes.folders import answers_folder, make_room, work_folder
 from ..engine.files.appending import Appender
 from ..engine.files.byte_locks import ByteLocks
 from ..errors import ModelError
+from ..settings.parts import Asking
 from ..suite.discovery import SUITE_ENDING
-
-if TYPE_CHECKING:
-    from ..engine.cassettes.cassette import RecordMode
-
-
-@dataclass(frozen=True, slots=True)
-class Tapes:
-    """Where answers are kept. `are_users` means in cassettes that the user asked for.
-
-    `folder` finds the folder when the first answer may need it; it returns None to keep none.
-    """
-
-    folder: Callable[[], Path | None]
-    record: RecordMode
-    are_users: bool
+from .observers import Observers
+from .process import Process
 
 
 class Cassettes:
-    """Each suite's cassette, which has the suite's path relative to the root folder.
+    """Each suite's cassette, which has the suite's path relative to the root folder."""
 
-    `project` is the folder in which agents and their modules are found; None without agents. `started`
-    is the time of the run.
-    """
-
-    def __init__(self, root: Path, tapes: Tapes, project: Path | None, started: str) -> None:
-        self._root = root
-        self._tapes = tapes
-        self._project = project
-        self._started = started
+    def __init__(self, process: Process, asking: Asking, observers: Observers) -> None:
+        self._process = process
+        self._asking = asking
+        self._observers = observers
         self._of: dict[Path, Cassette] = {}
         self._appender = Appender()
         # Claims on questions, so that two runs with one cassette do not pay twice.
-        self._claims = ByteLocks(lambda: work_folder(root) / "asking.lock")
+        self._claims = ByteLocks(lambda: work_folder(process.root) / "asking.lock")
+        # The config file's folder, where agents and their modules are found; None without agents.
+        named = (*asking.models, asking.judge, asking.user)
+        self._project = next((spec.folder for spec in named if spec and spec.callable), None)
 
     @cached_property
     def _folder(self) -> Path | None:
-        return self._tapes.folder()
+        """The folder for answers: the user's, or the run's own below `.tooleval`; None to keep none."""
+        asking, process = self._asking, self._process
+        if asking.cassette is not None:
+            return asking.cassette
+        # Test discovery in an editor must leave no files behind.
+        if asking.transcripts is not None or not process.keeps:
+            return None
+        folder = process.answers or answers_folder(process.root, resume=asking.resume)
+        try:
+            make_room(process.root)
+        except OSError as error:
+            self._observers.warned(f"answers cannot be saved, so this run cannot be resumed: {error}")
+        return folder
 
     def of(self, suite: Path | None) -> Cassette | None:
         """The cassette of the suite at this path; None if its answers are not kept."""
@@ -59,15 +55,16 @@ class Cassettes:
         if suite not in self._of:
             if self._folder is None:
                 return None
-            below = suite.relative_to(self._root) if suite.is_relative_to(self._root) else suite.name
+            root, are_users = self._process.root, self._asking.cassette is not None
+            below = suite.relative_to(root) if suite.is_relative_to(root) else suite.name
             self._of[suite] = Cassette(
                 self._folder / (str(below).removesuffix(SUITE_ENDING) + ".jsonl"),
-                self._tapes.record,
-                must_record=self._tapes.are_users,
+                self._asking.record if are_users else "new",
+                must_record=are_users,
                 appender=self._appender,
                 claims=self._claims,
                 project=self._project,
-                started=self._started,
+                started=self._process.started.isoformat(timespec="milliseconds"),
             )
         return self._of[suite]
 
@@ -91,7 +88,7 @@ class Cassettes:
     @property
     def recorded(self) -> int:
         """The number of answers that this process has written to the user's cassettes."""
-        return sum(each.written for each in self._of.values()) if self._tapes.are_users else 0
+        return sum(each.written for each in self._of.values()) if self._asking.cassette else 0
 
     def close(self) -> None:
         self._appender.close()

@@ -4,34 +4,60 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from ..errors import ToolevalError
+from ..record.results import CaseResult
+from ..record.transcript import text_of
 from ..suite.case import ResolvedCase
 from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.model import Suite
 from ..suite.overrides import Overrides
 from ..suite.resolved import resolve
+from ..text import shorten
 from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 
+_ASKED = 2000  # characters of the prompt that are kept for lists and search
 
-class CasePlace(Struct, frozen=True):
-    """A case on the model with this label, and its place.
 
-    The position counts from 0, and the fingerprints are those of `suite.fingerprints`.
-    """
+class CasePlace(NamedTuple):
+    """A case on a model, and its result before any trial, which says where it stands."""
 
     case: ResolvedCase
-    model: str
-    nodeid: str
-    file: str = ""
-    position: int = 0
-    content: str = ""
-    suite_content: str = ""
-    suite_cases: int = 0
-    tools_content: str = ""
+    blank: CaseResult
+
+
+def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CasePlace:
+    """A case on the model with this label; `in_file` are the fields that its file has."""
+    later = (message for turn in case.turns[1:] for message in turn.messages)
+    prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
+    if case.user is not None:
+        prompts = [case.user.goal]
+    blank = CaseResult(
+        nodeid=nodeid,
+        suite=case.suite,
+        case=case.id,
+        model=model,
+        variant=case.arm.variant,
+        against=case.arm.against,
+        is_same=case.arm.is_same,
+        is_earlier=case.arm.is_earlier,
+        outcome="skipped",
+        thresholds=dict(case.thresholds),
+        limits=dict(case.limits),
+        asked=shorten(" ".join(prompts), _ASKED),
+        offered=tuple(tool.name for tool in case.tools),
+        forbids=case.forbids,
+        weight=case.weight,
+        cluster=case.cluster or "",
+        tags=tuple(case.tags),
+        tool_choice=str(case.tool_choice),
+        line=case.line,
+        pass_rule=case.pass_rule,
+        **in_file,
+    )
+    return CasePlace(case, blank)
 
 
 class Origin:
@@ -40,15 +66,16 @@ class Origin:
     def __init__(self, suite: Suite, path: Path) -> None:
         self.suite = suite
         self.content = content_of_bytes(path.read_bytes())
+        self.positions = {case.id: number for number, case in enumerate(suite.test_cases)}
         self._tools = ToolsContent(suite)
 
-    def place(self, nodeid: str, case: ResolvedCase, model: str, position: int) -> CasePlace:
-        return CasePlace(
-            case=case,
-            model=model,
-            nodeid=nodeid,
+    def place(self, nodeid: str, case: ResolvedCase, model: str) -> CasePlace:
+        return placed(
+            nodeid,
+            case,
+            model,
             file=nodeid.partition("::")[0],
-            position=position,
+            position=self.positions[case.id],
             content=case.content,
             suite_content=self.content,
             suite_cases=len(self.suite.test_cases),
@@ -61,14 +88,7 @@ class Places:
 
     def __init__(self, root: Path, suites: FindSuite, overrides: Overrides) -> None:
         self._overrides = overrides
-
-        @cache
-        def origin(file: str) -> tuple[Origin, dict[str | None, int]]:
-            suite = suites(file)
-            positions = {case.id: number for number, case in enumerate(suite.test_cases)}
-            return Origin(suite, root / file), positions
-
-        self._origin = origin
+        self._origin = cache(lambda file: Origin(suites(file), root / file))
 
     def of(self, nodeid: str) -> CasePlace:
         """The place of a case; of a variant, that of the case it changes.
@@ -76,8 +96,8 @@ class Places:
         Raises ToolevalError if the suite can no longer be read or has no such case.
         """
         file, id, model, _ = split_nodeid(nodeid)
-        origin, positions = self._origin(file)
-        if id not in positions:
+        origin: Origin = self._origin(file)
+        if id not in origin.positions:
             raise ToolevalError(f"{file}: there is no case {id}")
-        case = resolve(origin.suite, origin.suite.test_cases[positions[id]], self._overrides)
-        return origin.place(nodeid, case, model, positions[id])
+        case = origin.suite.test_cases[origin.positions[id]]
+        return origin.place(nodeid, resolve(origin.suite, case, self._overrides), model)

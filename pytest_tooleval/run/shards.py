@@ -171,23 +171,22 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
             yield f"{shard}: cut short after {cases} (exit status {run.exitstatus})"
 
 
-def join(shards: Sequence[ShardRun], judging: Judging, options: Mapping[str, Any]) -> RunBook:
+def join(
+    shards: Sequence[ShardRun], judging: Judging, options: Mapping[str, Any]
+) -> tuple[RunBook, Run]:
     """The whole run with its verdict; `options` are those of the merge, for its record."""
     run = _joined(shards, options)
-
-    def about(rows: Sequence[CaseRow]) -> Run:
-        failed = book.verdict.failed or any(row.fails_run for row in rows)
-        return structs.replace(run, exitstatus=1) if failed else run
-
-    book = RunBook(judging, (asked.model for asked in run.models), about)
+    book = RunBook(judging, (asked.model for asked in run.models))
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
             # In a shard, all failures and errors are tolerated; the gates of the whole run decide now.
             tolerated = row.tolerated and (row.was_expected or tolerates(judging.gates, row))
             result = structs.replace(_read(_CASE, text, shard.path), tolerated=tolerated)
             book.add(KeptCase(structs.replace(row, tolerated=tolerated), to_json(result)))
-    book.judge(shards[0].about.misnamed)
-    return book
+    verdict = book.judge(run, shards[0].about.misnamed)
+    if verdict.failed or any(row.fails_run for row in book.rows):
+        run = structs.replace(run, exitstatus=1)
+    return book, run
 
 
 def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:

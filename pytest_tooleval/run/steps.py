@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ..engine.runner import TrialAnswer
 from ..engine.trial import Job
 from ..errors import ModelError
-from ..record.results import CaseRow
 from ..record.thresholds import needed_of
-from .asker import Asker, Pending
-
-
-@dataclass(frozen=True, slots=True)
-class Stepped:
-    """A job whose trials are asked in steps, and `row`, which evaluates its answers."""
-
-    job: Job
-    pending: Pending
-    row: Callable[[Sequence[TrialAnswer]], CaseRow]
+from .asker import Tick
+from .eval_run import EvalRun
+from .task import Task
 
 
 def in_steps(
-    jobs: Sequence[Stepped],
-    asker: Asker,
-    undecided: Callable[[Sequence[CaseRow]], Collection[str]],
-    most_trials: int,
-) -> None:
-    """Ask all jobs again, step by step, until each is decided or had the most trials.
+    run: EvalRun, tasks: Sequence[Task], first: Sequence[list[TrialAnswer]], tick: Tick
+) -> list[list[TrialAnswer]]:
+    """The first answers of all tasks, and those of the trials that decide them or are their last.
 
-    `undecided` returns the node ids of the cases to run again. Verdicts over many cases decide which
-    cases continue. Stopping a case because of its own answers would bias its mean. All variants of a
-    case get as many trials as the case itself, so that they stay comparable.
+    Verdicts over many cases decide which cases continue. Stopping a case because of its own answers
+    would bias its mean. All variants of a case get as many trials as the case itself, so that they stay
+    comparable.
     """
-    again = list(range(len(jobs)))
+    answers, again = [*first], list(range(len(tasks)))
     while again:
-        answers = [asker.answers(each.pending) for each in jobs]
         spent = [index for index in again if _is_spent(answers[index])]
         for index in spent:
-            if len(answers[index]) > jobs[index].job.case.trials:
-                answers[index].pop()
+            if len(answers[index]) > tasks[index].job.case.trials:
+                answers[index] = answers[index][:-1]
         if spent:
-            return
-        rows = [each.row(answer) for each, answer in zip(jobs, answers, strict=True)]
-        found = undecided(rows)
+            break
+        rows = [task.row(found) for task, found in zip(tasks, answers, strict=True)]
+        undecided = run.undecided(rows)
         answered = [index for index in again if rows[index].outcome != "error"]
-        cases = {rows[index].identity.under("") for index in answered if rows[index].nodeid in found}
+        cases = {rows[index].identity.under("") for index in answered if rows[index].nodeid in undecided}
         again = [index for index in answered if rows[index].identity.under("") in cases]
-        again = [i for i in again if len(answers[i]) < _most(jobs[i].job, most_trials)]
-        for index in again:
-            more = asker.once_more(jobs[index].job, len(answers[index]))
-            answers[index] += more.answers
-            jobs[index].pending.coming = more.coming
+        again = [i for i in again if len(answers[i]) < _most(tasks[i].job, run.settings.judging.looks)]
+        more = [run.asker.once_more(tasks[index].job, len(answers[index])) for index in again]
+        for index, pending in zip(again, more, strict=True):
+            answers[index] = [*answers[index], *run.asker.answers(pending, tick)]
+    return answers
 
 
 def _most(job: Job, most_trials: int) -> int:

@@ -10,7 +10,6 @@ from ..settings.parts import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
 from .place import CasePlace
-from .scored import unscored
 
 
 def unknown_metric(settings: Settings, known: Collection[str]) -> str:
@@ -33,7 +32,7 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
 def unknown_scope(settings: Settings, places: Iterable[CasePlace]) -> str:
     """The problem with a gate's scope; empty if there is none."""
     rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
-    rows = [unscored(place, "skipped").row() for place in places] if rules else []
+    rows = [place.blank for place in places] if rules else []
     for rule, name in rules:
         known = {key for row in rows for key, _ in rule.scope.keys(row) if key}
         if name not in known:

@@ -126,6 +126,7 @@ def test_under_xdist_the_controller_tells(project: Project) -> None:
     assert outcomes == {"a": "passed", "b": "failed", "c": "error", "d": "passed"}
     assert isinstance(events[-1], RunEnded)
     assert events[-1].run.exitstatus == 1
+    assert events[-1].run.spent["agent"].answers == 3
 
 
 @pytest.mark.parametrize(

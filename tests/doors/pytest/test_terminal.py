@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.plugin import terminal
-from pytest_tooleval.plugin.state import Wait
+from pytest_tooleval.run.observers import Wait
 
 from .project import Project, call, case, failed, raising, right, wrong
 

@@ -8,7 +8,8 @@ from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError, error_text, os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
-from .state import Observer, RunState, Wait
+from .eval_run import EvalRun
+from .observers import Observer, Wait
 
 if TYPE_CHECKING:
     from ..history import History, RunWriter, Trend
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
 class Keeper(Observer):
     """Appends each case to the run's file. A history error never fails the run."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, run: EvalRun) -> None:
         # Whether the run was saved, and what could not be.
         self.is_saved = False
         self.unsaved = ""
-        self._state = state
+        self._run = run
         self._cases: list[KeptCase] = []
         self._writer: RunWriter | None = None
 
     def waited(self, wait: Wait) -> None:
         """Load the history and read the git state while waiting for the first answer."""
-        if not self._state.book.cases:
+        if not self._run.book.cases:
             from .. import history  # noqa: F401
 
-            self._state.book.about()
+            self._run.about()
 
     def case_done(self, case: KeptCase) -> None:
         """Save a case. Cases without a model were not evaluated, so they are not saved."""
@@ -42,7 +43,7 @@ class Keeper(Observer):
         """Append the cases that are not in the file, which are several after Ctrl-C."""
         try:
             if self._cases and self._writer is None:
-                self._writer = self._history().begin(self._state.book.about())
+                self._writer = self._history().begin(self._run.about())
             if self._writer is not None:
                 self._writer.add(self._cases)
                 self._cases.clear()
@@ -52,11 +53,11 @@ class Keeper(Observer):
     def finished(self) -> None:
         """Write how the run ended."""
         self._write()
-        book = self._state.book
+        run, verdict = self._run, self._run.book.verdict
         if self._writer is None or self.unsaved:
             return
         try:
-            self.unsaved = self._writer.finish(book.about(), book.verdict.gates, book.verdict.comparison)
+            self.unsaved = self._writer.finish(run.about(), verdict.gates, verdict.comparison)
             self.is_saved = True
         except Exception as error:
             self._fail(error)
@@ -71,8 +72,8 @@ class Keeper(Observer):
     def _history(self) -> History:
         from ..history import History, place_of
 
-        folder = work_folder(self._state.config.rootpath)
-        return History(folder, place_of(self._state.settings.outputs.history, folder))
+        folder = work_folder(self._run.process.root)
+        return History(folder, place_of(self._run.settings.outputs.history, folder))
 
     def _fail(self, error: Exception) -> None:
         reason = os_reason(error) if isinstance(error, (ToolevalError, OSError)) else error_text(error)

@@ -1,0 +1,75 @@
+"""The cases of one process: which of them are sent, and when."""
+
+from __future__ import annotations
+
+from ..engine.runner import TrialAnswer
+from .asker import Pending
+from .eval_run import EvalRun
+from .given import answers_of
+from .observers import Wait
+from .steps import in_steps
+from .task import Task
+
+
+class CaseQueue:
+    """One process's cases, sent ahead and taken in order. Each xdist worker has its own queue."""
+
+    def __init__(self, run: EvalRun) -> None:
+        self.run = run
+        self._asker = run.asker
+        self._in_steps: list[Task] = []
+        self._pending: dict[str, Pending] = {}
+
+    def ahead(self, task: Task) -> None:
+        """Send a case unless it was sent already."""
+        if task.nodeid in self._pending or task.runs:
+            return
+        if task.transcripts is not None and not task.job.case.rubrics:
+            return  # nothing to send: transcripts that need no judge
+        self._pending[task.nodeid] = self._begin(task)
+        if self.run.settings.asking.most_trials is not None:
+            self._in_steps.append(task)
+
+    def _begin(self, task: Task) -> Pending:
+        if task.transcripts is not None:
+            return self._asker.given(task.job, answers_of(task.job.case, task.transcripts))
+        # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
+        fresh, task.runs = task.runs > 0, task.runs + 1
+        return self._asker.send(task.job, fresh=fresh)
+
+    def take(self, task: Task) -> list[TrialAnswer]:
+        """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
+        if self._in_steps:
+            tasks = [each for each in self._in_steps if each.nodeid in self._pending]
+            self._in_steps = []
+            first = [self.answers(self._pending[each.nodeid]) for each in tasks]
+            for each, answers in zip(tasks, in_steps(self.run, tasks, first, self.tick), strict=True):
+                self._pending[each.nodeid] = Pending(answers)
+        sent = self._pending.pop(task.nodeid, None)
+        return self._asker.take(self._begin(task) if sent is None else sent, self.tick)
+
+    def answers(self, pending: Pending) -> list[TrialAnswer]:
+        """Wait for answers that were not sent from this queue."""
+        return self._asker.answers(pending, self.tick)
+
+    def tick(self, seconds: float) -> None:
+        """Tell observers of a wait for one answer."""
+        self.run.observers.waited(Wait(seconds, self.waiting, self._answered))
+
+    def _answered(self) -> int:
+        return sum(each.is_done for each in self._pending.values())
+
+    @property
+    def waiting(self) -> int:
+        """Cases sent ahead whose answers nobody has taken yet."""
+        return len(self._pending)
+
+    def drop(self, nodeid: str) -> None:
+        """Cancel a case that something else skipped or failed."""
+        if nodeid in self._pending:
+            self._pending.pop(nodeid).cancel()
+
+    def close(self) -> None:
+        """Cancel all pending requests."""
+        self._asker.close()
+        self._pending.clear()

@@ -1,0 +1,188 @@
+"""A run in one of its processes, without pytest."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import structs
+
+from .. import __version__
+from ..engine.limits.ledger import SharedSpending
+from ..errors import ToolevalError
+from ..record.document import Document, RowsDocument
+from ..record.results import CaseRow, KeptCase
+from ..record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
+from ..reports.outputs import on_github
+from ..settings.parts import Settings
+from ..verdicts.run import RunVerdict, foresee, undecided
+from ..verdicts.sides import suites_in
+from ..verdicts.summary import ran_partly
+from .book import RunBook
+from .observers import Observers
+from .part import Part, joined
+from .process import Process
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
+    from .asker import Asker
+    from .place import CasePlace, Places
+
+_ROW = msgspec.json.Decoder(CaseRow)
+
+
+class EvalRun:
+    """A run: its settings, its results and verdict, what else is known of it, and who follows it.
+
+    pytest's hooks keep the figures that pytest counts: `selected` cases, `collection_errors`,
+    `tests_failed` and `exitstatus`.
+    """
+
+    def __init__(self, process: Process, settings: Settings) -> None:
+        # The run's id in the history and in its document.
+        self.id = new_run_id(process.started)
+        self.process = process
+        self.settings = settings
+        self.observers = Observers()
+        # The suites that this process has loaded, by file as in the results.
+        self.suites: dict[str, Suite] = {}
+        self._find_suite = suites_in(process.root, self.suites)
+        outputs, models = settings.outputs, settings.asking.models
+        self.book = RunBook(
+            settings.judging,
+            (spec.label for spec in models),
+            self._find_suite,
+            is_whole=bool(outputs.reports) or on_github(outputs.github),
+        )
+        self.selected = 0
+        self.collection_errors = 0
+        self.tests_failed: int | None = None
+        self.exitstatus: int | None = None
+        # True once all tests have run. Until then, no end of the run is a verdict.
+        self.is_complete = False
+        # What this process has found while it collected.
+        self.found = Part()
+        self._workers: list[Part] = []
+        self._asker: Asker | None = None
+        self._begin = time.monotonic()
+
+    @property
+    def asker(self) -> Asker:
+        """This process's requests. The controller of xdist has none."""
+        if self._asker is None:
+            from .asker import Asker
+
+            self._asker = Asker(self.process, self.settings, self.observers)
+        return self._asker
+
+    @cached_property
+    def places(self) -> Places:
+        """Where cases stand that this process did not collect itself."""
+        from .place import Places
+
+        return Places(self.process.root, self._find_suite, self.settings.asking.overrides)
+
+    def foresee(self, places: Iterable[CasePlace]) -> None:
+        """Report what the gates can decide with these cases."""
+        settings = self.settings
+        if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
+            return
+        from .scored import planned
+
+        try:
+            lines = foresee(planned(places), settings.judging)
+        except ToolevalError:  # a suite has changed since it was collected
+            return
+        self.observers.planned(lines)
+
+    def add(self, json: bytes) -> None:
+        """Keep a case from the JSON of its result. Reruns overwrite it."""
+        case = KeptCase(_ROW.decode(json), json)
+        self.book.add(case)
+        self.observers.case_done(case)
+
+    def undecided(self, rows: Sequence[CaseRow]) -> set[str]:
+        """With --tooleval-trials=auto: the cases whose verdicts more trials may decide."""
+        verdict = self.book.verdict_on(rows, self.about(), self.known.misnamed)
+        found = undecided(rows, verdict.gates, verdict.comparison)
+        self.observers.stepped(len(found))
+        return found
+
+    def judge(self) -> RunVerdict:
+        """Judge the gates and the baseline, once all cases are done."""
+        return self.book.judge(self.about(), self.known.misnamed)
+
+    @property
+    def is_unjudged(self) -> bool:
+        """True if there is something to judge, but the run ended before that."""
+        judging = self.settings.judging
+        return bool((judging.gates or judging.baseline) and self.book.cases) and not self.is_complete
+
+    def take_over(self, part: Mapping[str, Any]) -> None:
+        """Keep what an xdist worker knows of the run."""
+        self._workers.append(msgspec.convert(part, Part))
+
+    @property
+    def part(self) -> Part:
+        """What this process knows of the run; in the xdist controller, what its workers spent."""
+        if self._asker is None:
+            spent = self._shared.by_model if self.process.ledger else {}
+            return structs.replace(self.found, spent=spent)
+        problems, recorded = self._asker.problems, self._asker.cassettes.recorded
+        return structs.replace(self.found, problems=problems, recorded=recorded, spent=self._asker.spent)
+
+    @property
+    def known(self) -> Part:
+        """What all processes know together."""
+        return joined((self.part, *self._workers))
+
+    @cached_property
+    def _shared(self) -> SharedSpending:
+        """What the processes of the run spent that share a ledger."""
+        return SharedSpending(self.process.ledger)
+
+    def about(self) -> Run:
+        """The run itself, for its document and the history."""
+        known, asking = self.known, self.settings.asking
+        return Run(
+            id=self.id,
+            started=self.process.started.isoformat(timespec="seconds"),
+            duration_s=round(time.monotonic() - self._begin, 3),
+            pytest_tooleval=__version__,
+            pytest=self.process.pytest,
+            python=platform.python_version(),
+            scoring_version=SCORING_VERSION,
+            exitstatus=self.exitstatus,
+            collection_errors=self.collection_errors,
+            tests_failed=self.tests_failed,
+            max_cost_usd=asking.max_cost,
+            spent=dict(known.spent),
+            # Where the answers came from that this run did not request.
+            answers="replayed" if asking.cassette else "resumed" if asking.resume else "shared",
+            models=tuple(AskedModel(spec.label, spec.identity) for spec in asking.models),
+            options=dict(self.settings.options),
+            git=self._git,
+            selected=self.selected,
+            collected=dict(known.case_counts),
+            unapplied=known.unapplied,
+            partial=ran_partly(kept.row for kept in self.book.cases.values()) or known.shard is not None,
+            shard=known.shard,
+        )
+
+    @cached_property
+    def _git(self) -> Git | None:
+        from ..checkout.git import git_state
+
+        return git_state(self.process.root)
+
+    def document(self) -> RowsDocument:
+        """The results so far without transcripts and explanations."""
+        return self.book.document(self.about())
+
+    def whole_document(self) -> Document:
+        """The results so far."""
+        return self.book.whole_document(self.about())

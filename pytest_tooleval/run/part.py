@@ -1,0 +1,45 @@
+"""What single processes know of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from ..record.run import Shard, Spent, add_up
+
+
+class Part(Struct, frozen=True):
+    """What one process knows of the run. An xdist worker sends it to the controller when it ends.
+
+    Every process that collects cases knows the same of the whole run: `case_counts`, the number of cases
+    of each model, selected or not; `unapplied`, the variants that apply to no selected case; lines about
+    transcripts without a case (`unclaimed`), and about those that name an unknown one (`misnamed`).
+    `problems`, `recorded` (answers added to cassettes) and `spent` are its own.
+    """
+
+    case_counts: Mapping[str, int] = {}
+    unapplied: tuple[str, ...] = ()
+    unclaimed: tuple[str, ...] = ()
+    misnamed: tuple[str, ...] = ()
+    shard: Shard | None = None
+    problems: tuple[str, ...] = ()
+    recorded: int = 0
+    spent: Mapping[str, Spent] = {}
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    """The run as its processes know it together."""
+    whole = Part()
+    for part in parts:
+        whole = Part(
+            part.case_counts,
+            part.unapplied,
+            part.unclaimed,
+            part.misnamed,
+            part.shard or whole.shard,
+            tuple(dict.fromkeys((*whole.problems, *part.problems))),
+            whole.recorded + part.recorded,
+            add_up(whole.spent, part.spent),
+        )
+    return whole

@@ -1,0 +1,48 @@
+"""A case on a model, as a run asks and scores it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from ..engine.runner import TrialAnswer
+from ..engine.trial import Job
+from ..imports.conversation import Conversation
+from ..record.results import CaseResult, CaseRow
+from ..suite.case import ResolvedCase
+from .place import CasePlace, Origin
+from .scored import evaluate
+
+
+@dataclass
+class Task:
+    """A job, and where its case stands. `unchanged` is the case that a variant changes.
+
+    `transcripts` are those to judge if no model is queried. `runs` counts how often it was asked.
+    """
+
+    nodeid: str
+    job: Job
+    origin: Origin
+    unchanged: ResolvedCase | None = None
+    transcripts: Sequence[Conversation] | None = None
+    runs: int = 0
+
+    @property
+    def place(self) -> CasePlace:
+        return self.origin.place(self.nodeid, self.job.case, self.job.model.label)
+
+    def result(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
+        """The result with these answers. `explain` as in `evaluate`."""
+        result = evaluate(self.place, answers, self.job.scorers, explain=explain)
+        if self.unchanged is None:
+            return result
+        from ..variants.variant import changes_of
+
+        return structs.replace(result, changes=changes_of(self.unchanged, self.job.case))
+
+    def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
+        """The result without explanations and transcripts."""
+        return self.result(answers, explain=False).row()
