@@ -21,11 +21,11 @@ from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
 from .clients.choice import load_client
 from .clients.threads import DaemonThreads
-from .clients.transport import missing_key
 from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
+from .models.keys import missing_key
 from .models.spec import ModelSpec
 from .tools.hosted import refusal
 from .trial import Job, Trial, run_trial

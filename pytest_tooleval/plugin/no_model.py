@@ -51,7 +51,7 @@ def missing_keys(settings: Settings) -> str:
     asking = settings.asking
     if asking.cassette is not None or asking.transcripts is not None or asking.resume:
         return ""
-    from ..engine.clients.transport import missing_key
+    from ..engine.models.keys import missing_key
 
     problems = list(map(missing_key, asking.models))
     return "\n".join(filter(None, problems)) if all(problems) else ""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from ..engine.clients.transport import missing_key
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
+from ..engine.models.keys import missing_key
 from ..engine.models.spec import ModelSpec
 from ..engine.replay import recorded
 from ..engine.runner import Runner, TrialAnswer, settled

@@ -16,12 +16,12 @@ from ...record.endings import PAUSED
 from ...record.transcript import SEARCHES, SYSTEM_ROLES
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..exchange.chat import BLOCKS, CONTAINER, ChatRequest
+from ..models.keys import key_from
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
 from ..protocols.reading import replied
 from .http_client import HttpClient
 from .message_parts import data_in, input_of, parts_of
-from .transport import key_from
 
 Block = dict[str, Any]
 

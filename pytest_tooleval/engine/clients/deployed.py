@@ -17,12 +17,13 @@ from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...text import json_text
 from ..exchange.chat import ChatAnswer, ChatRequest
+from ..models.keys import headers_from
 from ..models.spec import ModelSpec
 from . import anthropic_messages, openai_responses
 from .event_streams import events, joined_chat, joined_messages, joined_responses
 from .http_client import HttpAnswer, HttpClient
 from .provider_errors import one_line
-from .transport import headers_from, not_json
+from .transport import not_json
 
 # What ends a pointer to something that is not in every answer.
 OPTIONAL = "?"

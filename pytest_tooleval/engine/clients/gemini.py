@@ -17,11 +17,11 @@ from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..exchange.chat import PARTS, ChatRequest
 from ..exchange.errors import ParameterRefused
+from ..models.keys import key_from
 from ..models.prices import token_count
 from ..protocols.reading import replied
 from .http_client import HttpClient
 from .message_parts import call_of, data_in, input_of, parts_of
-from .transport import key_from
 
 Part = dict[str, Any]
 

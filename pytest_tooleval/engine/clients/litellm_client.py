@@ -24,6 +24,7 @@ from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
+from ..models.keys import key_from
 from ..models.litellm_library import import_litellm
 from ..models.prices import listed
 from ..models.spec import ModelSpec
@@ -35,7 +36,6 @@ from .transport import (
     connection_error,
     for_chat,
     headers_of,
-    key_from,
     no_message,
     read_chat,
     timed_out,

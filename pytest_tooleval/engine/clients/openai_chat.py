@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ..exchange.chat import ChatAnswer, ChatRequest
+from ..models.keys import key_from
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses, reasons
 from .event_streams import events, joined_chat, joined_responses
 from .http_client import HttpClient
 from .openai_responses import chat_document, responses_body, wants_responses
-from .transport import for_chat, key_from
+from .transport import for_chat
 
 _REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)

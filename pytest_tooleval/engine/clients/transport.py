@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,42 +25,6 @@ _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
-
-
-def key_from(spec: ModelSpec) -> str | None:
-    """The API key of a model, if its variable is known. Raises ModelError if that is empty."""
-    variable = spec.key_variable
-    return None if variable is None else _value_of(variable, "the API key", spec)
-
-
-def headers_from(spec: ModelSpec) -> dict[str, str]:
-    """The headers of an agent at an address. Raises ModelError if a variable is empty."""
-    return {
-        name: _value_of(value, f"the value of the header {name}", spec)
-        for name, value in spec.headers.items()
-    }
-
-
-def _value_of(variable: str, what: str, spec: ModelSpec) -> str:
-    value = os.environ.get(variable, "").strip()
-    if not value:
-        raise ModelError(
-            f"the environment variable {variable} is not set; set it to {what} for model "
-            f"{spec.label!r} ({spec.place})",
-            kind="credentials",
-            fatal=True,
-        )
-    return value
-
-
-def missing_key(spec: ModelSpec) -> str | None:
-    """The message about a model's missing key; None if no key is known to be missing."""
-    try:
-        key_from(spec)
-        headers_from(spec)
-    except ModelError as error:
-        return error.message
-    return None
 
 
 def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
