@@ -15,7 +15,7 @@ from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
 from ..record.transcript import SYSTEM_ROLES, Judged, Message, Reply, Transcript, text_of
-from ..scoring.conversation import to_judge
+from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
 from ..text import printable, shorten
 from .asking.context import sampling_for

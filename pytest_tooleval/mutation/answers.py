@@ -20,8 +20,8 @@ from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.thresholds import below, missed_thresholds
 from ..record.transcript import APPROVED, CallStatus, Judged, Reply, Transcript
-from ..scoring.conversation import to_judge
 from ..scoring.trial import score_transcript
+from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN

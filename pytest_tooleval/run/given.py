@@ -12,8 +12,8 @@ from ..errors import CannotCompare, ModelError
 from ..imports.conversation import Conversation, unread_text
 from ..record.thresholds import needed_of
 from ..record.transcript import Message, Transcript, text_of
-from ..scoring.conversation import forbidden_in
 from ..scoring.trial import conversation_of
+from ..scoring.turns import forbidden_in
 from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite

@@ -66,3 +66,32 @@ class Assessment(NamedTuple):
     not_played: Sequence[str] = ()
     # A line for each recorded answer that the world gives otherwise.
     differing: Sequence[str] = ()
+
+
+class Part(NamedTuple):
+    """One check of a conversation. Its `lines` explain it and leave out its `place`."""
+
+    metric: str
+    value: float
+    failure: FailureCategory
+    lines: Callable[[], Sequence[Line]]
+    place: str
+    malformed: ToolCall | None = None  # an expected call with malformed arguments
+
+
+def part_of(
+    metric: str, failure: FailureCategory, place: str, row: Check, says: str = EXPECTED_GOT
+) -> Part:
+    return Part(metric, row.value, failure, lambda: [Line(row, says)], place)
+
+
+def part_of_rows(
+    metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
+) -> Part:
+    """Return one check with a row for each mistake, or the `right` row if there is none."""
+    lines = [Line(row, EXPECTED_GOT) for row in wrong or [right]]
+    return Part(metric, float(not wrong), failure, lambda: lines, place)
+
+
+def mean(parts: Sequence[Part]) -> float:
+    return sum(part.value for part in parts) / len(parts) if parts else 1.0

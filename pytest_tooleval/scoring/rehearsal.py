@@ -22,7 +22,7 @@ from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
 from ..worlds.play import Calls, look, play
 from ..worlds.world import World, clean
-from .conversation import expected_calls, match_of, plays, state_row
+from .references import expected_calls, match_of, plays, state_row
 from .silent import require_evidence, require_state
 
 _Part = tuple[Loc, Expectations]

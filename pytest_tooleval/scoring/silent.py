@@ -23,8 +23,8 @@ from ..text import first_few
 from ..worlds.plain import STATE
 from ..worlds.play import look
 from ..worlds.world import World, WorldSpec
-from .conversation import compares_results, failing_calls, match_of, plays
 from .kinds import assess
+from .references import compares_results, failing_calls, match_of, plays
 from .registry import Scorer, run_scorer
 
 _DONE = {"role": "assistant", "content": "Done."}

@@ -25,11 +25,11 @@ from ..text import printable, shorten
 from . import silent
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
-from .conversation import forbidden_in, to_judge
 from .counted import attack_success, counted, missed_stop, uncounted, without_stop
 from .kinds import assess, choices_of
 from .one_call import shown_arguments, shown_call
 from .registry import Scorer, run_scorer
+from .turns import forbidden_in, to_judge
 
 _LONGEST_REASON = 300
 # Servers that cannot enforce it often answer with a text.

@@ -21,7 +21,7 @@ from ...matchers.modes import DEFAULT_MODE
 from ...record.calls import ToolCall
 from ...record.names import KnownTools
 from ...record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
-from ...scoring.conversation import forbidden_in
+from ...scoring.turns import forbidden_in
 from ...suite.case import ResolvedCase
 from ...suite.expectations import ANY_TOOL
 from ...suite.resolved import find_tool, is_expected, known_tools

@@ -1,0 +1,344 @@
+"""What the world says of a conversation: the model's calls on one, the expected calls on another."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from ..errors import CannotCompare, WorldError
+from ..matchers.compare import reason
+from ..matchers.matcher import is_optional
+from ..matchers.modes import MODES
+from ..record.calls import ToolCall
+from ..record.results import ABSENT, NO_TOOL, Check
+from ..record.transcript import CallStatus, reports_error
+from ..secrets import without_key_values
+from ..suite.case import ResolvedCase
+from ..suite.expectations import ANY_TOOL, Expectations
+from ..text import canonical, json_text, shorten, shown
+from ..worlds.plain import ABSENT as NOTHING
+from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
+from ..worlds.play import Calls as PlayedCalls
+from ..worlds.play import Played, TooManyFailed, play
+from ..worlds.world import clean
+from .assessment import Part, mean, part_of_rows
+from .calls import Calls
+from .counted import unanswered
+from .one_call import shown_call
+from .turns import LONGEST_ANSWER, Conversation, Made, Span
+
+_NOT_GIVEN = "(no such answer)"
+_SHOWN = 20  # differences or missing answers in an explanation
+# Fields of answers that decide whether a call did what it should.
+_DECIDING = frozenset(("error", "success", "status"))
+
+
+def match_of(case: ResolvedCase, of: Expectations) -> str:
+    """Return the `match` of a turn or of the case."""
+    return of.match or case.expected.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+
+
+def compares_results(case: ResolvedCase, of: Expectations) -> bool:
+    """Whether the model must get the answers that the expected calls give."""
+    return bool(case.expected.results if of.results is None else of.results)
+
+
+def expected_calls(of: Expectations) -> list[ToolCall]:
+    """Return the expected calls, whose params must be plain values, as actual ones."""
+    return [ToolCall(call.tools[0], call.params or {}) for call in of.calls or ()]
+
+
+def plays(case: ResolvedCase, part: Expectations) -> bool:
+    """Whether a turn's or the case's expected calls are played on a world."""
+    return part.calls is not None and match_of(case, part) == "state"
+
+
+def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
+    if case.world is None:
+        raise CannotCompare("the case needs a world", "world")
+    try:
+        return play(case.world, turns)
+    except TooManyFailed:
+        raise
+    except WorldError as error:
+        raise CannotCompare(str(error), "world") from None
+
+
+class Reference(NamedTuple):
+    """The expected calls of a span, and the play that they are part of."""
+
+    calls: PlayedCalls
+    played: Played
+
+
+class Worlds:
+    """The model's calls of a conversation, `played` on a new world, and the plays to compare it with.
+
+    `played` is None if nothing needs it, the case has failed, or `too_many` says that calls failed.
+    `not_played` has a line for each call that was left out, and `differing` for each other answer.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._case = conversation.case
+        self._conversation = conversation
+        self.not_played: list[str] = []
+        self.differing: list[str] = []
+        # The model's calls of each turn that were played.
+        self._ran: list[PlayedCalls] = []
+        self.too_many = ""
+        self.played: Played | None = None
+        needs = any(each.expected.expected_state or self._plays(each) for each in conversation.spans)
+        if needs and not conversation.is_lost:
+            self._play_model()
+
+    def _play_model(self) -> None:
+        spans = self._conversation.turns
+        made = [span.made for span in spans]
+        turns = [
+            PlayedCalls(
+                [each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls)
+            )
+            for calls, turn in zip(made, self._case.turns, strict=True)
+        ]
+        try:
+            played = _played(self._case, turns)
+        except TooManyFailed as error:
+            self.too_many = str(error)
+            return
+        for turn, index in sorted(played.left_out):
+            line = f"{spans[turn].place}{made[turn][index]}, so it was not played on the world"
+            self.not_played.append(line)
+        ran = [
+            [each for index, each in enumerate(calls) if (turn, index) not in played.left_out]
+            for turn, calls in enumerate(made)
+        ]
+        self._ran = [
+            turn._replace(calls=[each.call for each in calls], failed=())
+            for turn, calls in zip(turns, ran, strict=True)
+        ]
+        if self._case.altered is None:  # else a variant altered what the model was answered
+            for span, calls, answers in zip(spans, ran, played.answers, strict=False):
+                self._compare_answers(span.place, calls, answers)
+        self.played = self._as_answered(ran, played)
+
+    def _compare_answers(self, place: str, calls: Sequence[Made], answers: Sequence[str]) -> None:
+        """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
+        for call, answer in zip(calls, answers, strict=True):
+            found = disagreement(call.answer, call.status, answer)
+            if found is None:
+                continue
+            line = f"{place}{call}, but the world answers {shown(clean(answer), LONGEST_ANSWER)}"
+            if found and self._case.answers != "recorded":
+                hint = '; if the transcript is right, set "answers": "recorded" in the case'
+                raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
+            self.differing.append(line)
+
+    def _as_answered(self, ran: Sequence[Sequence[Made]], played: Played) -> Played:
+        """Leave out answers that a fault withheld from the model."""
+        lost = unanswered(self._conversation.calls)
+        if not lost:
+            return played
+        answers = []
+        for turn, calls in enumerate(ran):
+            pairs = zip(calls, played.answers[turn], strict=True)
+            answers.append([text for each, text in pairs if not any(each.call is one for one in lost)])
+        return played._replace(answers=answers)
+
+    def _failed(self, calls: Sequence[Made]) -> set[int]:
+        """Return indexes of calls answered with an error, unless the case says that these ran."""
+        if self._case.play_failed_calls:
+            return set()
+        return {index for index, each in enumerate(calls) if each.status == "failed"}
+
+    def references(self) -> list[Reference | None]:
+        """Return the play to which each span is compared: that of its expected calls.
+
+        A turn begins where the expected calls of the turns before it lead. After a turn that is not
+        judged by state, it begins where the model's own calls have led, but not with `exact_state`.
+        """
+        turns, whole, played = self._conversation.turns, self._conversation.whole, self.played
+        if played is None:
+            return [None] * len(self._conversation.spans)
+        found: list[Reference | None] = []
+        while len(found) < len(turns):
+            begins, chosen = len(found), list[PlayedCalls]()
+            together = list(takewhile(self._follows, turns[begins:]))
+            for span in together:
+                chosen.append(self._chosen(span, played, begins, chosen))
+            full = self._reference(begins, chosen) if any(map(self._plays, together)) else None
+            for span, calls in zip(together, chosen, strict=True):
+                found.append(Reference(calls, full) if full and self._plays(span) else None)
+            found += [] if together else [None]
+        if not self._plays(whole):
+            return [*found, None]
+        of_whole = self._chosen(whole, played, 0, [])
+        return [*found, Reference(of_whole, reference(self._case, [of_whole]))]
+
+    def _chosen(
+        self, span: Span, played: Played, begins: int, before: Sequence[PlayedCalls]
+    ) -> PlayedCalls:
+        """Return the list of expected calls that fits the model's best, after those chosen `before`."""
+        lists = [
+            _expected(self._case, each, _missing_optional(self._case, each, span))
+            for each in span.expected.alternatives
+        ]
+        if len(lists) == 1 or not self._plays(span):
+            return lists[0]
+
+        def value(calls: PlayedCalls) -> float:
+            to = Reference(calls, self._reference(begins, [*before, calls]))
+            return mean(list(referenced(self._case, span, played, to)))
+
+        return max(lists, key=value)
+
+    def _plays(self, span: Span) -> bool:
+        return plays(self._case, span.expected)
+
+    def _follows(self, span: Span) -> bool:
+        """Whether the expected calls of a turn say where the next turn begins."""
+        return self._plays(span) or self._case.exact_state
+
+    def _reference(self, begins: int, expected: Sequence[PlayedCalls]) -> Played:
+        """Play the model's own calls of the turns before `begins`, then expected calls."""
+        if begins:
+            return _played(self._case, [*self._ran[:begins], *expected])
+        return reference(self._case, expected)
+
+
+def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
+    """Play expected calls on a new world, once for all trials and models."""
+    assert case.world is not None
+    key = (case.id, canonical(dict(case.world.args)), repr([turn.calls for turn in expected]))
+    return case.world.memory.played(key, lambda: _played(case, expected))
+
+
+def failing_calls(case: ResolvedCase) -> list[str]:
+    """Return a line for each expected call that the world answers with an error.
+
+    The calls of each turn that is judged by state are played alone.
+    """
+    found = []
+    for part in (alternative for each in case.parts for alternative in each.alternatives):
+        if plays(case, part):
+            made = _expected(case, part)
+            (answers,) = reference(case, [made]).answers
+            for call, answer in zip(made.calls, answers, strict=True):
+                if reports_error(answer):
+                    found.append(f"{shown_call(call)} answers {shown(clean(answer), LONGEST_ANSWER)}")
+    return found
+
+
+def _expected(case: ResolvedCase, of: Expectations, left_out: Collection[int] = ()) -> PlayedCalls:
+    """Return the expected calls of a part that is judged by state, without some; else none."""
+    calls = expected_calls(of) if plays(case, of) else []
+    played = [call for index, call in enumerate(calls) if index not in left_out]
+    return PlayedCalls(played, {tool.name for tool in case.tools}, must_run=True)
+
+
+def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[int]:
+    """Return the indexes of the optional calls that the model did not make."""
+    expected = of.calls or ()
+    if not any(call.optional for call in expected):
+        return []
+    made = Calls(case, expected, span.calls, in_order=False, match="contains").fulfilled
+    return [index for index, call in enumerate(expected) if call.optional and index not in made]
+
+
+def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool | None:
+    """Compare a recorded answer with the world's. Return None if they say the same, or are unknown.
+
+    True if they decide otherwise: the world's is an error, which the recorded one does not quote, or a
+    boolean or a field named error, success or status differs. False for other differences, such as an
+    id or a time.
+    """
+    if status == "failed" or not recorded or reports_error(recorded) or same_value(recorded, answer):
+        return None
+    if reports_error(answer):
+        error = json.loads(answer).get("error")
+        return None if isinstance(error, str) and error and error in recorded else True
+    found = [read_json(each) for each in (recorded, answer)]
+    return any(
+        isinstance(one, bool) or isinstance(other, bool) or not _DECIDING.isdisjoint(path)
+        for path, one, other in differences(*found)
+        if not (one in (None, NOTHING) and other in (None, NOTHING))
+    )
+
+
+def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[Part]:
+    """Yield the checks of the world after a span against the play of its expected calls."""
+    reference, state = to.played, played.states[span.end - 1]
+    # The reference for the whole case has a single turn.
+    turn = min(span.end, len(reference.states)) - 1
+    why = "differs from the state after the expected calls"
+    rows = [
+        Check(clean(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
+        for path, wanted, got in islice(
+            differences(reference.states[turn], state, exact=case.exact_state), _SHOWN
+        )
+    ]
+    same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
+    yield part_of_rows("state", "wrong_state", span.place, rows, same)
+    if compares_results(case, span.expected):
+        given = [answer for turn in played.answers[: span.end] for answer in turn]
+        equal = operator.eq if case.exact_state else same_value
+        missing = _missing_results(span, to.calls.calls, reference.answers[turn], given, equal)
+        all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
+        yield part_of_rows("results", "missing_result", span.place, missing, all_given)
+
+
+def _missing_results(
+    span: Span,
+    calls: Sequence[ToolCall],
+    wanted: Sequence[str],
+    given: Sequence[str],
+    equal: Callable[[str, str], bool],
+) -> list[Check]:
+    if calls and not span.calls:
+        return [Check("results", "at least one call", NO_TOOL, 0.0, "nothing was called")]
+    left = Counter(given)
+    rows = []
+    for call, answer in zip(calls, wanted, strict=True):
+        found = answer if left[answer] else next((each for each in left if equal(each, answer)), None)
+        if found is not None:
+            left -= Counter([found])
+        else:
+            what = f"result of {shown_call(call)}"
+            rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call had this answer"))
+    return rows[:_SHOWN]
+
+
+def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any) -> Check:
+    """Compare one entry of `expected_state` with the state of a world."""
+    whole, got = look_up(state, read_path(path) or (path,))
+    if got is NOTHING:
+        right, why = is_optional(wanted), _what_is_there(state, whole)
+    else:
+        got = as_json(got, wanted)
+        right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
+        if not right:  # the reason may quote the value
+            _, why = reason(wanted, clean(got), MODES[case.param_scoring])
+    return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
+
+
+def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
+    """Say what exists at the missing path's longest prefix: `does not exist; Desk.orders has "A1"`."""
+    found, last = "the world", state
+    for end in range(1, len(path)):
+        whole, value = look_up(state, tuple(path[:end]))
+        if value is NOTHING:
+            break
+        found, last = path_text(whole), as_json(value)
+    if isinstance(last, dict):
+        names = ", ".join(json_text(name, 40) for name in clean(list(last)[:_SHOWN])) or "nothing"
+        return shorten(f"does not exist; {found} has {names}", 200)
+    return f"does not exist; {found} is {shorten(_shown(last), 60)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return ABSENT if value is NOTHING else json_text(clean(value))

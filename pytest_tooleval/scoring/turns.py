@@ -1,0 +1,167 @@
+"""What happened in a conversation, turn by turn, and what of it was forbidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ..errors import CannotCompare
+from ..record.calls import ToolCall
+from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, text_of
+from ..suite.case import ResolvedCase, Turn
+from ..suite.expectations import Expectations
+from ..text import shown
+from .counted import uncounted, without_asked, without_stop
+from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
+from .one_call import shown_call
+
+LONGEST_ANSWER = 120
+
+
+class Span(NamedTuple):
+    """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
+
+    `uncounted` are calls caused by a variant.
+    """
+
+    place: str
+    expected: Expectations
+    replies: Sequence[Reply]
+    end: int
+    uncounted: Sequence[ToolCall] = ()
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        calls = (call for reply in self.replies for call in reply.calls)
+        return [call for call in calls if not any(call is each for each in self.uncounted)]
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn; 0 for the whole conversation."""
+        return self.end if isinstance(self.expected, Turn) else 0
+
+    @property
+    def texts(self) -> list[str]:
+        return [reply.text for reply in self.replies]
+
+    @property
+    def is_said(self) -> bool:
+        return any(text.strip() for text in self.texts)
+
+    @property
+    def made(self) -> list[Made]:
+        """The calls in the order of their answers, except those that were refused or are waiting."""
+        return [
+            Made(call, status, each)
+            for each in self.replies
+            for call, status in _in_order(each)
+            if status not in NOT_RUN
+        ]
+
+
+class Made(NamedTuple):
+    """A call that may have run."""
+
+    call: ToolCall
+    status: CallStatus | None
+    reply: Reply
+
+    @property
+    def answer(self) -> str:
+        """The text of its answer; empty if it has none."""
+        answers = (each for each in self.reply.answers if each.get("tool_call_id") == self.call.id)
+        return text_of(next(answers, {}))
+
+    def __str__(self) -> str:
+        answer = shown(self.answer, LONGEST_ANSWER) if self.answer else "with an error"
+        return f"{shown_call(self.call)} was answered {answer}"
+
+
+def _in_order(reply: Reply) -> list[tuple[ToolCall, CallStatus | None]]:
+    """Return a reply's calls with their status, parallel ones in the order of their answers."""
+    found = list(zip(reply.calls, reply.status or [None] * len(reply.calls), strict=True))
+    answered = [str(answer.get("tool_call_id")) for answer in reply.answers]
+    ids = [str(call.id) for call in reply.calls]
+    if len(ids) < 2 or sorted(ids) != sorted(answered) or len({*ids}) < len(ids):
+        return found
+    return sorted(found, key=lambda each: answered.index(str(each[0].id)))
+
+
+class Conversation:
+    """A case's turns as they happened. If a model plays the user, the case has as many as were taken.
+
+    `forbidden` has the failure message for each span; None if nothing forbidden was called. A lost one
+    fails whatever else happened.
+    """
+
+    def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
+        turns = transcript.turns
+        if case.user:
+            case = structs.replace(case, turns=case.turns * max(1, len(turns)))
+        if len(turns) > len(case.turns):
+            raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
+        self.case = case
+        self.transcript = transcript
+        # Each call, with the case as it is in the call's turn: with the tools offered there.
+        self.calls = list(_in_turns(case, transcript))
+        caused = uncounted(self.calls)
+        self.turns: list[Span] = []
+        for number, each in enumerate(case.turns):
+            place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
+            replies = turns[number] if number < len(turns) else ()
+            self.turns.append(Span(place, each.turn, replies, number + 1, caused))
+        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused)
+        self.spans = [*self.turns, self.whole]
+        self.forbidden = self._forbidden()
+        self.is_lost = transcript.no_answer is not None or any(self.forbidden)
+
+    def _forbidden(self) -> list[str | None]:
+        case = self.case
+        # With "*", the case allows the calls expected by any of its turns.
+        every = [call for span in self.spans for call in span.expected.calls or ()]
+
+        def of_turn(span: Span) -> str | None:
+            forbidden, expected = span.expected.forbidden_calls or (), span.expected.calls or ()
+            return _placed(span, forbidden_call(case, span.calls, forbidden, expected))
+
+        of_case = (_placed(span, forbidden_by_case(case, span.calls, every)) for span in self.turns)
+        return [*map(of_turn, self.turns), next(filter(None, of_case), None)]
+
+
+def _in_turns(case: ResolvedCase, transcript: Transcript) -> Iterator[tuple[ResolvedCase, ToolCall]]:
+    for turn, replies in zip(case.turns, transcript.turns, strict=False):
+        of_turn = structs.replace(case, tools=turn.tools)
+        yield from ((of_turn, call) for reply in replies for call in reply.calls)
+
+
+def _placed(span: Span, text: str | None) -> str | None:
+    return text and span.place + text
+
+
+def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
+    """Return the failure message for the first call that the case or its turn forbids.
+
+    Without one, the message for the first text that passes on a secret. Any call may be forbidden,
+    scored or not, but for those that a variant's note asks for.
+    """
+    transcript = without_asked(case, transcript)
+    if case.kind != "conversation":
+        found = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
+    else:
+        conversation = Conversation(case, transcript)
+        case, found = conversation.case, next(filter(None, conversation.forbidden), None)
+    return found or leak_in_texts(case, [reply.text for reply in transcript.replies])
+
+
+def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
+    """Return the rubrics for a judge, each with its turn number, or 0 for the whole conversation.
+
+    Turns without text are left out. A conversation that fails anyway has none.
+    """
+    if not case.rubrics:
+        return []
+    conversation = Conversation(case, without_stop(case, transcript))
+    said = [span for span in conversation.spans if span.is_said and not conversation.is_lost]
+    return [(span.turn, rubric) for span in said for rubric in span.expected.rubrics]
