@@ -15,6 +15,7 @@ from ..record.events import RowDone, RunEnded, RunStarted
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..reports.planning import estimate_lines
+from ..run.nodeids import CaseId
 from ..text import counted, printable
 
 _SHOWN = 3000  # characters of pytest's output when it cannot go on
@@ -113,10 +114,11 @@ class _Run(NamedTuple):
 def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence[str]) -> _Run:
     labels = dict.fromkeys(label for each in variants_of.values() for label in each)
     variants = [f"--tooleval-variant={label}" for label in labels]
-    from ..variants.blame import nodeid
-
-    nodeids = [nodeid(case, label) for case, each in variants_of.items() for label in each]
-    items = [str(before.root / nodeid) for nodeid in nodeids]
+    items = [
+        str(before.root / CaseId(case.file, case.case, case.model, label).nodeid)
+        for case, each in variants_of.items()
+        for label in each
+    ]
     limit = [] if before.left_usd is None else [f"--tooleval-max-cost={before.left_usd:.9f}"]
     return _run([*items, *variants, *options, *limit])
 

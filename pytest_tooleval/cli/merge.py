@@ -9,24 +9,23 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import ConfigError, ToolevalError
-from ..history import History, Place, Trend, load_side, place_of
+from ..history import History, Place, Trend, place_of
 from ..project.root import Project
 from ..record.document import Document
 from ..record.results import CaseRow, KeptCase
 from ..reports.outputs import Report, check_reports, on_github, report_of, write_reports
+from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.given import Given, read_baseline, read_gates
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
 from ..text import counted, printable
 from ..verdicts.judging import Judging
 from ..verdicts.run import RunVerdict
-from ..verdicts.sides import Side
 from .history import folder_option, own_options, print_lines
 from .output import run_lines
 
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
 _OPTIONS = (*JUDGING, *OUTPUTS, _JUNIT)
-_UNWRITTEN = 4  # as pytest with --tooleval-report
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -62,11 +61,12 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
         place = _place(given, store)
-        judging = _judging(given, store, place)
+        baseline = read_baseline(given, store, place.name if place else "")
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
     own = {name: value for name, value in given.record().items() if name in names}
+    judging = Judging(read_gates(given), baseline, given["fail_inconclusive"])
     book, run = join(shards, judging, own)
     document, verdict = book.whole_document(run), book.verdict
     print_lines(map(own_options, filter(None, [given.replaced_text])))
@@ -79,7 +79,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     unwritten = _write(document, verdict, reports, trends, store, on_github(given["github"]))
     end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
-    raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
+    raise SystemExit(UNWRITTEN if unwritten else document.run.exitstatus)
 
 
 def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
@@ -117,14 +117,6 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
         if not found:
             raise ToolevalError(f"{name}: no *.json files in this folder")
         yield from found
-
-
-def _judging(given: Given, store: Path, place: Place | None) -> Judging:
-
-    def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
-        return load_side(name, store, holding, place)
-
-    return Judging(read_gates(given), read_baseline(given, load), given["fail_inconclusive"])
 
 
 def _place(given: Given, store: Path) -> Place | None:

@@ -153,10 +153,9 @@ class _Results:
         """Report the case that an xdist worker was running when it died."""
         if crashitem.partition("::")[0].endswith(SUITE_ENDING):
             from ..record.encoding import to_json
-            from ..run.scored import crashed
 
             run = eval_session(self._config).run
-            run.add(to_json(crashed(crashitem, run.places)))
+            run.add(to_json(run.places.crashed(crashitem)))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -220,9 +219,11 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    from .xdist import make_scheduler
+    if config.getoption("dist") != "load":
+        return None  # xdist's own
+    from .xdist import EvalScheduling
 
-    return make_scheduler(config, log, config.stash[_settings_key])
+    return EvalScheduling(config, log, config.stash[_settings_key].asking)
 
 
 # Gates are reported after the terminal's [100%].

@@ -13,8 +13,7 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
-from ..record.variants import SEPARATOR
-from ..run.nodeids import split_nodeid
+from ..run.nodeids import CaseId, split_nodeid
 from ..run.place import Origin
 from ..run.task import Task
 from ..run.unknown import unknown_metric
@@ -133,13 +132,12 @@ class Cases:
 
     def _item(self, origin: Origin, job: Job, unchanged: ResolvedCase | None = None) -> CaseItem:
         config, case, model = self._file.config, job.case, job.model.label
-        variant = f"{SEPARATOR}{case.arm.variant}" if unchanged else ""
-        name = f"{case.id}[{model}{variant}]" if model else str(case.id)
+        id = CaseId(self._file.nodeid, case.id, model, case.arm.variant)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
-        task = Task(f"{self._file.nodeid}::{name}", job, origin, unchanged)
+        task = Task(id.nodeid, job, origin, unchanged)
         item: CaseItem = CaseItem.from_parent(
-            self._file, name=name, nodeid=task.nodeid, task=task, queue=self._session.queue
+            self._file, name=id.name, nodeid=id.nodeid, task=task, queue=self._session.queue
         )
         item.add_marker(pytest.mark.tooleval(model=model or None, suite=origin.suite.name, case=case.id))
         for tag in case.tags:

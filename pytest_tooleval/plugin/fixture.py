@@ -73,14 +73,15 @@ class Tooleval:
     ) -> tuple[Job, Pending]:
         __tracebackhide__ = True
         try:
-            return self._submit(suite, case, model)
+            job = self._job(suite, case, model)
         except ToolevalError as error:
             # A mistake in the test: show its line, not ours.
             raise error.with_traceback(None) from None
+        return job, self._session.run.asker.send(job, fresh=self._fresh, first=True)
 
-    def _submit(
+    def _job(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
-    ) -> tuple[Job, Pending]:
+    ) -> Job:
         __tracebackhide__ = True
         run, asking = self._session.run, self._session.run.settings.asking
         if asking.transcripts is not None:
@@ -101,7 +102,7 @@ class Tooleval:
             case = suite.case(case)
         resolved = resolve(suite, case, asking.overrides)
         user = worker_user(self._request.config, asking, case)
-        job = Job(
+        return Job(
             resolved,
             self._spec(model),
             cassette,
@@ -111,7 +112,6 @@ class Tooleval:
             asking.allowed_tools,
             registry.scorers,
         )
-        return job, run.asker.send(job, fresh=self._fresh, first=True)
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True

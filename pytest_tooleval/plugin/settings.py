@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ..settings.given import Given, read_baseline, read_gates
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
 from ..settings.parts import Asking, Outputs, Settings
 from ..suite.overrides import Overrides
-from ..verdicts.judging import Baseline, Gates, Judging
+from ..verdicts.judging import Gates, Judging
 from .options import ini_options, typed_options
 from .workers import worker_share
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ..engine.models.tables import ModelTables
     from ..imports.conversation import Conversation
     from ..reports.outputs import Report
-    from ..verdicts.sides import Side
 
 # A duplicate of pytest's standard input, if the run must end with it.
 STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
@@ -79,7 +77,9 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
 def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any]) -> Settings:
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
-    shard, baseline = _shard(config, given, reports), _baseline(config, given)
+    shard, history, baseline = _shard(config, given, reports), _history(config, given), None
+    if not hasattr(config, "workerinput"):  # the controller does the comparison
+        baseline = read_baseline(given, config.rootpath / ".tooleval", history)
     trials, most_trials = _trials(given, gates, asks=transcripts is None)
     asking = Asking(
         models=_models(config, given, transcripts),
@@ -106,7 +106,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
     outputs = Outputs(
         reports=reports,
         events=given["events"],
-        history=_history(config, given),
+        history=history,
         properties=_properties(config),
         github=given["github"],
     )
@@ -274,20 +274,6 @@ def _history(config: pytest.Config, given: Given) -> str:
     # Paths in the ini file are relative to the root folder, like the default.
     base = config.invocation_params.dir if "history" in given.typed else config.rootpath
     return name and os.path.abspath(base / name)
-
-
-def _baseline(config: pytest.Config, given: Given) -> Baseline | None:
-    @cache
-    def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
-        from ..history import load_side, place_of
-
-        place = _history(config, given)
-        folder = config.rootpath / ".tooleval"
-        return load_side(name, folder, holding, place_of(place, folder) if place else None)
-
-    if hasattr(config, "workerinput"):
-        return None  # the controller does the comparison
-    return read_baseline(given, load)
 
 
 def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:

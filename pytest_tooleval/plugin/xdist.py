@@ -14,37 +14,24 @@ import pytest
 from xdist.scheduler import LoadScheduling
 
 from ..run.nodeids import is_case
-from ..settings.parts import Settings
-
-
-def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
-    """Return the scheduler for `--dist load`, or None for xdist's own in every other mode."""
-    if config.getoption("dist") != "load":
-        return None
-
-    def active(workers: int) -> int:
-        # Lazy import: only needed with cases.
-        from .workers import active_workers
-
-        return active_workers(settings.asking, workers)
-
-    return EvalScheduling(config, log, active)
+from ..settings.parts import Asking
+from .workers import active_workers, worker_number
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     """Distributes cases round-robin at the start, and other tests as `load` does.
 
-    `active` turns the number of workers into the number that may get cases, so that a limit below
-    the number of workers is kept. Workers stay until all are done, so that one can take over the
-    cases of another that died. A session without cases is scheduled exactly as by `load`.
+    A limit below the number of workers is kept: only so many get cases. Workers stay until all are
+    done, so that one can take over the cases of another that died. A session without cases is scheduled
+    exactly as by `load`.
     """
 
     collection: list[str] | None
     maxschedchunk: int | None
 
-    def __init__(self, config: pytest.Config, log: Any, active: Callable[[int], int]) -> None:
+    def __init__(self, config: pytest.Config, log: Any, asking: Asking) -> None:
         super().__init__(config, log)
-        self._count_active = active
+        self._asking = asking
         self._active = 0
 
     def schedule(self) -> None:
@@ -55,7 +42,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         if not self._check_nodes_have_same_collection():
             self.log("**Different tests collected, aborting run**")
             return
-        self._active = self._count_active(self.numnodes)
+        self._active = active_workers(self._asking, self.numnodes)
         self.collection = first
         if self.maxschedchunk is None:
             self.maxschedchunk = len(first)
@@ -66,8 +53,6 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
 
     def _share_out(self, cases: Sequence[int]) -> None:
         """Send the cases to the active workers, which are those with the lowest numbers."""
-        from .workers import worker_number
-
         alive = [node for node in self.nodes if not node.shutting_down]
         asking = sorted(alive, key=lambda node: worker_number(node.gateway.id))[: self._active]
         for k, node in enumerate(asking):

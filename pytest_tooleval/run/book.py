@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..record.document import Document, RowsDocument
-from ..record.results import CaseRow, KeptCase
+from ..record.results import CaseRow, KeptCase, KeptCases
 from ..record.run import Run
 from ..verdicts.judging import Judging
 from ..verdicts.run import RunVerdict, decide
 from ..verdicts.sides import FindSuite
-from ..verdicts.summary import file_order, kept_document, rows_document
+from ..verdicts.summary import file_order, rows_document, whole_document
 
 
 class RunBook:
@@ -70,5 +70,7 @@ class RunBook:
 
     def whole_document(self, run: Run) -> Document:
         """The results so far."""
-        kept = self._in_order(self.cases.values())
-        return kept_document(run, kept, self.verdict.gates, self.verdict.comparison)
+        kept, verdict = self._in_order(self.cases.values()), self.verdict
+        rows = [case.row for case in kept]
+        document = rows_document(run, rows, verdict.gates, verdict.comparison, intervals=True)
+        return whole_document(document, KeptCases([case.json for case in kept]))

@@ -91,7 +91,7 @@ class EvalRun:
         settings = self.settings
         if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
-        from .scored import planned
+        from .place import planned
 
         try:
             lines = foresee(planned(places), settings.judging)

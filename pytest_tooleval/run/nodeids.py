@@ -1,4 +1,4 @@
-"""Parsing node ids of cases, `FILE::CASE[MODEL]` or `FILE::CASE[MODEL, VARIANT]`."""
+"""Node ids of cases: `FILE::CASE[MODEL]` or `FILE::CASE[MODEL, VARIANT]`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ class CaseId(NamedTuple):
     case: str
     model: str
     variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """The node id without the file."""
+        variant = f"{SEPARATOR}{self.variant}" if self.variant else ""
+        return f"{self.case}[{self.model}{variant}]" if self.model else self.case
+
+    @property
+    def nodeid(self) -> str:
+        return f"{self.file}::{self.name}"
 
 
 def is_case(nodeid: str) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from ..errors import ToolevalError
-from ..record.results import CaseResult
+from ..record.results import CaseResult, CaseRow
 from ..record.transcript import text_of
 from ..suite.case import ResolvedCase
 from ..suite.fingerprints import ToolsContent, content_of_bytes
@@ -19,6 +22,10 @@ from ..verdicts.sides import FindSuite
 from .nodeids import split_nodeid
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
+_CRASHED = (
+    "the worker process died while it ran this case and requested others ahead; any of "
+    "them may be the cause"
+)
 
 
 class CasePlace(NamedTuple):
@@ -58,6 +65,15 @@ def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseP
         **in_file,
     )
     return CasePlace(case, blank)
+
+
+def planned(places: Iterable[CasePlace]) -> list[CaseRow]:
+    """Rows of cases to be asked, as if all trials were answered (`scored`)."""
+    return [
+        structs.replace(blank, outcome="passed", scored=case.trials)
+        for case, blank in places
+        if not case.skip
+    ]
 
 
 class Origin:
@@ -101,3 +117,16 @@ class Places:
             raise ToolevalError(f"{file}: there is no case {id}")
         case = origin.suite.test_cases[origin.positions[id]]
         return origin.place(nodeid, resolve(origin.suite, case, self._overrides), model)
+
+    def crashed(self, nodeid: str) -> CaseResult:
+        """An error as the result of a case whose worker died, with all that gates and `merge` read."""
+        file, case, model, variant = split_nodeid(nodeid)
+        try:
+            blank = self.of(nodeid).blank
+        except ToolevalError:  # the file has changed since it was collected
+            blank = CaseResult(
+                nodeid=nodeid, suite=file, case=case, model=model, outcome="error", file=file
+            )
+        return structs.replace(
+            blank, outcome="error", reason=_CRASHED, variant=variant, tolerated=bool(variant)
+        )

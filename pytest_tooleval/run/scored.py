@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from ..engine.runner import TrialAnswer
-from ..errors import ModelError, ScoringError, ToolevalError
-from ..record.results import EXPECTED_FAILURE, CaseResult, CaseRow, TrialError, TrialResult
+from ..errors import ModelError, ScoringError
+from ..record.results import EXPECTED_FAILURE, CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
-from .nodeids import split_nodeid
-from .place import CasePlace, Places
-
-_CRASHED = (
-    "the worker process died while it ran this case and requested others ahead; any of "
-    "them may be the cause"
-)
+from .place import CasePlace
 
 
 def evaluate(
@@ -59,27 +53,6 @@ def evaluate(
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),
         trials=trials,
-    )
-
-
-def planned(places: Iterable[CasePlace]) -> list[CaseRow]:
-    """Rows of cases to be asked, as if all trials were answered (`scored`)."""
-    return [
-        structs.replace(blank, outcome="passed", scored=case.trials)
-        for case, blank in places
-        if not case.skip
-    ]
-
-
-def crashed(nodeid: str, places: Places) -> CaseResult:
-    """An error as the result of a case whose worker died, with all that gates and `merge` read."""
-    file, case, model, variant = split_nodeid(nodeid)
-    try:
-        blank = places.of(nodeid).blank
-    except ToolevalError:  # the file has changed since it was collected
-        blank = CaseResult(nodeid=nodeid, suite=file, case=case, model=model, outcome="error", file=file)
-    return structs.replace(
-        blank, outcome="error", reason=_CRASHED, variant=variant, tolerated=bool(variant)
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, NoBaseline, ToolevalError
-from ..verdicts.judging import Baseline, Gates, Load
+from ..verdicts.judging import Baseline, Gates
 from .options import PRESETS, Option, options_text
+
+if TYPE_CHECKING:
+    from ..verdicts.sides import Side
 
 
 class Given:
@@ -122,11 +126,21 @@ def read_gates(given: Given) -> Gates:
     return Gates(rules, given["confidence"], any(map(given.asks, kinds)))
 
 
-def read_baseline(given: Given, load: Load) -> Baseline | None:
-    """The baseline; None without one."""
+def read_baseline(given: Given, folder: Path, history: str) -> Baseline | None:
+    """The baseline; None without one.
+
+    `folder` is the project's `.tooleval`, and `history` an absolute path or a URL, empty for none.
+    """
     name, models = given["baseline"], given["baseline_model"]
     if name is None:
         return None
+
+    @cache
+    def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:
+        from ..history import load_side, place_of
+
+        return load_side(name, folder, holding, place_of(history, folder) if history else None)
+
     run = None
     if "baseline" not in given.sets:
         try:

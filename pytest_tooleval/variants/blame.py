@@ -15,7 +15,6 @@ from ..checkout.git import git_output
 from ..errors import ConfigError, ToolevalError
 from ..record.identity import Identity, shared_names
 from ..record.results import CaseRow
-from ..record.variants import SEPARATOR
 from ..suite.discovery import SUITE_ENDING
 from ..suite.load import load_suite
 from ..suite.model import Suite
@@ -104,10 +103,6 @@ class CaseRates(NamedTuple):
     @property
     def causes(self) -> list[str]:
         return [part for part in self.undone if self.explains(part)]
-
-
-def nodeid(case: Identity, variant: str) -> str:
-    return f"{case.file}::{case.case}[{case.model}{variant and SEPARATOR + variant}]"
 
 
 def broken_cases(rows: Iterable[CaseRow], against: str) -> list[Identity]:

@@ -11,7 +11,7 @@ from ..record.confusion import Confusion
 from ..record.document import Document, RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
-from ..record.results import CaseResult, CaseRow, KeptCase, KeptCases, Outcome, unchanged
+from ..record.results import CaseResult, CaseRow, Outcome, unchanged
 from ..record.run import Run, SummedRun
 from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
@@ -53,14 +53,6 @@ def rows_document(
 def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
     """The document with explanations and transcripts."""
     return Document(**{**_fields(rows), "cases": cases})  # type: ignore[arg-type]
-
-
-def kept_document(
-    run: Run, cases: Sequence[KeptCase], gates: Sequence[Gate], baseline: Comparison | None
-) -> Document:
-    """The whole document, from cases kept as text."""
-    rows = rows_document(run, [case.row for case in cases], gates, baseline, intervals=True)
-    return whole_document(rows, KeptCases([case.json for case in cases]))
 
 
 def _sums(
@@ -111,13 +103,9 @@ def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
     """True if some case of a suite was not selected or did not run."""
-    ran: dict[tuple[str, str], int] = {}
-    whole: dict[tuple[str, str], int] = {}
-    for case in unchanged(cases):
-        key = case.file, case.model
-        ran[key] = ran.get(key, 0) + 1
-        whole[key] = case.suite_cases
-    return any(ran[key] < cases for key, cases in whole.items())
+    own = unchanged(cases)
+    ran = Counter((case.file, case.model) for case in own)
+    return any(ran[case.file, case.model] < case.suite_cases for case in own)
 
 
 def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, list[_Case]]:
@@ -130,9 +118,7 @@ def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, 
 
 def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
     """The cases' counts, means, tokens and cost. Means exclude errors and skipped cases."""
-    counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
-    for case in cases:
-        counts[case.outcome] += 1
+    counts = Counter(case.outcome for case in cases)
     scored = [case for case in cases if case.outcome in SCORED]
     trials = [trial for case in cases for trial in case.trials if trial.error is None]
     latencies = [trial.latency_s for trial in trials if trial.latency_s is not None]
@@ -194,10 +180,9 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
     """The fallbacks, each with its number of cases."""
-    counts: dict[tuple[str, str | None], int] = {}
-    for case in cases:
-        for found in {pair for trial in case.trials for pair in trial.fallbacks.items()}:
-            counts[found] = counts.get(found, 0) + 1
-    return tuple(
-        Fallback(parameter, sent, count) for (parameter, sent), count in sorted(counts.items(), key=str)
+    found = Counter(
+        pair
+        for case in cases
+        for pair in {pair for trial in case.trials for pair in trial.fallbacks.items()}
     )
+    return tuple(Fallback(*pair, count) for pair, count in sorted(found.items(), key=str))

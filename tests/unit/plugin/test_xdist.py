@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,12 +37,14 @@ def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> An
     """A scheduler with two workers that have collected these node ids."""
     import xdist.scheduler.load
 
+    from pytest_tooleval.plugin.settings import read_settings
     from pytest_tooleval.plugin.xdist import EvalScheduling
 
     def make(nodeids: list[str], active: int = 2) -> tuple[Any, Node, Node]:
         specs = ["popen", "popen"]
         monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
-        scheduler = EvalScheduling(pytestconfig, None, lambda workers: active)
+        asking = replace(read_settings(pytestconfig).asking, concurrency=active)
+        scheduler = EvalScheduling(pytestconfig, None, asking)
         nodes = Node("gw0"), Node("gw1")
         for node in nodes:
             scheduler.add_node(node)
