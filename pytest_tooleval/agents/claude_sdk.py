@@ -267,9 +267,11 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 name = names.get(block.name, block.name)
                 replies[-1]["calls"].append((block.id, name, block.input))
             elif isinstance(block, sdk.ToolResultBlock):
-                answer = chat.tool_answer(block.tool_use_id, chat.text_of({"content": block.content}))
-                failed = {"status": "failed"} if block.is_error else {}
-                replies[-1]["results"].append(answer | failed)
+                text, status = (
+                    chat.text_of({"content": block.content}),
+                    "failed" if block.is_error else None,
+                )
+                replies[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []
     for each in replies:
         messages += [chat.assistant(each["text"], each["calls"]), *each["results"]]

@@ -161,12 +161,7 @@ class _Calls:
                     refused.add(id)
                 else:
                     self._reached[key] -= 1
-        return self.desk.with_approvals(
-            [
-                {**message, "status": "refused"} if message.get("tool_call_id") in refused else message
-                for message in transcript
-            ]
-        )
+        return self.desk.with_approvals(chat.with_fields(transcript, refused, status="refused"))
 
 
 def _set_in_order(agent: Any) -> None:

@@ -282,8 +282,8 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
     transcript: list[Message] = []
     for message in messages:
         if message.type == "tool":
-            failed = {"status": "failed"} if message.status == "error" else {}
-            transcript.append(chat.tool_answer(message.tool_call_id, message.content) | failed)
+            status = "failed" if message.status == "error" else None
+            transcript.append(chat.tool_answer(message.tool_call_id, message.content, status))
             continue
         for block in message.content_blocks:
             if block["type"] == "server_tool_call":

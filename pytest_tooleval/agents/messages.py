@@ -129,14 +129,9 @@ class ToolDesk:
 
     def marked(self, transcript: list[Message]) -> list[Message]:
         """The run, with calls that the library or an agent's guard stopped marked as refused."""
-        return self.with_approvals(
-            [
-                {**message, "status": "refused"}
-                if message["role"] == "tool" and message["tool_call_id"] not in self._reached
-                else message
-                for message in transcript
-            ]
-        )
+        answered = {message["tool_call_id"] for message in transcript if message["role"] == "tool"}
+        refused = answered - self._reached
+        return self.with_approvals(with_fields(transcript, refused, status="refused"))
 
     def with_approvals(self, transcript: list[Message]) -> list[Message]:
         """The run, with the answers to approved calls marked. A request is for one call."""
@@ -148,10 +143,7 @@ class ToolDesk:
                 if left[key]:
                     left[key] -= 1
                     approved.add(id)
-        return [
-            {**message, "approved": True} if message.get("tool_call_id") in approved else message
-            for message in transcript
-        ]
+        return with_fields(transcript, approved, approved=True)
 
 
 def kind_of(error: Exception, endings: Endings) -> StopKind | None:
@@ -262,9 +254,20 @@ def assistant(
     return {**message, "usage": usage} if usage else message
 
 
-def tool_answer(id: str, content: object) -> Message:
-    """The answer to a call."""
-    return {"role": "tool", "tool_call_id": id, "content": _json(content)}
+def tool_answer(id: str, content: object, status: str | None = None) -> Message:
+    """The answer to a call, with the status of a call that did not succeed."""
+    answer = {"role": "tool", "tool_call_id": id, "content": _json(content)}
+    return {**answer, "status": status} if status else answer
+
+
+def with_fields(messages: list[Message], ids: Collection[object], **fields: object) -> list[Message]:
+    """The run, with these fields in the answers to calls with these ids."""
+    return [
+        {**message, **fields}
+        if message["role"] == "tool" and message["tool_call_id"] in ids
+        else message
+        for message in messages
+    ]
 
 
 def usage_of(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:

@@ -208,8 +208,7 @@ def _transcript(messages: Sequence[Any]) -> list[Message]:
             )
         else:
             transcript += [
-                chat.tool_answer(part.tool_call_id, part.model_response_str())
-                | ({"status": _STATUS[part.outcome]} if part.outcome in _STATUS else {})
+                chat.tool_answer(part.tool_call_id, part.model_response_str(), _STATUS.get(part.outcome))
                 for part in message.parts
                 if part.part_kind == "tool-return"
             ]

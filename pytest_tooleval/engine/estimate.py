@@ -13,7 +13,8 @@ from ..record.run import payer
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from .asking.context import sampling_for
-from .cassettes.cassette import Cassette, key_of, question
+from .cassettes.cassette import Cassette
+from .cassettes.questions import key_of, question
 from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
 from .limits.spending import price

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ModelError
 from ..record.run import Role
 from ..record.transcript import Transcript
-from .cassettes.cassette import key_of, question
+from .cassettes.questions import key_of, question
 from .exchange.chat import ChatAnswer, ChatRequest
 from .exchange.errors import NotRecorded
 from .exchange.reply import Read, Replies, read_run

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..engine.cassettes.cassette import Cassette, key_of
+from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.questions import key_of
 from ..engine.exchange.chat import ChatAnswer
 from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError

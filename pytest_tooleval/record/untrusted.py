@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -24,3 +24,11 @@ def as_text(value: object) -> str:
 def objects_in(value: object) -> list[dict[str, Any]]:
     """Return the objects in a list; empty for anything else."""
     return [each for each in as_list(value) if isinstance(each, dict)]
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    """Yield a JSON value, and the values inside it at any depth."""
+    yield value
+    if isinstance(value, (dict, list)):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from values_in(member)

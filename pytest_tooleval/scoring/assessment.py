@@ -40,6 +40,10 @@ class Draft(NamedTuple):
     def explained(self) -> Explained:
         return (self.explain, ()) if isinstance(self.explain, str) else self.explain()
 
+    def reworded(self, change: Callable[[str, Sequence[Line]], Explained]) -> Draft:
+        """Return the draft with its explanation changed, once it is read."""
+        return self._replace(explain=lambda: change(*self.explained()))
+
     def score(self, *, explained: bool) -> Score:
         """Return the score, with or without its explanation."""
         if not explained:

@@ -44,16 +44,9 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     best = max(found, key=lambda each: each.drafts["overall"].value or 0.0)
     if len(found) > 1:
         which = f"by alternative {found.index(best) + 1} of {len(found)}: "
-        best.drafts["overall"] = _after(which, best.drafts["overall"])
+        draft = best.drafts["overall"]
+        best.drafts["overall"] = draft.reworded(lambda text, lines: (which + text, lines))
     return best._replace(calls=[(case, call) for call in transcript.calls])
-
-
-def _after(words: str, draft: Draft) -> Draft:
-    def explain() -> Explained:
-        text, lines = draft.explained()
-        return words + text, lines
-
-    return Draft(draft.value, explain)
 
 
 def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:

@@ -110,7 +110,7 @@ class _Chain:
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
-            "no_extra_calls": self._no_extra_calls(),
+            "no_extra_calls": no_extra_calls(self._case, self._extra).reworded(self._said_later),
         }
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
@@ -138,14 +138,14 @@ class _Chain:
         ending = self._call or last
         return [(self._case.expected.expected_tools, ending), *(((), call) for call in self._extra)]
 
-    def _no_extra_calls(self) -> Draft:
-        draft = no_extra_calls(self._case, self._extra)
-
-        def explain() -> Explained:
-            text, lines = draft.explained()
-            return text, [_said_later(self._case, line) for line in lines]
-
-        return draft._replace(explain=explain)
+    def _said_later(self, text: str, lines: Sequence[Line]) -> Explained:
+        """The explanation of surplus calls. One to a prerequisite is expected elsewhere in the chain."""
+        return text, [
+            line._replace(check=structs.replace(line.check, reason=_LATER))
+            if accepts(self._case.valid_prerequisites, line.check.actual, self._case)
+            else line
+            for line in lines
+        ]
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
@@ -259,13 +259,6 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
                 surplus.append(call)
         failed += _failed(reply)
     return surplus
-
-
-def _said_later(case: ResolvedCase, line: Line) -> Line:
-    """The line of a surplus call. One to a prerequisite is expected elsewhere in the chain."""
-    if not accepts(case.valid_prerequisites, line.check.actual, case):
-        return line
-    return line._replace(check=structs.replace(line.check, reason=_LATER))
 
 
 def _failed(reply: Reply) -> list[ToolCall]:

@@ -12,6 +12,7 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool, undecorated
+from ..record.untrusted import values_in
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
 from ..suite.policies import Policy
@@ -143,14 +144,7 @@ def _values(name: str, readings: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
         return
     for values in readings.values():
         for value in values:
-            yield from _inside(value)
-
-
-def _inside(value: Any) -> Iterator[Any]:
-    yield value
-    if isinstance(value, (dict, list)):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _inside(member)
+            yield from values_in(value)
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
@@ -171,7 +165,7 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mo
             if any(
                 _matches(ANY_PARAMETER, wanted, each, mode)
                 for reading in (readings or {}).get(key, ())
-                for each in _inside(reading)
+                for each in values_in(reading)
             )
         }
     return with_arguments(name, named) if named else f"{name}()"

@@ -17,7 +17,7 @@ from ...record.calls import MAX_DEPTH, is_nested_deeper
 from ...record.run import Role, payer
 from ...record.transcript import Transcript
 from ...secrets import redacted, scrub, secret_values
-from ..cassettes.cassette import key_of, question
+from ..cassettes.questions import key_of, question
 from ..clients.choice import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.errors import ParameterRefused

@@ -1,8 +1,6 @@
 """Recorded answers: one file per suite, one line of JSON per answer.
 
-An answer is found by its key, the SHA-256 of the canonical question. The question has everything
-that may change the answer, and nothing else: no time-outs, no credentials, no ids of tool calls. It
-is the question before any fallback for what the model refuses. Errors are never recorded.
+An answer is found by its question's key. Errors are never recorded.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -22,17 +20,15 @@ import msgspec
 from msgspec import structs
 
 from ...errors import ModelError, os_reason
-from ...record.transcript import SEARCHES
 from ...secrets import scrub_json, secret_values
 from ...text import counted, first_few, json_text
-from ..exchange.chat import CONTAINER, ChatAnswer, ChatRequest
+from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
 from ..files.appending import Appender, Place, line_at, try_appending
 from ..files.byte_locks import ByteLocks
 from ..models.modules import changed, name_of
-from ..models.spec import ModelSpec
-from ..protocols.builder import PROGRAMS
-from .why_missing import RecordedQuestions, canonical_question, definitions, summary
+from .questions import definitions, summary
+from .why_missing import RecordedQuestions
 
 RecordMode = Literal["none", "new", "all"]
 VERSION = 3
@@ -61,72 +57,6 @@ _LINE = msgspec.json.Decoder(_Line)
 
 class _OtherVersion(Exception):
     """A line has another version of the format."""
-
-
-def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """Everything in a request that may change the answer, without credentials."""
-    asked: dict[str, Any] = {
-        "model": spec.identity,
-        "api_base": spec.base,
-        "messages": normalised(request.messages),
-        "tools": list(request.tools),
-        "tool_choice": request.tool_choice if request.tools else None,
-        "sampling": dict(request.sampling),
-        "trial": request.trial,
-    }
-    if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
-        asked["tools_answer"] = fields  # it may call the tools itself
-    return asked
-
-
-def key_of(asked: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical_question(asked).encode()).hexdigest()
-
-
-def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with the ids of their tool calls numbered in order, because providers choose
-    random ids.
-    """
-    numbers: dict[Any, str] = {}
-
-    def number(id: Any) -> str:
-        return numbers.setdefault(str(id), f"call_{len(numbers)}")
-
-    result = []
-    for message in messages:
-        copy = dict(message)
-        if isinstance(copy.get("tool_calls"), list):
-            copy["tool_calls"] = [
-                {**call, "id": number(call.get("id"))} if isinstance(call, Mapping) else call
-                for call in copy["tool_calls"]
-            ]
-        if "tool_call_id" in copy:
-            copy["tool_call_id"] = number(copy["tool_call_id"])
-        if any(field in copy for field in (SEARCHES, PROGRAMS, CONTAINER)):
-            copy = _with_numbers(copy, number)
-        result.append(copy)
-    return result
-
-
-def _with_numbers(value: Any, number: Callable[[Any], str]) -> Any:
-    """The value with numbers for the ids of items, calls, programs and containers."""
-    if isinstance(value, list):
-        return [_with_numbers(each, number) for each in value]
-    if not isinstance(value, Mapping):
-        return value
-
-    def replaced(name: str, each: Any) -> Any:
-        if name in _WRITTEN:
-            return each
-        return number(each) if name in _DRAWN and isinstance(each, str) else _with_numbers(each, number)
-
-    return {name: replaced(name, each) for name, each in value.items() if name != "fingerprint"}
-
-
-# Fields that the model wrote, and fields that a provider fills with random ids.
-_WRITTEN = frozenset(("input", "arguments", "code"))
-_DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "container_id", CONTAINER))
 
 
 class Cassette:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import is_
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
-from ..exchange.tools import name_of
+from ..exchange.tools import fields_of
 from ..files.appending import Place, line_at
+from .questions import canonical, definitions, summary
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # For a call that ran on a server.
 _RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
 _SHOWN = 60
 _LONGEST = 10_000
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 @dataclass(frozen=True)
@@ -43,64 +40,6 @@ class Nearest:
         is_own = any(each.startswith("messages: ") for each in self.differences)
         line = f", on line {self.line}," if is_own else ""
         return f"the closest recorded question{line} differs in {found}"
-
-
-class _Tools(tuple[Mapping[str, Any], ...]):
-    """The tools of a question, which nothing changes; equal if they are the same objects."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Tools) and len(self) == len(other) and all(map(is_, self, other))
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self)))
-
-
-# Cached, as the cases of a suite have the same tools, which are most of a question.
-@lru_cache(maxsize=8)
-def _canonical_tools(tools: _Tools) -> str:
-    return _CANONICAL.encode(tools)
-
-
-def canonical(value: object) -> str:
-    """JSON with sorted keys and no spaces, so that equal values give equal texts."""
-    return _CANONICAL.encode(value)
-
-
-def canonical_question(asked: Mapping[str, Any]) -> str:
-    """Like `canonical`, but faster."""
-    texts = {field: canonical(value) for field, value in asked.items() if field != "tools"}
-    if "tools" in asked:
-        texts["tools"] = _canonical_tools(_Tools(asked["tools"]))
-    return "{" + ",".join(f'"{field}":{texts[field]}' for field in sorted(texts)) + "}"
-
-
-def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as stored in a cassette: tools by name, with hashes of all and of each definition."""
-    shown = {field: value for field, value in asked.items() if field != "tools"}
-    if "tools" not in asked:  # a question to a server that runs tools
-        return shown
-    tools = _Tools(asked["tools"])
-    return {
-        **shown,
-        "tools": [_name(tool) for tool in tools],
-        "tools_sha256": hashlib.sha256(_canonical_tools(tools).encode()).hexdigest()[:16],
-        "definitions": [*_definitions(tools)],
-    }
-
-
-def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """The definitions of a question's tools, by the hashes that its summary has."""
-    return _definitions(_Tools(asked.get("tools", ())))
-
-
-@lru_cache(maxsize=8)
-def _definitions(tools: _Tools) -> dict[str, Mapping[str, Any]]:
-    return {hashlib.sha256(canonical(tool).encode()).hexdigest()[:8]: tool for tool in tools}
-
-
-def _name(tool: Mapping[str, Any]) -> str:
-    """A tool's name. A provider's own tool may have only a type."""
-    return name_of(tool) or str(tool["type"])
 
 
 class _Question(NamedTuple):
@@ -245,8 +184,8 @@ def _fields(question: Mapping[str, Any]) -> Sequence[str]:
 
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's fields, without the level of `function` or `custom`."""
-    inner = tool.get("function") or tool.get("custom") or {}
-    return {field: value for field, value in tool.items() if field not in ("function", "custom")} | inner
+    others = {field: value for field, value in tool.items() if field not in ("function", "custom")}
+    return {**others, **fields_of(tool)}
 
 
 def _difference(field: str, old: Any, new: Any) -> Iterator[str]:

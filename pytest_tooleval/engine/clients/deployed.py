@@ -170,10 +170,8 @@ def _run(answer: ChatAnswer) -> ChatAnswer:
     if not (message.get("tool_calls") and text_of(message)):
         return structs.replace(answer, earlier=())
     calls = {"role": "assistant", "content": None, "tool_calls": message.pop("tool_calls")}
-    counts = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
     # The last reply has the tokens and cost of both.
-    nothing: dict[str, Any] = {name: 0 for name in counts if getattr(answer, name) is not None}
-    return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **nothing),))
+    return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **answer.zeros),))
 
 
 def _set(found: Mapping[str, Sequence[Any]]) -> Iterator[Any]:

@@ -237,10 +237,7 @@ class OwnLoop:
             for number, each in enumerate(answer.replies)
         )
         if made:
-            names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
-            nothing = {name: 0 for name in names if getattr(last, name) is not None}
-            before = [structs.replace(each.reply, **nothing) for each in made]
-            earlier = [*before, *earlier]
+            earlier = [*(structs.replace(each.reply, **last.zeros) for each in made), *earlier]
             last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
 

@@ -27,12 +27,12 @@ def read_result(
     A list is a whole run: the messages of the assistant and its tools, perhaps after the prompt.
     """
     if not isinstance(result, (list, tuple)):
-        return _read_message(spec, result, latency_s)
+        return _read_message(spec, _plain(spec, result), latency_s, result)
     replies: list[ChatAnswer] = []
     for message in _without_prompt([_plain(spec, each) for each in result], prompt):
         role = message.get("role") if isinstance(message, dict) else "assistant"
         if role in (None, "assistant"):
-            replies.append(_read_message(spec, message, 0.0, shown=result))
+            replies.append(_read_message(spec, message, 0.0, result))
         elif replies:
             answers = (*replies[-1].answers, message)
             replies[-1] = structs.replace(replies[-1], answers=answers)
@@ -41,8 +41,8 @@ def read_result(
     if not replies:
         raise _unexpected(spec, result)
     *earlier, last = _with_status([in_order(each) for each in replies])
-    for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
-        if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
+    for name in last.zeros:
+        if all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
 
@@ -147,10 +147,8 @@ def callable_error(text: str, *, fatal: bool = False) -> ModelError:
     return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
 
 
-def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:
-    """A message as an answer. Errors show `shown`, the list with the message, or else the message."""
-    shown = result if shown is None else shown
-    result = _plain(spec, result)
+def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object) -> ChatAnswer:
+    """A message of JSON types as an answer. Errors show `shown`, the function's result."""
     ending, usual = ending_of(result, {"choices": [{"message": result}]}), usual_reason(result)
     usage = None
     if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:

@@ -17,6 +17,8 @@ from .tool_answers import AnswersTools
 ITEMS, BLOCKS, PARTS = "responses_output", "anthropic_content", "gemini_parts"
 # The id of the container in which the model's programs run.
 CONTAINER = "container"
+# What an agent may only know of its whole run.
+COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
 
 
 class Reads(NamedTuple):
@@ -109,6 +111,11 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
             served_model=as_text(chat.get("model")) or None,
             system_fingerprint=as_text(chat.get("system_fingerprint")) or None,
         )
+
+    @property
+    def zeros(self) -> dict[str, Any]:
+        """Zeros for replies whose tokens and cost this one's include."""
+        return {name: 0 for name in COUNTS if getattr(self, name) is not None}
 
     @property
     def replies(self) -> tuple[ChatAnswer, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...record.calls import ToolCall
 from ...record.transcript import CallStatus
-from ...suite.case import ResolvedCase
+
+if TYPE_CHECKING:
+    from ...suite.case import ResolvedCase
 
 
 class ToolAnswer(NamedTuple):

@@ -14,10 +14,14 @@ from .chat import ChatRequest
 Tool = Mapping[str, Any]
 
 
+def fields_of(tool: Tool) -> Mapping[str, Any]:
+    """The fields of a function or a custom tool; none for a provider's own tool."""
+    return tool.get("function") or tool.get("custom") or {}
+
+
 def name_of(tool: Tool) -> str:
     """The name of a function or a custom tool."""
-    inner = tool.get("function") or tool.get("custom") or tool
-    return str(inner.get("name", ""))
+    return str((fields_of(tool) or tool).get("name", ""))
 
 
 def _space_of(tool: Tool) -> str | None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ...errors import ConfigError, os_reason
+from ...record.untrusted import values_in
 from ...secrets import keep_secret
 from ...text import near
 from .prices import data_file, price_list
@@ -298,7 +299,8 @@ def _problems_of_agent(table: Mapping[str, Any]) -> _Problems:
     answer = table.get("answer", {})
     if not (isinstance(answer, str) or answer.keys() & {"text", "calls"}):
         yield f"answer: {_EXPECTED['answer']}", "answer" if answer else "url"
-    names = [text for text in _texts_within(table["request"]) if text.startswith("$")]
+    texts = (text for text in values_in(table["request"]) if isinstance(text, str))
+    names = [text for text in texts if text.startswith("$")]
     for name in names:
         if name not in PLACEHOLDERS:
             hint = near(name, PLACEHOLDERS) or f"; expected one of {', '.join(PLACEHOLDERS)}"
@@ -310,7 +312,7 @@ def _problems_of_agent(table: Mapping[str, Any]) -> _Problems:
 
 
 def _problems_of_extra(extra: Mapping[str, Any]) -> Iterator[str]:
-    for key in _keys_within(extra):
+    for key in (key for value in values_in(extra) for key in (value if isinstance(value, dict) else ())):
         if _SECRETS.search(key):
             yield f"{key}: do not put secrets in a file; use api_key_env"
     for key in extra:
@@ -318,15 +320,6 @@ def _problems_of_extra(extra: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key}: this parameter cannot be set here"
         if key in SAMPLING:
             yield f"{key}: set this directly in the model's table"
-
-
-def _texts_within(value: Any) -> Iterator[str]:
-    """The texts in a value, at any depth."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _texts_within(member)
 
 
 def _unknown_key(key: str) -> str:
@@ -346,7 +339,8 @@ def _unknown_key(key: str) -> str:
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
     """The models named on the command line or in the ini file, in order, each once.
 
-    Raises ConfigError for an unknown name, and for a label that cannot be part of a node id.
+    Raises ConfigError for an unknown name or provider, and for a label that cannot be part of a node id.
+    The check may take seconds.
     """
     specs: dict[str, ModelSpec] = {}
     for name in names:
@@ -354,7 +348,11 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         if name in specs:
             continue
         if name in tables.tables:
-            specs[name] = _served(spec_from_table(name, tables), tables)
+            spec = specs[name] = spec_from_table(name, tables)
+            # A server that we query directly may give its models any names.
+            asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
+            if asks and (reason := unserved(spec.model)):
+                raise tables.error(name, f"model: {reason}", "model")
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
         elif reason := unserved(name):
@@ -362,15 +360,6 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         else:
             specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
     return list(specs.values())
-
-
-def _served(spec: ModelSpec, tables: ModelTables) -> ModelSpec:
-    """The model. Raises ConfigError for an unknown provider. The check may take seconds."""
-    # A server that we query directly may give its models any names.
-    asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
-    if asks and (reason := unserved(spec.model)):
-        raise tables.error(spec.label, f"model: {reason}", "model")
-    return spec
 
 
 def _check_label(name: str) -> None:
@@ -421,17 +410,6 @@ def _as_table(name: str, folder: Path) -> tuple[str, Sequence[str]]:
         'model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME',
         'api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key',
     ]
-
-
-def _keys_within(value: Any) -> Iterator[str]:
-    """The keys in a value, at any depth."""
-    if isinstance(value, dict):
-        for key, member in value.items():
-            yield key
-            yield from _keys_within(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _keys_within(member)
 
 
 def _toml_key(name: str) -> str:

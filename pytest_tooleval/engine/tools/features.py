@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from msgspec import structs
 
@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
-from ..exchange.tools import Tool, as_function, kind_of, name_of, named_by, naming
+from ..exchange.tools import Tool, as_function, fields_of, kind_of, name_of, named_by, naming
 from ..models.spec import LEXICAL, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
@@ -137,7 +137,7 @@ def _reconciled(
         apart["tools.allowed_callers"] = f"only direct calls of {names}, {_BEYOND_PROGRAMS}"
         for place in direct:
             tools[place] = _plain(tools[place], ["allowed_callers"], ())
-    wanted = {feature for tool in tools for feature in _fields_of(tool)}
+    wanted = {feature for tool in tools for feature in fields_of(tool)}
     if spec.protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
         apart["tools.input_examples"] = _BESIDE_DEFERRED
         tools = [_plain(tool, ["input_examples"], ()) for tool in tools]
@@ -145,14 +145,10 @@ def _reconciled(
 
 
 def _is_beyond_programs(tool: Tool) -> bool:
-    function = _fields_of(tool)
+    function = fields_of(tool)
     if "programmatic" not in (function.get("allowed_callers") or ()):
         return False
     return bool(function.get("strict")) or recursion(function.get("parameters") or {}) is not None
-
-
-def _fields_of(tool: Tool) -> Mapping[str, Any]:
-    return tool.get("function") or tool.get("custom") or {}
 
 
 def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
@@ -172,9 +168,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     found: set[Feature] = set()
     for tool in request.tools:
-        stated = _stated(tool)
-        inner = stated.get("function") or stated.get("custom") or {}
-        found |= {feature for feature in FEATURES if feature in inner}
+        found |= {feature for feature in FEATURES if feature in fields_of(_stated(tool))}
         found |= {name for name in ("custom", "namespace") if name in tool}
     if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
         found.add("allowed_tools")

@@ -19,7 +19,8 @@ from ...record.transcript import Message
 from ...secrets import redacted
 from ...suite.case import ResolvedCase
 from ...suite.resolved import is_expected
-from ..cassettes.cassette import Cassette, key_of, normalised
+from ..cassettes.cassette import Cassette
+from ..cassettes.questions import key_of, normalised
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import ToolAnswer
 from ..models.spec import ModelSpec

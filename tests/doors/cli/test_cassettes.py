@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.questions import key_of
 from pytest_tooleval.engine.exchange.chat import ChatAnswer
 from pytest_tooleval.engine.models.tables import read_tables, resolve_models
 from pytest_tooleval.engine.replay import first_missing

@@ -16,7 +16,7 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
-from pytest_tooleval.engine.cassettes.cassette import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 

@@ -12,7 +12,8 @@ import pytest
 from builders import call, tool
 from msgspec import structs
 
-from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec

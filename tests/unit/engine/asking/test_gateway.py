@@ -12,7 +12,8 @@ import pytest
 from builders import call
 
 from pytest_tooleval.engine.asking.context import Context, sampling_for
-from pytest_tooleval.engine.cassettes.cassette import Cassette, key_of, question
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
 from pytest_tooleval.engine.files.byte_locks import ByteLocks

@@ -13,7 +13,8 @@ import pytest
 from builders import call
 from msgspec import structs
 
-from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode, key_of, question
+from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode
+from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.cassettes.why_missing import (
-    RecordedQuestions,
+from pytest_tooleval.engine.cassettes.questions import (
     canonical,
     canonical_question,
     definitions,
     summary,
 )
+from pytest_tooleval.engine.cassettes.why_missing import RecordedQuestions
 
 
 def tool(**fields: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from openai.types.responses import ResponseOutputItem
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from pytest_tooleval.engine.cassettes.cassette import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.clients import anthropic_messages, gemini, openai_responses
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import read_chat, tool_arguments

@@ -1,0 +1,140 @@
+"""Questions as cassettes key and store them.
+
+A question has everything that may change the answer, and nothing else: no time-outs, no credentials, no
+ids of tool calls. It is the question before any fallback for what the model refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from operator import is_
+from typing import Any
+
+from ...record.transcript import SEARCHES
+from ..exchange.chat import CONTAINER, ChatRequest
+from ..exchange.tools import name_of
+from ..models.spec import ModelSpec
+from ..protocols.builder import PROGRAMS
+
+# JSON with sorted keys and no spaces, so that equal values give equal texts.
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """Everything in a request that may change the answer, without credentials."""
+    asked: dict[str, Any] = {
+        "model": spec.identity,
+        "api_base": spec.base,
+        "messages": normalised(request.messages),
+        "tools": list(request.tools),
+        "tool_choice": request.tool_choice if request.tools else None,
+        "sampling": dict(request.sampling),
+        "trial": request.trial,
+    }
+    if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
+        asked["tools_answer"] = fields  # it may call the tools itself
+    return asked
+
+
+def key_of(asked: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical_question(asked).encode()).hexdigest()
+
+
+def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with the ids of their tool calls numbered in order, because providers choose
+    random ids.
+    """
+    numbers: dict[Any, str] = {}
+
+    def number(id: Any) -> str:
+        return numbers.setdefault(str(id), f"call_{len(numbers)}")
+
+    result = []
+    for message in messages:
+        copy = dict(message)
+        if isinstance(copy.get("tool_calls"), list):
+            copy["tool_calls"] = [
+                {**call, "id": number(call.get("id"))} if isinstance(call, Mapping) else call
+                for call in copy["tool_calls"]
+            ]
+        if "tool_call_id" in copy:
+            copy["tool_call_id"] = number(copy["tool_call_id"])
+        if any(field in copy for field in (SEARCHES, PROGRAMS, CONTAINER)):
+            copy = _with_numbers(copy, number)
+        result.append(copy)
+    return result
+
+
+def _with_numbers(value: Any, number: Callable[[Any], str]) -> Any:
+    """The value with numbers for the ids of items, calls, programs and containers."""
+    if isinstance(value, list):
+        return [_with_numbers(each, number) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+
+    def replaced(name: str, each: Any) -> Any:
+        if name in _WRITTEN:
+            return each
+        return number(each) if name in _DRAWN and isinstance(each, str) else _with_numbers(each, number)
+
+    return {name: replaced(name, each) for name, each in value.items() if name != "fingerprint"}
+
+
+# Fields that the model wrote, and fields that a provider fills with random ids.
+_WRITTEN = frozenset(("input", "arguments", "code"))
+_DRAWN = frozenset(("id", "call_id", "caller_id", "tool_id", "tool_use_id", "container_id", CONTAINER))
+
+
+class _Tools(tuple[Mapping[str, Any], ...]):
+    """The tools of a question, which nothing changes; equal if they are the same objects."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tools) and len(self) == len(other) and all(map(is_, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self)))
+
+
+# Cached, as the cases of a suite have the same tools, which are most of a question.
+_canonical_tools = lru_cache(maxsize=8)(canonical)
+
+
+def canonical_question(asked: Mapping[str, Any]) -> str:
+    """Like `canonical`, but faster."""
+    texts = {field: canonical(value) for field, value in asked.items() if field != "tools"}
+    if "tools" in asked:
+        texts["tools"] = _canonical_tools(_Tools(asked["tools"]))
+    return "{" + ",".join(f'"{field}":{texts[field]}' for field in sorted(texts)) + "}"
+
+
+def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A question as stored in a cassette: tools by name, with hashes of all and of each definition."""
+    shown = {field: value for field, value in asked.items() if field != "tools"}
+    if "tools" not in asked:  # a question to a server that runs tools
+        return shown
+    tools = _Tools(asked["tools"])
+    return {
+        **shown,
+        "tools": [_name(tool) for tool in tools],
+        "tools_sha256": hashlib.sha256(_canonical_tools(tools).encode()).hexdigest()[:16],
+        "definitions": [*_definitions(tools)],
+    }
+
+
+def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The definitions of a question's tools, by the hashes that its summary has."""
+    return _definitions(_Tools(asked.get("tools", ())))
+
+
+@lru_cache(maxsize=8)
+def _definitions(tools: _Tools) -> dict[str, Mapping[str, Any]]:
+    return {hashlib.sha256(canonical(tool).encode()).hexdigest()[:8]: tool for tool in tools}
+
+
+def _name(tool: Mapping[str, Any]) -> str:
+    """A tool's name. A provider's own tool may have only a type."""
+    return name_of(tool) or str(tool["type"])
