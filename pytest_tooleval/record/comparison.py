@@ -78,6 +78,11 @@ class Moved(Identity, frozen=True, kw_only=True, gc=False):
     new_passes: Annotated[str, doc("The same now.")]
     newly_broken: Annotated[bool, doc("Whether it passed every trial before, and none now.")] = False
 
+    @property
+    def newly_right(self) -> bool:
+        """True if it passed no trial before, and every one now."""
+        return self.old_passes.startswith("0/") and len(set(self.new_passes.split("/"))) == 1
+
 
 class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     """The comparison of a model."""

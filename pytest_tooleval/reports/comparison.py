@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -13,10 +14,15 @@ from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import aligned, counted, printable, shown
+from ..verdicts.words import tolerated_word
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
 
 MOST = 20
+# Of listed cases, the worst first.
+GROUPS = ("forbidden", "newly broken", "worse", "failed", "error", "newly right", "better")
+_IMPROVED = ("newly right", "better")
+_MOVED = ("newly broken", "worse", *_IMPROVED)
 _NAME = 60
 
 
@@ -40,6 +46,15 @@ class CaseList(Struct, frozen=True):
     title: str
     items: tuple[CaseItem, ...]
     is_moved: bool
+
+
+class ListedCase(NamedTuple):
+    """A case of a run in its group; `tolerated` is the word for a failure that a gate judges."""
+
+    group: str
+    row: CaseRow
+    move: CaseItem | None
+    tolerated: str
 
 
 def render_comparison(comparison: Comparison) -> list[str]:
@@ -84,12 +99,12 @@ def metrics_table(comparison: Comparison, *, all_changed: bool = True) -> Table:
 def case_lists(comparison: Comparison) -> list[CaseList]:
     """The cases that changed, the worst first, then those that could not be paired as they are."""
     shared = comparison.shared_names
-    moved: dict[str, list[CaseItem]] = {"newly broken": [], "worse": [], "better": []}
+    moved: dict[str, list[CaseItem]] = {name: [] for name in _MOVED}
     for model in comparison.models:
-        for case in model.worse:
-            name = "newly broken" if case.newly_broken else "worse"
+        worse = (("newly broken" if case.newly_broken else "worse", case) for case in model.worse)
+        better = (("newly right" if case.newly_right else "better", case) for case in model.better)
+        for name, case in (*worse, *better):
             moved[name].append(moved_item(case, model.new, model.old, shared))
-        moved["better"] += (moved_item(case, model.new, model.old, shared) for case in model.better)
     cases = comparison.cases
     unshared: dict[str, Sequence[Identity]] = {
         "added": cases.added,
@@ -113,16 +128,12 @@ def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) 
 
     Older versions stored neither file nor model.
     """
-    now = _now(case, model)
+    now = Identity(case.suite, case.case, case.file, model, case.variant)
     was = case.was or Identity(case.suite, case.case, model=old_model)
     old, new = case.old_passes, case.new_passes
     if not (case.newly_broken or case.old is None or case.new is None or case.old == case.new):
         old, new = score_text(case.old), score_text(case.new)
     return CaseItem(now, was, now.suite_name(shared), old, new)
-
-
-def _now(case: Moved, model: str) -> Identity:
-    return Identity(case.suite, case.case, case.file, model, case.variant)
 
 
 def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
@@ -134,25 +145,28 @@ def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
     return CaseItem(case.of_case, was, case.suite_name(shared), more=more)
 
 
-def rows_of(document: RowsDocument, moved: Iterable[tuple[str, Moved]]) -> list[CaseRow]:
-    """The rows of moved cases, which are given with their models."""
-    found = {_now(case, model) for model, case in moved}
-    return [
-        row for row in document.unchanged if row.identity in found or row.identity.without_file in found
-    ]
+def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> list[ListedCase]:
+    """The cases that made a forbidden call, changed, or did not pass: each once, the worst first.
 
-
-def moved_cases(document: RowsDocument) -> dict[Identity, tuple[str, CaseItem]]:
-    """How each case of a document changed that did; the worst if it is listed twice."""
+    A case that did not get worse is there only if it is `listed`.
+    """
     moved = {
         item.of: (each.title, item)
         for each in reversed(case_lists(document.baseline) if document.baseline else ())
         for item in each.items
         if each.is_moved
     }
-    cases = [row.identity for row in document.unchanged]
-    found = {case: moved.get(case) or moved.get(case.without_file) for case in cases}
-    return {case: move for case, move in found.items() if move is not None}
+    found = []
+    for row in document.unchanged:
+        group, move = moved.get(row.identity) or moved.get(row.identity.without_file) or ("", None)
+        if row.called_forbidden:
+            group = "forbidden"
+        elif group in ("", *_IMPROVED) and row.outcome in ("failed", "error") and listed(row):
+            group = row.outcome
+        if group:
+            tolerated = tolerated_word(row, document) if row.tolerated and group not in _MOVED else ""
+            found.append(ListedCase(group, row, move, tolerated))
+    return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.tolerated)))
 
 
 def change_text(item: CaseItem) -> str:

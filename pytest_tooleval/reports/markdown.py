@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
 from msgspec import structs
 
@@ -22,17 +23,16 @@ from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import counted, shown
-from ..verdicts.words import (
-    COUNTED,
-    NOT_JUDGED,
-    OTHER_TEST,
-    TOLERATED,
-    run_summary,
-    tolerated_word,
-    tolerated_words,
-)
+from ..verdicts.words import OTHER_TEST, run_summary, tolerated_words
 from .columns import Column, Record, Table, cell, value_in
-from .comparison import CaseItem, case_lists, change_text, compared_text, metrics_table, moved_cases
+from .comparison import (
+    ListedCase,
+    case_lists,
+    change_text,
+    compared_text,
+    listed_cases,
+    metrics_table,
+)
 from .confusion import matrix_of, matrix_rows
 from .model_lines import ModelLine, ModelVerdict, model_lines
 from .notes import fallbacks_text
@@ -47,7 +47,7 @@ LEAST_LIMIT = 4096
 
 _MOST_CASES = 50
 _NAME, _LINE = 100, 300
-_OUTCOMES = {"failed": "failed", "error": "without a verdict (errors)"}
+_GROUPS = {"forbidden": "with a forbidden call", "error": "without a verdict (errors)"}
 _UNKNOWN = "-"
 _WORDS: dict[ModelVerdict | Effect, str] = {
     "worse": "**worse**",
@@ -200,28 +200,12 @@ def _baseline(found: Comparison) -> _Section:
 
 def _case_sections(document: RowsDocument) -> Iterator[_Section]:
     """Each case that changed or did not pass once, the worst first."""
-    moved = moved_cases(document)
-    words = ("", COUNTED, TOLERATED, NOT_JUDGED)
-    failing = [_title(outcome, word) for word in words for outcome in _OUTCOMES]
-    groups: dict[str, list[tuple[CaseRow, CaseItem | None]]] = {
-        name: [] for name in ("newly broken", "worse", *failing, "better")
-    }
-    for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
-        word, move = moved.get(case.identity, ("", None))
-        if word in ("", "better") and case.outcome in ("failed", "error"):
-            word = _title(case.outcome, tolerated_word(case, document) if case.tolerated else "")
-        if word:
-            groups[word].append((case, move))
-    for name, cases in groups.items():
-        if cases:
-            title = f"{counted(len(cases), 'result')} {name}"
-            entries = [_case(*each) for each in cases[:_MOST_CASES]]
-            is_open = name in ("newly broken", "failed")
-            yield _details(title, _Section("", entries, total=len(cases)), shown=is_open)
-
-
-def _title(outcome: str, tolerated: str) -> str:
-    return _OUTCOMES[outcome] + (f", {tolerated}" if tolerated else "")
+    for group, listed in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
+        cases = list(listed)
+        title = f"{counted(len(cases), 'result')} {_GROUPS.get(group, group)}"
+        entries = [f"{case_entry(case)}\n" for case in cases[:_MOST_CASES]]
+        is_open = group in ("forbidden", "newly broken", "failed")
+        yield _details(title, _Section("", entries, total=len(cases)), shown=is_open)
 
 
 def _scores(
@@ -271,12 +255,18 @@ def _cell(record: Record, column: Column, limits: Sequence[float]) -> str:
     return code(text, table=True) if text.startswith("$") else text
 
 
-def _case(case: CaseRow, move: CaseItem | None) -> str:
-    place = f"{case.file}:{case.line}" if case.line else case.file
-    trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
-    change = f", {code(change_text(move))}" if move else trials
-    reason = f": {code(case.reason, _LINE)}" if case.reason else ""
-    return f"- {code(case.case)} on {code(case.model)}{change}{reason} ({code(place, _LINE)})\n"
+def case_entry(case: ListedCase, *, on_model: bool = True, address: str = "") -> str:
+    """A case with what changed and why; its place is a link if it has an address."""
+    row = case.row
+    place = code(f"{row.file}:{row.line}" if row.line else row.file, _LINE)
+    parts = [code(row.case) + (f" on {code(row.model)}" if on_model else ""), case.tolerated]
+    if case.move:
+        parts.append(code(change_text(case.move)))
+    elif len(row.trials) > 1:
+        parts.append(f"{row.passes} of {row.scored} trials passed")
+    reason = f": {code(row.reason, _LINE)}" if row.reason else ""
+    linked = f"[{place}]({address})" if address else place
+    return f"- {', '.join(filter(None, parts))}{reason} ({linked})"
 
 
 def _of_world(case: CaseRow, line: str) -> str:

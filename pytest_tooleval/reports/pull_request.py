@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from ..figures import points_text, score_text, seconds_text
-from ..record.comparison import ComparedModel, Moved
+from ..record.comparison import ComparedModel
 from ..record.document import RowsDocument
-from ..record.results import CaseRow
 from ..record.summary import ModelSummary
 from ..text import counted, first_few, shown
-from ..verdicts.words import run_summary, tolerated_word
+from ..verdicts.words import run_summary
 from .columns import limits_of
-from .comparison import rows_of
-from .markdown import COMMENT_LIMIT, code, models_table
+from .comparison import listed_cases
+from .markdown import COMMENT_LIMIT, case_entry, code, models_table
 from .notes import spent_text
 
 # Entries of each list; fewer where the comment would be too long.
 _MOST = (10, 3, 1)
 _LIMIT = COMMENT_LIMIT - 500  # a marker precedes the text
 _LINE = 300
+_GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
 
 def headline(document: RowsDocument) -> str:
@@ -78,41 +79,17 @@ def _verdict(document: RowsDocument) -> Iterator[str]:
 
 
 def _lists(document: RowsDocument, address: Callable[[str, int], str], most: int) -> Iterator[str]:
-    """The cases that decide, each once: what the baseline shows, forbidden calls, failures, errors."""
-    models = document.baseline.models if document.baseline else ()
-    broken = rows_of(document, ((each.new, case) for each in models for case in each.newly_broken))
-    right = rows_of(document, ((each.new, case) for each in models for case in _mended(each)))
-    listed = {row.identity for row in broken}
-    rest = [row for row in document.unchanged if row.identity not in listed and not row.was_expected]
-    forbidden = [row for row in rest if row.called_forbidden]
-    failed = [row for row in rest if row.outcome == "failed" and not row.called_forbidden]
+    """The cases that decide, each once."""
     several = len(_evaluated(document)) > 1
-
-    def entry(row: CaseRow) -> str:
-        model = f" on {code(row.model)}" if several else ""
-        tolerated = f", {tolerated_word(row, document)}" if row.tolerated else ""
-        reason = f": {code(row.reason, _LINE)}" if row.reason else ""
-        return f"- {code(row.case)}{model}{tolerated}{reason} ({_place(row, address)})"
-
-    for title, rows in {
-        "Newly broken": broken,
-        "Newly right": right,
-        "Forbidden calls": forbidden,
-        "Failed": failed,
-        "Without an answer": [row for row in rest if row.outcome == "error"],
-    }.items():
-        if rows:
-            yield f"\n**{title} ({len(rows)})**\n"
-        worst = sorted(rows, key=lambda row: (not row.called_forbidden, row.tolerated))
-        yield from map(entry, worst[:most])
-        if len(rows) > most:
-            yield f"- and {len(rows) - most} more"
-
-
-def _place(row: CaseRow, address: Callable[[str, int], str]) -> str:
-    place = code(f"{row.file}:{row.line}" if row.line else row.file, _LINE)
-    found = address(row.file, row.line)
-    return f"[{place}]({found})" if found else place
+    found = listed_cases(document, lambda row: not row.was_expected)
+    for group, listed in groupby(found, lambda case: case.group):
+        cases = list(listed)
+        yield f"\n**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n"
+        for case in cases[:most]:
+            place = address(case.row.file, case.row.line)
+            yield case_entry(case, on_model=several, address=place)
+        if len(cases) > most:
+            yield f"- and {len(cases) - most} more"
 
 
 def _models(document: RowsDocument, most: int) -> Iterator[str]:
@@ -187,12 +164,3 @@ def _gain(document: RowsDocument, row: ModelSummary) -> float | None:
     """The difference of the share of passed trials from the baseline."""
     model = _compared(document, row)
     return -model.metrics[0].drop if model is not None and model.metrics else None
-
-
-def _mended(model: ComparedModel) -> list[Moved]:
-    """Cases that passed no trial before, and now all."""
-    return [
-        case
-        for case in model.better
-        if case.old_passes.startswith("0/") and len(set(case.new_passes.split("/"))) == 1
-    ]

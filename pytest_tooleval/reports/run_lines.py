@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..text import aligned, printable
-from ..verdicts.words import tolerated_word
 from .columns import table_lines
 from .comparison import (
     MOST,
+    ListedCase,
     case_lists,
     change_text,
     compared_text,
     list_lines,
+    listed_cases,
     metrics_table,
-    moved_cases,
 )
 from .model_lines import VERDICTS, ModelLine, model_lines
 from .notes import notes
 from .tables import score_tables
 from .variants import variant_lines
 
-_RANKS = ("forbidden", "newly broken", "worse", "failed", "error", "better")
-_COLOURS = {"forbidden": "red", "newly broken": "red", "better": "green"}
+_COLOURS = {"forbidden": "red", "newly broken": "red", "newly right": "green", "better": "green"}
 
 
 class Line(NamedTuple):
@@ -70,8 +69,8 @@ def verdict_lines(
         if whole:
             lines = [*table_lines(metrics_table(found)), *list_lines(case_lists(found))]
             yield from map(Line, lines)
-    rows = [row for row in document.unchanged if model in (None, row.model)]
-    yield from _cases(document, rows, whole=whole, listed=listed)
+    cases = [case for case in listed_cases(document, listed) if model in (None, case.row.model)]
+    yield from _cases(cases, len(cases) if whole else MOST)
     variants = [each for each in document.variants if model in (None, each.model)]
     if variants:
         yield from [Line(""), *map(Line, variant_lines(variants, document.shared_names, whole=whole))]
@@ -84,32 +83,19 @@ def _verdict(line: ModelLine) -> Iterator[Line]:
     yield from (Line(f"  {printable(text)}", colour) for text in line.more)
 
 
-def _cases(
-    document: RowsDocument, rows: list[CaseRow], *, whole: bool, listed: Callable[[CaseRow], bool]
-) -> Iterator[Line]:
-    """A line for each case that changed, that is to be listed, or that made a forbidden call."""
-    moved = moved_cases(document)
-    found: list[tuple[int, int, str, list[str]]] = []
-    for place, row in enumerate(rows):
-        word, move = moved.get(row.identity, ("", None))
-        if row.called_forbidden:
-            word = "forbidden"
-        elif word in ("", "better") and listed(row):
-            word = row.outcome
-        if word:
-            is_allowed = row.tolerated and word in ("failed", "error")
-            allowed = f" ({tolerated_word(row, document)})" if is_allowed else ""
-            reason = f" - {printable(row.reason)}" if row.reason else ""
-            change = change_text(move) if move else ""
-            cells = [word + allowed, change, printable(row.nodeid) + reason]
-            found.append((_RANKS.index(word), place, _COLOURS.get(word, "yellow"), cells))
-    found.sort(key=lambda each: each[:2])
-    table = [cells for *_, cells in found]
+def _cases(cases: Sequence[ListedCase], most: int) -> Iterator[Line]:
+    table = [
+        [
+            group + (f" ({tolerated})" if tolerated else ""),
+            change_text(move) if move else "",
+            printable(row.nodeid) + (f" - {printable(row.reason)}" if row.reason else ""),
+        ]
+        for group, row, move, tolerated in cases
+    ]
     if not any(change for _, change, _ in table):
         table = [[word, name] for word, _, name in table]
     texts = aligned(table, texts=(0, 1, 2)) if table else []
-    most = len(found) if whole else MOST
-    for text, (_, _, colour, _) in zip(texts[:most], found, strict=False):
-        yield Line(text, colour)
-    if len(found) > most:
-        yield Line(f"and {len(found) - most} more: tooleval show --failed")
+    for text, case in zip(texts[:most], cases, strict=False):
+        yield Line(text, _COLOURS.get(case.group, "yellow"))
+    if len(cases) > most:
+        yield Line(f"and {len(cases) - most} more: tooleval show --failed")

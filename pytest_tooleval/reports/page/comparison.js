@@ -53,7 +53,7 @@ function caseList({ title, items, is_moved: isMoved }, isOfModels, links) {
     return el("li", {}, isolated(shortened(item.suite, 120)), " / ", href ? link(href, name) : name, model, change, more, answers);
   });
   const left = items.length > MOST_LISTED && el("li", {}, `and ${countText(items.length - MOST_LISTED)} more`);
-  return fold(`${capitalized(title)}: ${countText(items.length)}`, isMoved && title !== "better", el("ul", { class: "cases" }, ...shownItems, left));
+  return fold(`${capitalized(title)}: ${countText(items.length)}`, isMoved && !["newly right", "better"].includes(title), el("ul", { class: "cases" }, ...shownItems, left));
 }
 
 /** Loads its content when it is first opened. @param {() => Promise<Node[]> | undefined} load */

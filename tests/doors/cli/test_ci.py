@@ -264,7 +264,7 @@ def test_a_first_run_has_no_baseline(job: Job) -> None:
             1,
             [
                 "-50 points",
-                "**Newly broken (1)**\n\n- `Paris`: ``city: expected \"Paris\", got \"Rome\"",
+                "**Newly broken (1)**\n\n- `Paris`, `1/1 -> 0/1`: ``city: expected \"Paris\", got ",
             ],
         ),
     ],

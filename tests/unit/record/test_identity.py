@@ -75,7 +75,8 @@ def changes(old: Passes, new: Passes) -> dict[Identity, tuple[str, str]]:
             found[case] = "newly broken", "2/2 -> 0/2"
         elif before != now:
             figures = f"{before / 2:.2f} -> {now / 2:.2f}"
-            found[case] = "worse" if now < before else "better", figures
+            better = "newly right" if (before, now) == (0, TRIALS) else "better"
+            found[case] = "worse" if now < before else better, figures
     return found
 
 
@@ -107,7 +108,9 @@ def test_a_comparison_shows_each_case_as_its_own(old: Passes, new: Passes) -> No
 def test_texts_give_each_case_its_own_reason(old: Passes, new: Passes) -> None:
     found, wanted = document(old, new), changes(old, new)
     lines = [line.text for line in verdict_lines(found, listed=lambda row: False)]
-    line = re.compile(r"^(newly broken|worse|better) +(\S+ -> \S+) +(\S+)::(.)\[(.)\](?: - (.*))?$")
+    line = re.compile(
+        r"^(newly broken|worse|newly right|better) +(\S+ -> \S+) +(\S+)::(.)\[(.)\](?: - (.*))?$"
+    )
     terminal = {m[3] + m[4] + m[5]: m for m in map(line.match, lines) if m}
     assert {key: (m[1], m[2]) for key, m in terminal.items()} == {
         case.file + case.case + case.model: change for case, change in wanted.items()
@@ -142,7 +145,7 @@ def test_a_variant_is_compared_with_its_own_cases(old: Passes, new: Passes) -> N
     rows = [*rows_of(old), *rows_of(new, variant="v")]
     found = compare_variants(rows, NEW.started)
     moved = {of(case): kind for v in found for kind in ("worse", "better") for case in getattr(v, kind)}
-    kinds = {"newly broken": "worse"}
+    kinds = {"newly broken": "worse", "newly right": "better"}
     assert moved == {case: kinds.get(kind, kind) for case, (kind, _) in changes(old, new).items()}
 
 

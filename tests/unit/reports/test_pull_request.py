@@ -65,7 +65,7 @@ def test_what_the_baseline_shows_comes_first() -> None:
     places = [
         text.index(part)
         for part in (
-            "**Newly broken (1)**\n\n- `paris`: `overall 0.60 < 1.00 (wrong value)`",
+            "**Newly broken (1)**\n\n- `paris`, `5/5 -> 0/5`: `overall 0.60 < 1.00 (wrong value)`",
             "**Failed (1)**\n\n- `oslo`",
             "- `gpt-4o`: `worse than main.json: paris newly broken (p = 0.020)`",
             "**Changed by this pull request**\n\n- not known: fetch it",
