@@ -42,8 +42,12 @@ def user_of(
 class UserInConversation:
     """The user of one conversation, who follows the case's script.
 
-    The first turn's messages are already among the case's messages.
+    The first turn's messages are already among the case's messages. `ended` says that the user's last
+    messages end the conversation, once the model has had its turn. `played` records a model's part.
     """
+
+    ended = False
+    played: PlayedUser | None = None
 
     def __init__(self, case: ResolvedCase) -> None:
         self._later: Iterator[tuple[Message, ...]] = chain(
@@ -53,16 +57,6 @@ class UserInConversation:
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         """The user's next messages, which begin a turn; None to end the conversation."""
         return next(self._later, None)
-
-    @property
-    def ended(self) -> bool:
-        """Whether the user's last messages end the conversation, once the model has had its turn."""
-        return False
-
-    @property
-    def played(self) -> PlayedUser | None:
-        """The record of a model that played the user."""
-        return None
 
 
 def user_in(
@@ -105,7 +99,6 @@ class SimulatedUser(UserInConversation):
         self._messages = opening(user)
         self._heard = 0
         self._replies: list[Reply] = []
-        self._ending = ""
 
     async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         """The user's next messages; None once the goal is reached. Raises ModelError if it is not
@@ -119,10 +112,11 @@ class SimulatedUser(UserInConversation):
             self._messages.append({"role": "user", "content": heard})
             self._heard = len(replies)
         request = user_request(self._spec, self._messages, self._trial)
-        reply, (words, self._ending) = await ask_other(
-            "user", self._models, self._spec, request, self._read
-        )
+        reply, (words, ending) = await ask_other("user", self._models, self._spec, request, self._read)
         self._replies.append(reply)
+        self.ended = ending != ""
+        cost = sum_if_known(each.cost_usd for each in self._replies)
+        self.played = PlayedUser(self._spec.label, ending, cost)
         if not words:
             return None
         self._messages.append({"role": "assistant", "content": words})
@@ -154,12 +148,3 @@ class SimulatedUser(UserInConversation):
                 kind="user",
             )
         return text, ""
-
-    @property
-    def ended(self) -> bool:
-        return self._ending != ""
-
-    @property
-    def played(self) -> PlayedUser:
-        cost = sum_if_known(reply.cost_usd for reply in self._replies)
-        return PlayedUser(self._spec.label, self._ending, cost)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -14,28 +12,16 @@ from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL, ExpectedCall
-from ..suite.resolved import accepts, find_tool, is_among
+from ..suite.expectations import ExpectedCall
+from ..suite.resolved import accepts, find_tool
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, pair
-from .one_call import (
-    ALL,
-    NO_CALL,
-    NOT_OFFERED,
-    Share,
-    check_arguments,
-    check_tool,
-    share_of,
-    shown_call,
-    wrong_name,
-)
+from .expected_tool import OneCall
+from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
+from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
 
-MORE_OFTEN = "more often than expected"
-_PARTS = ("tool_selection", "parameter_accuracy")
 _NONE_NEEDED = "no tool was called, and none had to be"
-_UNEXPECTED = "called {0.actual}: {0.reason}"
-_SHOWN = 50  # surplus calls in an explanation
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
@@ -58,166 +44,6 @@ def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
         made = Calls(case, test.calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
     return Assessment(drafts, (), made.failure, parts, made.pairs, made.malformed)
-
-
-def parts(category: FailureCategory) -> Sequence[str]:
-    return ("no_extra_calls", *_PARTS) if category == "surplus_call" else _PARTS
-
-
-def overall(tool: float, arguments: float | None) -> float:
-    """Return `0.6 * tool + 0.4 * arguments`, or just `tool` if arguments are not scored."""
-    return tool if arguments is None else 0.6 * tool + 0.4 * arguments
-
-
-def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
-    """Score `no_extra_calls`; None if any number of calls is right, and under `bfcl`."""
-    if any_number_is_right(case):
-        return Draft(None, "any number of calls is right")
-    if MODES[case.param_scoring].only_overall:
-        return Draft(None, "overall counts the calls beyond the expected")
-    return Draft(0.0 if extra else 1.0, partial(explain_extra, case, extra))
-
-
-def any_number_is_right(case: ResolvedCase) -> bool:
-    return ANY_TOOL in case.expected.expected_tools
-
-
-def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> tuple[float, str]:
-    """Return `overall` divided by the number of calls under `bfcl`, and the divisor as text."""
-    if not extra or not MODES[case.param_scoring].only_overall:
-        return value, ""
-    return value / (1 + len(extra)), f" / {1 + len(extra)} (calls)"
-
-
-def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
-    if not extra:
-        return "no more calls than expected", ()
-    test = case.expected
-    text = f"{counted(len(extra), 'call')} more than expected"
-    # If several calls are expected, or none, `overall` also counts the extra ones.
-    if test.expected_tools and "no_extra_calls" in case.thresholds:
-        text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
-    return text, _surplus(case, test.calls or (), extra, in_order=test.call_order == "strict")
-
-
-def _surplus(
-    case: ResolvedCase, expected: Sequence[ExpectedCall], calls: Sequence[ToolCall], *, in_order: bool
-) -> list[Line]:
-    lines = []
-    for call in calls[:_SHOWN]:
-        says = _UNEXPECTED
-        if find_tool(case, call.name) is None:
-            why = NOT_OFFERED
-        elif not is_among(call.name, expected, case):
-            why = "not expected"
-        else:
-            says = "called {0.actual} {0.reason}"
-            why = f"{MORE_OFTEN}, or out of order" if in_order else MORE_OFTEN
-        lines.append(Line(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
-    return lines
-
-
-class BestCall(NamedTuple):
-    """The best-scoring call; `share` is None if arguments are not scored."""
-
-    call: ToolCall
-    share: Share | None
-
-    @property
-    def malformed(self) -> ToolCall | None:
-        return self.call if self.call.arguments is None else None
-
-
-def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
-    """Return the call to an expected tool with the best arguments, or None."""
-    test = case.expected
-    best: BestCall | None = None
-    for call in calls:
-        if accepts(test.expected_tools, call.name, case):
-            share = _share(case, call)
-            if best is None or best.share is None or share is None or share.value > best.share.value:
-                best = BestCall(call, share)
-            if share is None or share.flaw is None:
-                break
-    return best
-
-
-def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
-    try:
-        return share_of(case.expected.expected_params, call, MODES[case.param_scoring])
-    except CannotCompare as error:
-        raise error.within("expected_params") from None
-
-
-class OneCall:
-    """`expected_tool`: scores the best call to an expected tool."""
-
-    def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
-        self._case = case
-        self._calls = calls
-        choice = choose(case, calls)
-        self._tool = 0.0 if choice is None else 1.0
-        self.malformed = None if choice is None else choice.malformed
-        # Tool and argument scores are independent, so arguments are scored even for a wrong tool.
-        if choice is None and calls:
-            choice = BestCall(calls[0], _share(case, calls[0]))
-        self._call = choice.call if choice else None
-        self._share = choice.share if choice else None
-        if choice is None and case.expected.expected_params is not None:
-            self._share = NO_CALL
-        self.extra = [] if any_number_is_right(case) else list(calls)
-        if self._call in self.extra:
-            self.extra.remove(self._call)
-        accuracy = self._share and self._share.value
-        self._overall, self._divisor = shared_out(case, overall(self._tool, accuracy), self.extra)
-
-    def drafts(self) -> dict[str, Draft]:
-        accuracy = None if self._share is None else self._share.value
-        return {
-            "tool_selection": Draft(self._tool, self._explain_tool),
-            "parameter_accuracy": Draft(accuracy, self._explain_arguments),
-            "overall": Draft(self._overall, self._explain_overall),
-        }
-
-    def failure(self, failing: Collection[str]) -> FailureCategory | None:
-        flaw = None if self._share is None else self._share.flaw
-        if flaw is None and self._divisor and self._tool:
-            return "surplus_call"
-        if flaw is not None and failing == {"parameter_accuracy"}:
-            return flaw
-        if self._call is None:
-            return "missing_call"
-        return flaw if self._tool else wrong_name(self._case, self._call)
-
-    def pairs(self) -> list[Pair]:
-        return [(self._case.expected.expected_tools, self._call), *(((), call) for call in self.extra)]
-
-    def _explain_tool(self) -> Explained:
-        line = check_tool(self._case, self._case.expected.expected_tools, self._call)
-        return f"expected {line.check.expected}, got {line.check.actual}", [line]
-
-    def _explain_arguments(self) -> Explained:
-        expected = self._case.expected.expected_params
-        if expected is None and self._share is None:
-            return "expected_params is not given: arguments are not scored", ()
-        lines = check_arguments(expected or {}, self._call, MODES[self._case.param_scoring])
-        return _counted(self._share or NO_CALL, self._call), lines
-
-    def _explain_overall(self) -> Explained:
-        lines = explain_extra(self._case, self.extra)[1] if self._divisor else ()
-        text = "tool selection (arguments are not scored)"
-        if self._share is not None:
-            text = f"0.6 × {self._tool:.4g} (tool) + 0.4 × {self._share.value:.4g} (arguments)"
-            text = f"({text})" if self._divisor else text
-        return f"{self._overall:.4g} = {text}{self._divisor}", lines
-
-
-def _counted(share: Share, call: ToolCall | None) -> str:
-    if call is None:
-        return "no tool was called"
-    if call.arguments is None:
-        return call.why_malformed
-    return f"{share.correct} of {share.total} arguments right"
 
 
 class Calls:
@@ -349,7 +175,7 @@ class Calls:
                 line = Line(structs.replace(line.check, value=1.0, reason="optional, not made"), None)
             lines.append(line)
         surplus = self._surplus(self._pairing)
-        lines += _surplus(self._case, self._expected, surplus, in_order=self._in_order)
+        lines += surplus_lines(self._case, self._expected, surplus, in_order=self._in_order)
         count = len(self._pairing.pairs)
         if not self._most:
             return _NONE_NEEDED, lines
@@ -363,7 +189,7 @@ class Calls:
             Check("tool", NO_TOOL, shown_call(call), 0.0, "no tool should be called")
             for call in self._calls
         )
-        lines = [Line(row, _UNEXPECTED) for row in rows]
+        lines = [Line(row, UNEXPECTED) for row in rows]
         return f"{counted(len(lines), 'call')}, but none is expected", lines
 
     def _explain_arguments(self) -> Explained:

@@ -31,11 +31,10 @@ from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected, same_name
 from ..text import counted, json_text
 from .assessment import Assessment, Draft, Explained, Line, Pair
-from .calls import (
+from .expected_tool import BestCall, choose
+from .extra_calls import (
     MORE_OFTEN,
-    BestCall,
     any_number_is_right,
-    choose,
     explain_extra,
     no_extra_calls,
     overall,

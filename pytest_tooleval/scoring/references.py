@@ -29,7 +29,7 @@ from .assessment import Part, mean, part_of_rows
 from .calls import Calls
 from .counted import unanswered
 from .one_call import shown_call
-from .turns import LONGEST_ANSWER, Conversation, Made, Span
+from .turns import LONGEST_ANSWER, Conversation, Ran, Span
 
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
@@ -125,7 +125,7 @@ class Worlds:
                 self._compare_answers(span.place, calls, answers)
         self.played = self._as_answered(ran, played)
 
-    def _compare_answers(self, place: str, calls: Sequence[Made], answers: Sequence[str]) -> None:
+    def _compare_answers(self, place: str, calls: Sequence[Ran], answers: Sequence[str]) -> None:
         """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
         for call, answer in zip(calls, answers, strict=True):
             found = disagreement(call.answer, call.status, answer)
@@ -137,7 +137,7 @@ class Worlds:
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
 
-    def _as_answered(self, ran: Sequence[Sequence[Made]], played: Played) -> Played:
+    def _as_answered(self, ran: Sequence[Sequence[Ran]], played: Played) -> Played:
         """Leave out answers that a fault withheld from the model."""
         lost = unanswered(self._conversation.calls)
         if not lost:
@@ -148,7 +148,7 @@ class Worlds:
             answers.append([text for each, text in pairs if not any(each.call is one for one in lost)])
         return played._replace(answers=answers)
 
-    def _failed(self, calls: Sequence[Made]) -> set[int]:
+    def _failed(self, calls: Sequence[Ran]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
         if self._case.play_failed_calls:
             return set()

@@ -51,17 +51,17 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def made(self) -> list[Made]:
+    def made(self) -> list[Ran]:
         """The calls in the order of their answers, except those that were refused or are waiting."""
         return [
-            Made(call, status, each)
+            Ran(call, status, each)
             for each in self.replies
             for call, status in _in_order(each)
             if status not in NOT_RUN
         ]
 
 
-class Made(NamedTuple):
+class Ran(NamedTuple):
     """A call that may have run."""
 
     call: ToolCall

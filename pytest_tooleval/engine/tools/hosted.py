@@ -53,9 +53,7 @@ def refusal(case: ResolvedCase, spec: ModelSpec, allowed: Sequence[str]) -> str:
 
 def with_secrets(tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """The tools with the values of their variables filled in. Raises ModelError if one is not set."""
-    if not any("authorization" in tool or "headers" in tool for tool in tools):
-        return tools
-    return [_with_secrets(tool) for tool in tools]
+    return list(map(_with_secrets, tools))
 
 
 def _with_secrets(tool: Mapping[str, Any]) -> dict[str, Any]:
