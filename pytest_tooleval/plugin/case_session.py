@@ -165,6 +165,15 @@ class CaseSession(Observer):
                 self.queue.ahead(item.task)
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not self.run.settings.estimate or not will_run(session):
+            return None
+        from .estimate_table import show_estimate
+
+        show_estimate(self.config, self.run, _cases(session.items))
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if self._is_worker:
             self._next = [item] if nextitem is None else [item, nextitem]

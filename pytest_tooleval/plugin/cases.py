@@ -13,25 +13,22 @@ import pytest
 from ..engine.models.spec import ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
+from ..imports.conversation import Conversation
 from ..run.nodeids import CaseId, split_nodeid
 from ..run.place import Origin
 from ..run.task import Task
 from ..run.unknown import unknown_metric
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import ResolvedCase, XFail
-from ..suite.resolved import find_tool, resolve
+from ..suite.resolved import find_tool
 from ..text import printable
 from .items import CaseFailure, CaseItem
 from .no_model import no_model
-from .suites import load, worker_user
+from .suites import NO_MODEL, load
 
 if TYPE_CHECKING:
     from ..variants.variant import Variant
     from .case_session import CaseSession
-
-
-# Stands in for the model if none was named.
-_NO_MODEL = ModelSpec("")
 
 
 class Cases:
@@ -48,8 +45,7 @@ class Cases:
         registry = ScorerRegistry()
         try:
             file.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            cassette = run.asker.cassettes.of(file.path)
-            suite, live = load(file.path, registry.metrics, cassette, asking.allowed_tools)
+            loaded = load(file.path, run, registry)
         except McpError as error:
             raise file.CollectError(f"{file.nodeid}: tools_from: {error}") from None
         except ModelError as error:  # from the cassette, for the tools
@@ -60,40 +56,28 @@ class Cases:
         problem = unknown_metric(run.settings, registry.metrics)
         if problem:
             raise pytest.UsageError(problem)
+        suite = loaded.suite
         given = session.transcripts.of_suite(suite) if session.transcripts else None
-        models: Sequence[ModelSpec] = asking.models or (_NO_MODEL,)
+        models: Sequence[ModelSpec] = asking.models or (NO_MODEL,)
         if given:  # transcripts of other suites may have other models
             labels = {each.model for of_case in given.values() for each in of_case}
             models = [spec for spec in asking.models if spec.label in labels]
         run.suites[file.nodeid] = suite
         origin = Origin(suite, file.path)
         variants = self._variants()
-        asks = session.transcripts is None and asking.models
+        asks = session.transcripts is None and bool(asking.models)
         for case in suite.test_cases:
             try:
-                resolved = resolve(suite, case, asking.overrides)
-                user = worker_user(file.config, asking, case) if asks else None
+                job = loaded.job(file.config, asking, case, asks=asks)
             except ConfigError as error:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
-            varied = list(self._varied(variants, origin, resolved)) if asks else []
+            varied = list(self._varied(variants, origin, job.case)) if asks else []
             for spec in models:
-                job = Job(
-                    resolved,
-                    spec,
-                    cassette,
-                    live,
-                    asking.judge,
-                    user,
-                    asking.allowed_tools,
-                    registry.scorers,
-                )
-                item = self._item(origin, job)
-                if given is not None:
-                    of_case = given.get(resolved.id, ())
-                    item.task.transcripts = [each for each in of_case if each.model == spec.label]
-                yield item
+                of_case = None if given is None else given.get(job.case.id, ())
+                runs = of_case and [each for each in of_case if each.model == spec.label]
+                yield self._item(origin, replace(job, model=spec), transcripts=runs)
                 for each in varied:
-                    yield self._item(origin, replace(job, case=each), resolved)
+                    yield self._item(origin, replace(job, case=each, model=spec), job.case)
 
     def _variants(self) -> list[Variant]:
         """The variants named on the command line, by the names that hooks gave them."""
@@ -130,12 +114,18 @@ class Cases:
             if varied is not None:
                 yield varied
 
-    def _item(self, origin: Origin, job: Job, unchanged: ResolvedCase | None = None) -> CaseItem:
+    def _item(
+        self,
+        origin: Origin,
+        job: Job,
+        unchanged: ResolvedCase | None = None,
+        transcripts: Sequence[Conversation] | None = None,
+    ) -> CaseItem:
         config, case, model = self._file.config, job.case, job.model.label
         id = CaseId(self._file.nodeid, case.id, model, case.arm.variant)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
-        task = Task(id.nodeid, job, origin, unchanged)
+        task = Task(id.nodeid, job, origin, unchanged, transcripts)
         item: CaseItem = CaseItem.from_parent(
             self._file, name=id.name, nodeid=id.nodeid, task=task, queue=self._session.queue
         )

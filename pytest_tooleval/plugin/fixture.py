@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -20,11 +21,10 @@ from ..run.scored import evaluate
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import TestCase
 from ..suite.model import Suite
-from ..suite.resolved import resolve
 from .case_session import CaseSession
 from .no_model import missing_model, no_model
 from .settings import config_tables
-from .suites import load, worker_user
+from .suites import LoadedSuite, load
 
 _runs_key = pytest.StashKey[int]()
 
@@ -88,30 +88,19 @@ class Tooleval:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        cassette = live = None
         if not isinstance(suite, Suite):
-            path = (self._request.path.parent / suite).resolve()
-            cassette = run.asker.cassettes.of(path)
-            suite, live = load(path, registry.metrics, cassette, asking.allowed_tools)
-        elif suite.tools_from is not None:
+            loaded = load((self._request.path.parent / suite).resolve(), run, registry)
+        elif suite.tools_from is None:
+            loaded = LoadedSuite(suite, registry.scorers)
+        else:
             raise ConfigError(
                 f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
                 "does not include; pass the path of its file instead"
             )
         if isinstance(case, str):
-            case = suite.case(case)
-        resolved = resolve(suite, case, asking.overrides)
-        user = worker_user(self._request.config, asking, case)
-        return Job(
-            resolved,
-            self._spec(model),
-            cassette,
-            live,
-            asking.judge,
-            user,
-            asking.allowed_tools,
-            registry.scorers,
-        )
+            case = loaded.suite.case(case)
+        job = loaded.job(self._request.config, asking, case)
+        return replace(job, model=self._spec(model))
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True

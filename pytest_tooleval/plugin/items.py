@@ -12,11 +12,10 @@ import pytest
 from msgspec import structs
 
 from ..record.encoding import to_json
-from ..record.results import CaseResult, Outcome
+from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
-from ..run.scored import as_expected
 from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
@@ -169,7 +168,8 @@ class CaseItem(pytest.Item):
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
-            return as_expected(result, report.wasxfail)
+            reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
+            return structs.replace(result, tolerated=True, reason=reason)
         if report.failed and result.outcome == "passed":
             return structs.replace(result, outcome="failed", reason=_reason(report))
         return result

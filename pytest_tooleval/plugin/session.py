@@ -73,13 +73,8 @@ class EvalSession:
         if self.cases is None:
             from .case_session import CaseSession
 
-            manager = self._config.pluginmanager
             self.cases = CaseSession(self._config, self.run)
-            manager.register(self.cases, "tooleval-cases")
-            if self.run.settings.estimate:
-                from .estimate_table import EstimateOnly
-
-                manager.register(EstimateOnly(self.run), "tooleval-estimate")
+            self._config.pluginmanager.register(self.cases, "tooleval-cases")
         return self.cases
 
     @pytest.hookimpl(tryfirst=True)

@@ -6,31 +6,33 @@ import contextlib
 import linecache
 import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import ModelSpec
 from ..engine.tools.live import Live
+from ..engine.trial import Job
 from ..engine.users import user_of
 from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
+from ..run.eval_run import EvalRun
+from ..scoring.registry import Scorer, ScorerRegistry
 from ..settings.parts import Asking
 from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
 from ..suite.model import Suite
+from ..suite.resolved import resolve
 from ..suite.source import decode_bytes, read_document
 from ..text import printable
 from .settings import config_tables
 
-
-def worker_user(config: pytest.Config, asking: Asking, case: TestCase) -> ModelSpec | None:
-    """The model that plays the user of a case, if any, with this process's share of its limits."""
-    spec = user_of(case.user, asking.user, lambda: config_tables(config))
-    return spec if spec is None or spec is asking.user else asking.own(spec)
+# Stands in for the model if none was named.
+NO_MODEL = ModelSpec("")
 
 
 class SuiteWarnings:
@@ -77,16 +79,40 @@ def _warn(path: Path, text: str, line: int = 1) -> None:
     warnings.warn_explicit(pytest.PytestWarning(printable(text)), None, str(path), line)
 
 
-def load(
-    path: Path, metrics: Collection[str], cassette: Cassette | None, allowed: Sequence[str]
-) -> tuple[Suite, Live | None]:
+class LoadedSuite(NamedTuple):
+    """A suite and what its jobs share: `live` is the server of their live tools."""
+
+    suite: Suite
+    scorers: Sequence[Scorer]
+    cassette: Cassette | None = None
+    live: Live | None = None
+
+    def job(self, config: pytest.Config, asking: Asking, case: TestCase, *, asks: bool = True) -> Job:
+        """A case's job, still without its model. Raises ConfigError. Without `asks`, it has no user."""
+        user = user_of(case.user, asking.user, lambda: config_tables(config)) if asks else None
+        if user is not None and user is not asking.user:
+            user = asking.own(user)
+        return Job(
+            resolve(self.suite, case, asking.overrides),
+            NO_MODEL,
+            self.cassette,
+            self.live,
+            asking.judge,
+            user,
+            asking.allowed_tools,
+            self.scorers,
+        )
+
+
+def load(path: Path, run: EvalRun, registry: ScorerRegistry) -> LoadedSuite:
     """Load the suite, and the server if its chains may call the allowed tools there.
 
     Raises SuiteError if the file cannot be used, McpError if the server cannot.
     """
-    tools = SuiteTools(cassette, allowed)
+    cassette = run.asker.cassettes.of(path)
+    tools = SuiteTools(cassette, run.settings.asking.allowed_tools)
     try:
-        suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
+        suite = load_suite(path, metrics=registry.metrics, fetch_tools=tools.fetch)
     finally:
         # Warn even after an error, which drift may explain. Without `live`, drift is the error.
         if tools.drift and tools.live is not None:
@@ -96,7 +122,7 @@ def load(
     shared = tools.shared_state(suite)
     if shared:
         _warn(path, shared)
-    return suite, tools.live
+    return LoadedSuite(suite, registry.scorers, cassette, tools.live)
 
 
 def collected(config: pytest.Config) -> list[Suite]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..record.run import Shard, Spent, add_up
 
@@ -32,14 +32,11 @@ def joined(parts: Iterable[Part]) -> Part:
     """The run as its processes know it together."""
     whole = Part()
     for part in parts:
-        whole = Part(
-            part.case_counts,
-            part.unapplied,
-            part.unclaimed,
-            part.misnamed,
-            part.shard or whole.shard,
-            tuple(dict.fromkeys((*whole.problems, *part.problems))),
-            whole.recorded + part.recorded,
-            add_up(whole.spent, part.spent),
+        whole = structs.replace(
+            part,
+            shard=part.shard or whole.shard,
+            problems=tuple(dict.fromkeys((*whole.problems, *part.problems))),
+            recorded=whole.recorded + part.recorded,
+            spent=add_up(whole.spent, part.spent),
         )
     return whole

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from ..engine.runner import TrialAnswer
 from ..errors import ModelError, ScoringError
-from ..record.results import EXPECTED_FAILURE, CaseResult, TrialError, TrialResult
+from ..record.results import CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
@@ -54,9 +54,3 @@ def evaluate(
         scored=sum(trial.error is None for trial in trials),
         trials=trials,
     )
-
-
-def as_expected(result: CaseResult, reason: str) -> CaseResult:
-    """The result of an `xfail` case that the model failed; `reason` is the mark's."""
-    text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
-    return structs.replace(result, tolerated=True, reason=text)
