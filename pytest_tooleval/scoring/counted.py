@@ -26,7 +26,8 @@ from .chain import same_call
 
 def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Return the transcript with only the calls that are scored."""
-    return without_asked(case, _without(case, transcript, partial(_is_foreign, case)))
+    foreign = _without(case, transcript, lambda call: call.hosted and find_tool(case, call.name) is None)
+    return without_asked(case, foreign)
 
 
 def without_asked(case: ResolvedCase, transcript: Transcript) -> Transcript:
@@ -69,10 +70,6 @@ def _without_calls(reply: Reply, leaves_out: Callable[[ToolCall], bool]) -> Repl
     else:
         answers = [reply.answers[place] for place in places if place < len(reply.answers)]
     return structs.replace(reply.with_calls_at(places), answers=tuple(answers))
-
-
-def _is_foreign(case: ResolvedCase, call: ToolCall) -> bool:
-    return call.hosted and find_tool(case, call.name) is None
 
 
 def _is_asked(case: ResolvedCase, call: ToolCall) -> bool:

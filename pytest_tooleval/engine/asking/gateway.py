@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 
 from msgspec import structs
 
@@ -122,9 +123,7 @@ class ModelGateway:
             raise ModelError(context.refusal, kind="tool_server")
         breaker, shared = self._breaker, self._shared
 
-        async def once() -> ChatAnswer:
-            return await self._limited(request, context)
-
+        once = partial(self._limited, request, context)
         try:
             answer = await with_retries(
                 once, shared.policy, shared.rng, breaker.ends_retries, breaker.pause

@@ -21,7 +21,7 @@ from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
 from ..protocols.reading import replied
 from .http_client import HttpClient
-from .message_parts import data_in, input_of, parts_of
+from .message_parts import chat_of, data_in, input_of, parts_of, without_nulls
 
 Block = dict[str, Any]
 
@@ -146,12 +146,8 @@ def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -
     budgets = not adaptive or listed.get("supports_legacy_thinking") is True
     if effort is not None and effort != "none":
         if not adaptive:
-            return {
-                "thinking": {
-                    "type": "enabled",
-                    "budget_tokens": max(_LEAST_BUDGET, EFFORT_TOKENS[effort]),
-                }
-            }
+            tokens = max(_LEAST_BUDGET, EFFORT_TOKENS[effort])
+            return {"thinking": {"type": "enabled", "budget_tokens": tokens}}
         # Without `display`, the thinking in the answer is empty.
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
@@ -243,17 +239,13 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     if container := as_mapping(document.get("container")).get("id"):
         message[CONTAINER] = container
     reason = _REASONS.get(as_text(document.get("stop_reason")))
-    return {
-        "model": document.get("model"),
-        "choices": [{"message": message, "finish_reason": reason}],
-        "usage": _usage(document.get("usage"), blocks),
-    }
+    return chat_of(document.get("model"), message, reason, _usage(document.get("usage"), blocks))
 
 
 def _kept(block: Block) -> Block:
     """The block without nulls and without the default `caller`."""
     direct = {"caller": {"type": "direct"}}
-    return {key: value for key, value in block.items() if value is not None and {key: value} != direct}
+    return {key: value for key, value in without_nulls(block).items() if {key: value} != direct}
 
 
 def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..models.keys import key_from
 from ..models.prices import token_count
 from ..protocols.reading import replied
 from .http_client import HttpClient
-from .message_parts import call_of, data_in, input_of, parts_of
+from .message_parts import call_of, chat_of, data_in, input_of, parts_of
 
 Part = dict[str, Any]
 
@@ -202,20 +202,13 @@ def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
     message = _message(parts, ours)
     if [*_rebuilt(message)] != parts:
         message[PARTS] = parts
-    return {
-        "model": document.get("modelVersion"),
-        "choices": [{"message": message, "finish_reason": None}],
-        "usage": _usage(document.get("usageMetadata")),
-    }
+    return chat_of(document.get("modelVersion"), message, None, _usage(document.get("usageMetadata")))
 
 
 def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
     """The assistant's message for the parts of an answer."""
-    message: dict[str, Any] = {
-        "role": "assistant",
-        "content": "".join(as_text(part.get("text")) for part in parts if not part.get("thought"))
-        or None,
-    }
+    texts = "".join(as_text(part.get("text")) for part in parts if not part.get("thought"))
+    message: dict[str, Any] = {"role": "assistant", "content": texts or None}
     if thoughts := "".join(as_text(part.get("text")) for part in parts if part.get("thought")):
         message["reasoning_content"] = thoughts
     called = [part for part in parts if isinstance(part.get("functionCall"), dict)]

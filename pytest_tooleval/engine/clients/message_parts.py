@@ -35,6 +35,17 @@ def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
     return (found[1], found[2]) if found else held
 
 
+def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without null fields, which strict servers refuse in later requests."""
+    return {name: each for name, each in value.items() if each is not None}
+
+
+def chat_of(model: object, message: dict[str, Any], reason: object, usage: object) -> dict[str, Any]:
+    """The chat API's document with one answer."""
+    choice = {"message": message, "finish_reason": reason}
+    return {"model": model, "choices": [choice], "usage": usage}
+
+
 def input_of(call: ToolCall) -> object:
     """A call's arguments for protocols with objects. Invalid arguments stay a text."""
     return call.arguments if call.arguments is not None else call.raw_arguments or {}

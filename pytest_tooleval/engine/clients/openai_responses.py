@@ -14,6 +14,7 @@ from ...record.endings import ending_of
 from ...record.untrusted import as_mapping, objects_in
 from ..exchange.chat import ITEMS
 from ..protocols.reading import replied
+from .message_parts import chat_of, without_nulls
 
 Item = dict[str, Any]
 
@@ -132,17 +133,12 @@ def _own_items(message: Mapping[str, Any]) -> list[Item]:
     made = chat_message(items)
     if any(made.get(field) != message.get(field) for field in ("content", "tool_calls")):
         return []
-    return [_without_nulls(item) for item in items if not _is_lost(item)]
+    return [without_nulls(item) for item in items if not _is_lost(item)]
 
 
 def _is_lost(item: Item) -> bool:
     """Whether an item only refers to reasoning, which the provider did not store."""
     return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
-
-
-def _without_nulls(item: Item) -> Item:
-    """The item without null fields, which the API refuses in later requests."""
-    return {name: value for name, value in item.items() if value is not None}
 
 
 def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
@@ -194,9 +190,8 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(items, list):
         return dict(document)
     message = {**chat_message(items), ITEMS: items}
-    choice = {"message": message, "finish_reason": _finish_reason(document, message)}
-    usage = _usage(document.get("usage"))
-    return {"model": document.get("model"), "choices": [choice], "usage": usage}
+    reason, usage = _finish_reason(document, message), _usage(document.get("usage"))
+    return chat_of(document.get("model"), message, reason, usage)
 
 
 def chat_message(items: list[Any]) -> dict[str, Any]:

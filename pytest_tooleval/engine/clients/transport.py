@@ -16,6 +16,7 @@ from ..exchange.chat import BLOCKS, CONTAINER, ITEMS, PARTS, ChatAnswer, ChatReq
 from ..models.prices import ran_unpriced
 from ..models.spec import ModelSpec
 from ..protocols.builder import EXTENSIONS
+from .message_parts import without_nulls
 
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
@@ -89,11 +90,10 @@ def connection_error(
         )
     if "JSONDecodeError" in classes:
         return not_json(clean(str(error)))
+    reason = clean(_innermost(causes))
     if classes & _NO_CONNECTION:
-        reason = clean(_innermost(causes))
         return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
     if classes & _BROKEN_CONNECTION:
-        reason = clean(_innermost(causes))
         return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
     return None
 
@@ -155,7 +155,7 @@ def read_chat(
     ending = ending_of(chat) if chat is document else ending_of(chat, document)
     try:
         choice = chat["choices"][0]
-        message = _without_nulls(choice["message"])
+        message = _sound(choice["message"])
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise no_message(type(error).__name__) from None
     reason = _finish_reason(choice.get("finish_reason"), message)
@@ -163,21 +163,16 @@ def read_chat(
     return structs.replace(answer, cost_at_least=ran_unpriced(document))
 
 
-def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without null fields, which strict servers refuse in later requests."""
-    kept = {key: value for key, value in message.items() if value is not None}
+def _sound(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message as strict servers take it back in later requests."""
+    kept = without_nulls(message)
     kept.setdefault("content", None)
     kept.setdefault("role", "assistant")
     calls = kept.get("tool_calls")
     if calls == []:
         del kept["tool_calls"]
     elif isinstance(calls, list):
-        kept["tool_calls"] = [
-            {key: value for key, value in call.items() if value is not None}
-            if isinstance(call, dict)
-            else call
-            for call in calls
-        ]
+        kept["tool_calls"] = [without_nulls(call) if isinstance(call, dict) else call for call in calls]
     return kept
 
 

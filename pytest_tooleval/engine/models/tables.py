@@ -99,7 +99,6 @@ def _tables(path: Path, prefix: str) -> ModelTables:
         data = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {os_reason(error)}") from None
-    where = f"{path}: [{prefix}models]" if prefix else f"{path}: [models]"
     if prefix:
         if "tooleval" in data:
             place = key_place(path, text, "tooleval")
@@ -119,8 +118,8 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     tables = data.get("models", {})
     if not isinstance(tables, dict):
         raise ConfigError(
-            f"{where}: expected tables [{prefix}models.NAME], got {tables!r}; to choose models, set "
-            "tooleval_model in pytest's ini file"
+            f"{path}: [{prefix}models]: expected tables [{prefix}models.NAME], got {tables!r}; to "
+            "choose models, set tooleval_model in pytest's ini file"
         )
     for table in tables.values():
         for variable in _variables(table):
