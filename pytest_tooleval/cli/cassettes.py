@@ -12,7 +12,7 @@ import click
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.exchange.errors import NotRecorded
-from ..engine.models.tables import resolve_models
+from ..engine.models.names import resolve_models
 from ..errors import ConfigError
 from ..project.root import Project
 from ..suite.overrides import ChoiceWord, Overrides

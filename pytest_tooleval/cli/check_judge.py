@@ -11,7 +11,7 @@ import click
 from msgspec import Struct, ValidationError
 from msgspec.json import Decoder
 
-from ..engine.models.tables import resolve_models
+from ..engine.models.names import resolve_models
 from ..errors import ConfigError, ModelError, os_reason
 from ..figures import interval_text
 from ..project.root import Project

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..engine.models.names import resolve_models
 from ..engine.models.spec import LEXICAL, ModelSpec
-from ..engine.models.tables import resolve_models
 from ..errors import ModelError
 from ..figures import seconds_text, usd_text
 from ..project.root import Project

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.exchange.chat import ChatRequest
-from ..engine.models.tables import resolve_models, spec_from_table
+from ..engine.models.names import resolve_models
+from ..engine.models.table_checks import spec_from_table
 from ..engine.tools.features import FEATURES, features_of, wanted_by
 from ..engine.tools.schemas import rules_of
 from ..errors import ConfigError, Problem, SuiteError, os_reason

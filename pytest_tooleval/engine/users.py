@@ -12,8 +12,9 @@ from ..text import counted, printable, shorten
 from .asking.context import sampling_for
 from .exchange.chat import ChatRequest
 from .exchange.reply import Models, ask_other
+from .models.names import resolve_models
 from .models.spec import ModelSpec
-from .models.tables import ModelTables, resolve_models
+from .models.tables import ModelTables
 
 # With a different wording, small models play the assistant or stop immediately.
 _INSTRUCTIONS = """\

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from ..engine.models.names import resolve_models
 from ..engine.models.spec import ModelSpec
-from ..engine.models.tables import resolve_models
 from ..engine.runner import TrialAnswer
 from ..engine.trial import Job
 from ..errors import ConfigError, ModelError, ToolevalError

@@ -162,7 +162,7 @@ def _other(config: pytest.Config, name: str | None) -> ModelSpec | None:
 def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, ...]:
     if not names:
         return ()
-    from ..engine.models.tables import resolve_models
+    from ..engine.models.names import resolve_models
 
     return tuple(resolve_models(names, config_tables(config)))
 
@@ -185,7 +185,7 @@ def _transcripts(config: pytest.Config, given: Given) -> tuple[Conversation, ...
 
 def config_tables(config: pytest.Config) -> ModelTables:
     """The run's config tables, read and checked once. Raises ConfigError."""
-    from ..engine.models.tables import check_tables
+    from ..engine.models.table_checks import check_tables
 
     if _TABLES not in config.stash:
         tables = _read_tables(config)

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from ..engine.models.names import resolve_models
 from ..engine.models.spec import LEXICAL
-from ..engine.models.tables import ModelTables, resolve_models
+from ..engine.models.tables import ModelTables
 from ..errors import ConfigError
 from ..project.root import Project
 from ..reports.html import page_columns

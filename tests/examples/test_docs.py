@@ -30,7 +30,8 @@ from click.testing import CliRunner
 import pytest_tooleval.record.results  # noqa: F401
 from pytest_tooleval import score_calls
 from pytest_tooleval.cli import main
-from pytest_tooleval.engine.models.tables import check_tables, read_tables
+from pytest_tooleval.engine.models.table_checks import check_tables
+from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.schema import schema_text
 

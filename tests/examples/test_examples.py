@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.models.tables import read_tables, resolve_models
+from pytest_tooleval.engine.models.names import resolve_models
+from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_document
 

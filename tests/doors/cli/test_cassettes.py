@@ -12,7 +12,8 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of
 from pytest_tooleval.engine.exchange.chat import ChatAnswer
-from pytest_tooleval.engine.models.tables import read_tables, resolve_models
+from pytest_tooleval.engine.models.names import resolve_models
+from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.suite.load import load_suite

@@ -19,7 +19,8 @@ from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_run
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.models.tables import read_tables, spec_from_table
+from pytest_tooleval.engine.models.table_checks import spec_from_table
+from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.errors import ConfigError, ModelError
 
 from ..fakes import WEATHER

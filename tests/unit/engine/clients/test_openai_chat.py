@@ -22,7 +22,8 @@ from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
-from pytest_tooleval.engine.models.tables import ModelTables, spec_from_table
+from pytest_tooleval.engine.models.table_checks import spec_from_table
+from pytest_tooleval.engine.models.tables import ModelTables
 from pytest_tooleval.errors import ConfigError, ModelError
 
 from ..fakes import WEATHER

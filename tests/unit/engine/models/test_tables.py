@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.engine.models.names import known_providers, resolve_models
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
-from pytest_tooleval.engine.models.tables import (
-    ModelTables,
-    known_providers,
-    read_tables,
-    resolve_models,
-)
+from pytest_tooleval.engine.models.tables import ModelTables, read_tables
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.secrets import secret_values
 
@@ -290,7 +286,7 @@ def test_headers_are_found_as_people_write_them(tmp_path: Path, header: str) -> 
 
 def test_litellm_is_not_imported_to_know_its_names() -> None:
     code = (
-        "import sys\nfrom pytest_tooleval.engine.models.tables import *\n"
+        "import sys\nfrom pytest_tooleval.engine.models.names import *\n"
         "from pytest_tooleval.errors import *\n"
         "for name in ('gpt-4o', 'anthropic/x', 'ollama_chat/x', 'nothing'):\n"
         "    try: resolve_models([name], ModelTables())\n"

@@ -1,0 +1,132 @@
+"""Finds models by name: in the config tables, the built-in model, or litellm's models."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from ...errors import ConfigError
+from ...text import near
+from .prices import data_file, price_list
+from .providers import PROVIDERS
+from .spec import LEXICAL, ModelSpec
+from .table_checks import spec_from_table
+from .tables import ModelTables, toml_key
+
+
+def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
+    """The models named on the command line or in the ini file, in order, each once.
+
+    Raises ConfigError for an unknown name or provider, and for a label that cannot be part of a node id.
+    The check may take seconds.
+    """
+    specs: dict[str, ModelSpec] = {}
+    for name in names:
+        _check_label(name)
+        if name in specs:
+            continue
+        if name in tables.tables:
+            spec = specs[name] = spec_from_table(name, tables)
+            # A server that we query directly may give its models any names.
+            asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
+            if asks and (reason := unserved(spec.model)):
+                raise tables.error(name, f"model: {reason}", "model")
+        elif name == LEXICAL:
+            specs[name] = ModelSpec(label=name, model=name)
+        elif reason := unserved(name):
+            raise _unknown(name, reason, tables)
+        else:
+            specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
+    return list(specs.values())
+
+
+def _check_label(name: str) -> None:
+    if not name or name != name.strip() or not name.isprintable() or re.search(r"[\[\]]|::", name):
+        raise ConfigError(
+            f"model name {name!r}: expected a name without brackets, '::', control characters or "
+            "surrounding spaces, because it becomes part of node ids"
+        )
+
+
+def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
+    provider, slash, rest = name.partition("/")
+    alike_providers = get_close_matches(provider, known_providers()) if slash else []
+    spelled = [f"{known}/{rest}" for known in alike_providers]
+    same = [
+        label
+        for label, table in tables.tables.items()
+        if isinstance(table, dict) and table.get("callable") == name
+    ]
+    alike = near(name, [*tables.tables, LEXICAL, *spelled, *price_list()])
+    alike = f", did you mean {same[0]}?" if same else alike
+    home = tables.path.name if tables.path else "pyproject.toml"
+    defined = ", ".join([*tables.tables, LEXICAL])
+    label, lines = _as_table(name, tables.path.parent if tables.path else Path())
+    return ConfigError(
+        f"unknown model {name!r}{alike}\n"
+        f"  {reason}\n"
+        f"  Models that you can use right now: {defined}\n"
+        f"  To define {label!r}, add to {home}:\n\n"
+        f"    [{tables.prefix}models.{toml_key(label)}]\n" + "".join(f"    {line}\n" for line in lines)
+    )
+
+
+def _as_table(name: str, folder: Path) -> tuple[str, Sequence[str]]:
+    """The name and the lines of a table for what was named instead: a function, an address, a model."""
+    module, colon, function = name.rpartition(":")
+    dotted = re.sub(r"[/\\]", ".", module.removesuffix(".py")).strip(".")
+    file = folder / dotted.replace(".", "/")
+    # An ollama model such as mistral:latest looks alike.
+    if colon and function.isidentifier() and (file.is_dir() or file.with_suffix(".py").is_file()):
+        return function, [f'callable = "{dotted}:{function}"']
+    if name.startswith(("http://", "https://")):
+        return "served", [
+            'model = "openai/NAME"   # the model that this server of OpenAI\'s protocol has',
+            f'api_base = "{name}"',
+        ]
+    return name, [
+        'model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME',
+        'api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key',
+    ]
+
+
+def unserved(name: str) -> str | None:
+    """Why litellm does not know a provider for this name; None if it does.
+
+    Reads litellm's data files first. Imports litellm, which takes seconds, only for other providers
+    and for names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    """
+    if name in price_list():
+        return None
+    provider, slash, _ = name.partition("/")
+    if slash and (provider == "responses" or provider in known_providers()):
+        return None
+    if (slash or ":" in name) and _litellm_accepts(name):
+        return None
+    if slash:
+        return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
+    return (
+        "No config table defines it, and litellm does not know its provider (write it with the "
+        "provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
+    )
+
+
+def _litellm_accepts(name: str) -> bool:
+    from .litellm_library import import_litellm
+
+    try:
+        import_litellm().get_llm_provider(name)
+    except Exception:
+        return False
+    return True
+
+
+@functools.cache
+def known_providers() -> tuple[str, ...]:
+    """The providers of our table, and most of litellm's, from its data files."""
+    supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
+    listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
+    return tuple(dict.fromkeys([*PROVIDERS, *supported, *listed]))
