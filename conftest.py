@@ -94,23 +94,20 @@ def _same_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
 
 
-def _params_of(item: pytest.Item) -> list[object]:
-    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
-
-
 def _starts_workers(param: object) -> bool:
     """Whether it is, or has, the option -n of xdist."""
     words = param if isinstance(param, (tuple, list)) else [param]
-    return any(isinstance(word, str) and re.search(r"(^| )-n ?\d*$", word) for word in words)
+    return any(isinstance(word, str) and re.search(r"(^|\s)-n ?\d*$", word) for word in words)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A row that repeats a test with workers runs at night, unless the test is marked as slow."""
+    """A row that repeats a test with workers runs at night, unless the row itself is marked as slow."""
     for item in items:
+        row = item.callspec if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
         if "under_xdist" in item.name:
             item.add_marker("slow")
-        elif any(map(_starts_workers, _params_of(item))) and not item.get_closest_marker("slow"):
-            item.add_marker("nightly")
+        elif row is not None and any(map(_starts_workers, row.params.values())):
+            item.add_marker("slow" if any(mark.name == "slow" for mark in row.marks) else "nightly")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

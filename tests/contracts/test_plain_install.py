@@ -43,6 +43,7 @@ sys.meta_path.insert(0, NotInstalled())
 """
 
 
+@pytest.mark.nightly
 def test_every_provider_without_a_table(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def github_step(step: dict[str, Any], machine: Path, artifacts: Path) -> None:
         assert shell(step["run"], machine, **step.get("env", {})) == 0
 
 
+@pytest.mark.nightly
 def test_the_pipeline_of_shards_for_gitlab(checkout: Path, tmp_path: Path) -> None:
     found = yaml.safe_load((CI / "gitlab-shards.yml").read_text(encoding="utf-8"))
     assert found["stages"] == [found["shard"]["stage"], found["verdict"]["stage"]]

@@ -82,6 +82,7 @@ def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(librar
     assert really() == "Rome" * 4
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["answer", "real"])
 def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) -> None:
     names = Names(library)
@@ -118,6 +119,7 @@ def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) 
     assert refused["content"] not in ("rain", "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("library", ["claude_agent"], indirect=True)
 def test_approvals_apply_to_tools_that_claude_sees_under_another_name(library: str) -> None:
     names = Names(library)
@@ -161,6 +163,7 @@ def test_the_case_answers_in_whatever_way_it_is_asked(way: str, mode: str) -> No
     assert really() == ("Paris" if mode == "real" else "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["answer", "real"])
 def test_an_agent_that_gives_up_fails(library: str, mode: str) -> None:
     names = Names(library)
@@ -194,6 +197,7 @@ def test_the_usual_limit_of_the_agents_sdk_is_kept_unless_the_case_sets_another(
     assert [len(calls_of(trials[id])) for id in ("unset", "set", "single")] == [10, 12, 10]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["answer", "real"])
 def test_calls_that_the_library_refuses_count_as_rounds(library: str, mode: str) -> None:
     names = Names(library)
@@ -231,6 +235,7 @@ def test_an_agent_whose_guardrail_trips_fails(library: str, mode: str) -> None:
     assert trials["hell"]["failure"] == "gave_up"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("other", OTHERS)
 def test_the_tools_of_other_agents_and_of_servers_have_the_same_brakes(other: str) -> None:
     library, source, before, agent = OTHERS[other]

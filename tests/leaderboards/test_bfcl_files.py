@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from bfcl_data import bfcl_suite, bfcl_suite_file
+from nightly import at_night
 
 from pytest_tooleval.suite.load import parse_suite
 
@@ -33,7 +34,7 @@ def test_they_become_the_suites_that_were_converted_by_hand(category: str) -> No
 
 
 @pytest.mark.parametrize(
-    "category", ["live_multiple", "live_parallel", "live_parallel_multiple", "live_relevance"]
+    "category", [at_night("live_multiple"), "live_parallel", "live_parallel_multiple", "live_relevance"]
 )
 def test_the_others_become_valid_suites(category: str) -> None:
     questions = PUBLIC / f"BFCL_v4_{category}.json"

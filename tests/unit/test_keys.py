@@ -76,7 +76,7 @@ def test_a_key_is_found_in_every_spelling_of_json(pattern: str) -> None:
     def check(key: str, seed: int) -> None:
         nonlocal draws, replaced
         chance = random.Random(seed)
-        for _ in range(20):
+        for _ in range(10):
             draws += 1
             before = "".join(chance.choices(["\n", "\t", " ", '"', "\\", "/", "(", "é", "%", ":"], k=2))
             text = f"see {before}{key}{chance.choice(['', ' ', ', more', chr(10), chr(34)])}"
@@ -95,7 +95,7 @@ def test_a_key_is_found_in_every_spelling_of_json(pattern: str) -> None:
             replaced += clean != text
 
     check()
-    assert draws >= 180
+    assert draws >= 90
     assert replaced > draws / 2
 
 

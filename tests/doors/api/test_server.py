@@ -22,6 +22,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 from mock_server import MockServer
+from nightly import at_night
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
@@ -135,7 +136,7 @@ def test_ctrl_c_ends_runs_and_streams(start: Start, folder: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("number", ["SIGTERM", at_night("SIGHUP"), at_night("SIGKILL")])
 def test_no_run_outlives_the_server(start: Start, folder: Path, number: str) -> None:
     with MockServer(faults={"hang": 3}) as server:
         table = f'model = "openai/m"\napi = "openai"\napi_base = "{server.base_url}"\n'

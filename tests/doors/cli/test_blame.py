@@ -115,6 +115,7 @@ def test_a_flaky_case_is_asked_anew_and_everything_replays(folder: Path) -> None
     assert (folder / "asked").read_text() == asked
 
 
+@pytest.mark.nightly
 def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
     output = blame("main", ".", MODEL, "--trials=3")
@@ -127,6 +128,7 @@ def test_nothing_is_broken(folder: Path) -> None:
     assert blame("main", MODEL).endswith("no case that passes as of main fails today\n")
 
 
+@pytest.mark.nightly
 def test_a_case_without_an_answer_as_of_the_revision_is_not_called_unbroken(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE})
     only_today = "travel.tooleval.json::rain[builtin/lexical]"

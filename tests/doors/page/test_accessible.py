@@ -71,7 +71,7 @@ def objections(page: Page, part: str = "") -> list[str]:
 
 
 def test_the_report(browser: Browser, tmp_path: Path) -> None:
-    document = varied_document()
+    document = varied_document(6)
     case = document.cases[0]
     path = tmp_path / "report.html"
     path.write_text(html_text(document, trends(4)), encoding="utf-8")

@@ -142,10 +142,10 @@ def test_tags_of_one_suite_do_not_mark_another(project: Project) -> None:
 
 
 def test_a_large_suite_collects_fast_enough_to_look_at(project: Project) -> None:
-    cases = [right(f"case-{i}") for i in range(2000)]
+    cases = [right(f"case-{i}") for i in range(500)]
     project.suite(*cases)
-    result = project.run("--co", "-q", "-k", "case-1999")
-    assert "1/2000 tests collected (1999 deselected)" in result.stdout.str()
+    result = project.run("--co", "-q", "-k", "case-499")
+    assert "1/500 tests collected (499 deselected)" in result.stdout.str()
 
 
 def test_two_files_may_hold_the_same_ids(project: Project) -> None:

@@ -63,12 +63,12 @@ def results(project: Project, name: str) -> tuple[Any, dict[str, Any]]:
     [
         ((), "live", "on"),
         ((), "replay", "off"),
-        (("-n2",), "live", "off"),
+        pytest.param(("-n2",), "live", "off", marks=pytest.mark.slow),
         (("-n2",), "replay", "on"),
         (("-n2", "--dist=loadfile"), "live", "on"),
         (("-n2", "--dist=loadfile"), "replay", "off"),
         (("-n2", "-x"), "live", "off"),
-        (("-n2", "-x"), "replay", "on"),
+        pytest.param(("-n2", "-x"), "replay", "on", marks=pytest.mark.slow),
     ],
 )
 def test_results_are_those_of_one_process(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from mock_server import MockServer, call_message
+from nightly import at_night
 
 from pytest_tooleval.cli import main
 
@@ -216,7 +217,7 @@ def leaks(project: Project, *texts: str) -> list[str]:
     return [str(file) for file in files] + [text for text in texts if KEY in text]
 
 
-@pytest.mark.parametrize("api", ["openai", "litellm"])
+@pytest.mark.parametrize("api", ["openai", at_night("litellm")])
 def test_no_key_is_left_anywhere(project: Project, monkeypatch: pytest.MonkeyPatch, api: str) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)
     with MockServer(faults={"echo-key": 4, "500": 3}, script=echo) as server:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from nightly import at_night
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
@@ -71,9 +72,9 @@ def wait_until_asked(project: Project, process: subprocess.Popen[str]) -> None:
         ([signal.SIGTERM], ()),
         ([signal.SIGTERM, signal.SIGTERM], ()),
         ([signal.SIGHUP], ()),
-        ([signal.SIGINT], ("-n2",)),
+        pytest.param([signal.SIGINT], ("-n2",), marks=pytest.mark.slow),
         ([signal.SIGTERM], ("-n2",)),
-        pytest.param([signal.SIGHUP], ("-n2",), marks=pytest.mark.nightly),
+        ([signal.SIGHUP], ("-n2",)),
     ],
     ids=str,
 )
@@ -187,7 +188,9 @@ def test_ctrl_c_while_the_results_are_written(project: Project) -> None:
     assert history.find("latest") == project.document()["run"]["id"]
 
 
-@pytest.mark.parametrize("hook", ["pytest_testnodedown(node)", "pytest_sessionfinish(session)"])
+@pytest.mark.parametrize(
+    "hook", [at_night("pytest_testnodedown(node)"), "pytest_sessionfinish(session)"]
+)
 def test_a_signal_after_the_last_case_changes_nothing(project: Project, hook: str) -> None:
     project.suite(wrong("bad"), wrong("worse"))
     project.write(

@@ -90,7 +90,7 @@ def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_with_max_tokens_the_cap_is_never_passed(project: Project, workers: tuple[str, ...]) -> None:
     """However many requests are sent at the same time; and little of it is left."""
     with MockServer(latency=0.05) as server:

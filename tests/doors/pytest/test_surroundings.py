@@ -145,6 +145,7 @@ def test_warnings_as_errors(project: Project) -> None:
     assert "Warning" not in result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.nightly
 def test_the_import_of_litellm_and_the_filters_of_warnings(project: Project) -> None:
     """It neither fails by the session's filters nor lands on a case nor changes what tests see."""
     project.write(

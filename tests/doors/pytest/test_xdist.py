@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nightly import at_night
 
 from .project import Project, case, comparable, failed, raising, right, wrong
 
@@ -28,7 +29,7 @@ def mixed(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("dist", ["loadfile", "worksteal", "each"])
+@pytest.mark.parametrize("dist", ["loadfile", at_night("worksteal"), at_night("each")])
 def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
     mixed.run("--tooleval-report=alone.json")
     count = len(mixed.calls)
@@ -113,6 +114,7 @@ def test_one_cassette_serves_both_workers(mixed: Project) -> None:
     result.assert_outcomes(passed=12, failed=1, errors=1, skipped=1, xfailed=1)
 
 
+@pytest.mark.nightly
 def test_workers_do_not_wait_for_what_their_controller_imports(project: Project) -> None:
     project.write(
         "conftest.py",
@@ -150,6 +152,7 @@ def test_the_controller_loads_neither_the_suite_format_nor_an_event_loop(project
     result.stdout.fnmatch_lines(["controller has []"])
 
 
+@pytest.mark.nightly
 def test_no_heartbeat_in_workers(project: Project) -> None:
     """And --collect-only asks nothing."""
     project.write(
@@ -169,7 +172,7 @@ def test_no_heartbeat_in_workers(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("model", "message"),
-    [("hosted", "MY_TEAM_KEY is not set"), ("agnet", "unknown model 'agnet'")],
+    [("hosted", "MY_TEAM_KEY is not set"), at_night("agnet", "unknown model 'agnet'")],
 )
 def test_a_model_that_cannot_be_asked_is_said_once(project: Project, model: str, message: str) -> None:
     project.suite(right("a"), right("b"))
@@ -204,6 +207,7 @@ def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> No
     assert outcomes.get("passed", 0) < 100
 
 
+@pytest.mark.nightly
 def test_a_worker_may_have_ended_before_its_failure_is_reported(project: Project) -> None:
     project.write(
         "conftest.py",

@@ -50,7 +50,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError, ToolevalError
@@ -469,6 +469,7 @@ DAMAGE = st.sampled_from([None, True, 0, "", "x", [], {}, [None], {"type": "text
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.json*")))
+@settings(max_examples=30)
 @given(data=st.data())
 def test_no_damage_breaks_a_reader(name: str, data: st.DataObject) -> None:
     text = (DATA / name).read_text()
