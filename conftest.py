@@ -24,10 +24,10 @@ if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# The same few examples in every run, so that a change is judged by what it changes. New ones are looked
+# The same few examples in every run, so that a change is judged by what it changes; more at night. New ones are looked
 # for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples=60)
+settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples=60 if ALL else 25)
 settings.register_profile("search", _PATIENT, derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 

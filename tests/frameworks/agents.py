@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nightly import at_night
+
 from .running import Call
 
 _TOOLS = '''
@@ -114,6 +116,9 @@ agent = ClaudeAgentOptions(
 """,
     ),
 }
+
+# Claude's agents start a program for each case.
+LIBRARIES = [at_night(name) if name == "claude_agent" else name for name in AGENTS]
 
 
 # What makes of each agent one whose answer is a form.

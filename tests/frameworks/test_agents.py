@@ -10,7 +10,7 @@ import pytest
 from builders import calling
 from mock_server import MockServer
 
-from .agents import AGENTS, FORMS, module
+from .agents import AGENTS, FORMS, LIBRARIES, module
 from .anthropic_server import respond_with
 from .running import CITY, TOOLS, became, calls_of, import_agent, rows_of, skip_without
 
@@ -116,7 +116,7 @@ def script(request: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
 
 
-@pytest.fixture(params=AGENTS)
+@pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> Any:
     name: str = request.param
     skip_without(AGENTS[name][0])

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from .agents import AGENTS, ASKING, GUARDS, OTHERS, UNSTOPPABLE, module
+from .agents import AGENTS, ASKING, GUARDS, LIBRARIES, OTHERS, UNSTOPPABLE, module
 from .anthropic_server import respond_with
 from .running import CITY, Step, became, calls_of, planned, play, rows_of, skip_without
 
 
-@pytest.fixture(params=AGENTS)
+@pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest) -> Iterator[str]:
     name: str = request.param
     skip_without(AGENTS[name][0])

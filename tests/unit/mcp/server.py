@@ -17,6 +17,7 @@ import json
 import os
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -310,6 +311,11 @@ def sse_routes(mode: str, made: Server[Any]) -> list[Any]:
     ]
 
 
+def _end_with_starter() -> None:
+    sys.stdin.read()
+    os._exit(0)
+
+
 def main(kind: str, argument: str) -> None:
     if kind == "http":
         import uvicorn
@@ -317,6 +323,7 @@ def main(kind: str, argument: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listening:
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer waits 40 ms
             Path(argument).write_text(str(listening.getsockname()[1]))
+            threading.Thread(target=_end_with_starter, daemon=True).start()
             server = uvicorn.Server(uvicorn.Config(http_app(), log_level="critical"))
             server.run([listening])
         return

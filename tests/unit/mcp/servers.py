@@ -24,7 +24,9 @@ def http_base() -> str:
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
     port_file = Path(folder.name, "port")
-    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port_file)])
+    # Its standard input ends with this process, however that ends.
+    command = [sys.executable, str(SCRIPT), "http", str(port_file)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
     atexit.register(process.wait)
     atexit.register(process.kill)  # runs first
     end = time.monotonic() + 120
