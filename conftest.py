@@ -24,8 +24,9 @@ if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# The same few examples in every run, so that a change is judged by what it changes; more at night. New ones are looked
-# for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.
+# The same few examples in every run, and more at night, so that a change is judged by what it changes.
+# `pytest -m hypothesis --hypothesis-profile=search` looks for new ones. A machine may be slow, so no
+# times count.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples=60 if ALL else 25)
 settings.register_profile("search", _PATIENT, derandomize=False, max_examples=500)

@@ -1,4 +1,4 @@
-"""axe finds nothing to object to on any view of report and page, in both colours, wide and (at night) narrow."""
+"""axe finds nothing to object to on any view of report and page, in both colours; at night also narrow."""
 
 from __future__ import annotations
 
