@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..figures import TOLERANCE
-from ..jsonschemas.values import NOTHING
 from ..matchers.combined import Exact
 from ..matchers.compare import identical, matches
-from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.metrics import METRICS
@@ -35,10 +33,8 @@ class Found(NamedTuple):
 
 def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], Found]]) -> tuple[Survivor, ...]:
     """Return the wrong answers that pass, each with the lines to add."""
-    adds = _lines([found for _, _, found in passing])
     return tuple(
-        Survivor(kind, calls, found.gap, add, found.to)
-        for (kind, calls, found), add in zip(passing, adds, strict=True)
+        Survivor(kind, calls, found.gap, _line(found.add), found.to) for kind, calls, found in passing
     )
 
 
@@ -102,31 +98,6 @@ def _least(trial: TrialResult, metric: str) -> float:
     return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
 
 
-def _lines(found: Sequence[Found]) -> list[str]:
-    """Return the JSON to add for each; compatible additions to one object are joined."""
-    groups: list[tuple[str, dict[str, Any]]] = []
-    placed = []
-    for each in found:
-        for index, (to, add) in enumerate(groups):
-            both = _joined(add, each.add) if to == each.to else NOTHING
-            if both is not NOTHING:
-                groups[index] = (to, both)
-                placed.append(index)
-                break
-        else:
-            placed.append(len(groups))
-            groups.append((each.to, each.add))
-    texts = [json.dumps(add, ensure_ascii=False)[1:-1] for _, add in groups]
-    return [texts[index].replace(json.dumps(FILL_IN), FILL_IN) for index in placed]
-
-
-def _joined(one: Any, other: Any) -> Any:
-    """Merge both into one value; NOTHING if they conflict."""
-    if identical(one, other):
-        return one
-    if isinstance(one, list) and isinstance(other, list):
-        return [*one, *(each for each in other if each not in one)]
-    if not isinstance(one, dict) or not isinstance(other, dict) or matcher_key({**one, **other}):
-        return NOTHING
-    both = {key: _joined(one[key], other[key]) if key in one else other[key] for key in other}
-    return NOTHING if NOTHING in both.values() else {**one, **both}
+def _line(add: dict[str, Any]) -> str:
+    """Return the JSON of members, without the object's braces."""
+    return json.dumps(add, ensure_ascii=False)[1:-1].replace(json.dumps(FILL_IN), FILL_IN)

@@ -75,10 +75,7 @@ class Survivor(Struct, frozen=True):
     gap: Annotated[Gap, Meta(description="What lets it pass.")]
     add: Annotated[
         str,
-        Meta(
-            description="The line that makes this answer fail, and others to add to the same object; "
-            "replace `...` by a value."
-        ),
+        Meta(description="The line that makes this answer fail; replace `...` by a value."),
     ]
     to: Annotated[str, Meta(description="The part of the suite to add the line to.")]
 

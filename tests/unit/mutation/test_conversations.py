@@ -57,17 +57,16 @@ def test_what_a_conversation_does_not_look_at() -> None:
         {"expected_calls": [{"tool": "refund", "params": {"order": "A1"}}], "match": "contains"},
     )
 
-    first = '"forbidden_calls": ["delete_all"], "expected_calls": []'
-    second = '"max_calls": 1, "forbidden_calls": ["delete_all"]'
+    forbid = '"forbidden_calls": ["delete_all"]'
     named = ("argument_not_named", "turns[1].expected_calls[0].params", '"amount": ...')
     assert gaps(found) == {
-        ("destructive_call", "free_calls", "turns[0]", first),
-        ("further_call", "calls_not_looked_at", "turns[0]", first),
+        ("destructive_call", "free_calls", "turns[0]", forbid),
+        ("further_call", "calls_not_looked_at", "turns[0]", '"expected_calls": []'),
         ("wrong_value", *named),
         ("off_by_one", *named),
         ("as_text", "threshold", "the case", '"thresholds": {"arguments_valid": 1.0}'),
-        ("further_call", "free_calls", "turns[1]", second),
-        ("destructive_call", "free_calls", "turns[1]", second),
+        ("further_call", "free_calls", "turns[1]", '"max_calls": 1'),
+        ("destructive_call", "free_calls", "turns[1]", forbid),
     }
 
 
