@@ -69,7 +69,6 @@ class AnsweredCases:
         self.existing = suite["test_cases"]
         self.prompts = {canonical(case["prompt"]) for case in self.existing if "prompt" in case}
         self.added: dict[str, dict[str, Any]] = {}
-        self.asked: dict[str, list[str]] = {}  # for each question, the keys of its cases
         self.folded = self.known = 0
         self.namespaces: dict[str, str] = dict(suite.get("namespaces") or {})
         self.hosted: list[dict[str, Any]] = []
@@ -97,11 +96,11 @@ class AnsweredCases:
         self.namespaces = namespaces
         self.hosted += (tool for tool in offered.hosted if tool not in self.hosted)
         self.added[key] = case
-        question = canonical({field: case.get(field) for field in ("prompt", "tools", "tool_choice")})
-        self.asked.setdefault(question, []).append(key)
 
     def finished(self) -> dict[str, Any]:
-        made = {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
+        ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
+        named = [{"id": id, **case} for id, case in zip(ids, self.added.values(), strict=True)]
+        made = {**self.suite, "test_cases": [*self.existing, *named]}
         own = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
         added: dict[str, Any] = {"namespaces": self.namespaces} if self.namespaces else {}
         if self.hosted:
@@ -112,15 +111,6 @@ class AnsweredCases:
                 known += [] if tool in known else [tool]
         # Before the tools.
         return {"name": made["name"], **added, **made, **added}
-
-    def ambiguous(self) -> tuple[tuple[str, str], ...]:
-        named = self._named()
-        same = (keys for keys in self.asked.values() if len(keys) > 1)
-        return tuple((named[keys[0]]["id"], named[other]["id"]) for keys in same for other in keys[1:])
-
-    def _named(self) -> dict[str, dict[str, Any]]:
-        ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
-        return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
 
     def _failure(
         self, case: dict[str, Any], namespaces: Mapping[str, str], reply: Sequence[Message]

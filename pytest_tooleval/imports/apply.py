@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from .chats import RecordedAnswer
 from .conversation import ToolList, unread_text
 from .records import UnusableError
 
-_MOST_PAIRS = 20
 _MOST_IDS = 5
 
 
@@ -111,11 +110,4 @@ def _with_answers(found: Found, name: str, existing: Mapping[str, Any] | None) -
     counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
-    return Applied(cases.finished(), counts, [*remarks, *_pairs(cases.ambiguous())], left_out)
-
-
-def _pairs(ambiguous: Sequence[tuple[str, str]]) -> Iterator[str]:
-    for first, second in ambiguous[:_MOST_PAIRS]:
-        yield f"{first} and {second} ask the same and expect different calls: keep one"
-    if len(ambiguous) > _MOST_PAIRS:
-        yield f"and {len(ambiguous) - _MOST_PAIRS} more such pairs"
+    return Applied(cases.finished(), counts, remarks, left_out)

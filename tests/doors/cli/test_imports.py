@@ -252,7 +252,6 @@ def test_openai_answers(tmp_path: Path) -> None:
         f"{log}: 8 records as OpenAI messages",
         f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
         "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
-        "paris and paris-2 ask the same and expect different calls: keep one",
     ]
     assert key not in out.read_text("utf-8")
     assert len(load_suite(out).test_cases) == 3

@@ -169,7 +169,7 @@ def test_a_request_that_forbids_calls_tests_nothing(tmp_path: Path) -> None:
     assert refused(tmp_path, values) == [f"1:1: {nothing}", f"2:1: {nothing}"]
 
 
-def test_the_same_answers_are_folded_and_different_ones_are_told(tmp_path: Path) -> None:
+def test_the_same_answers_are_folded(tmp_path: Path) -> None:
     made = imported(
         tmp_path,
         [
@@ -179,7 +179,6 @@ def test_the_same_answers_are_folded_and_different_ones_are_told(tmp_path: Path)
         ],
     )
     assert made.counts == ["2 cases added", "1 identical ones merged"]
-    assert made.remarks == ["paris and paris-2 ask the same and expect different calls: keep one"]
 
 
 def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> None:
