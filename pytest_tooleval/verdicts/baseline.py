@@ -27,6 +27,7 @@ from ..record.gates import Verdict
 from ..record.identity import Identity, shared_names
 from ..record.metrics import BUILT_IN
 from ..record.results import CaseRow, unchanged
+from ..record.summary import fallback_text
 from ..text import shown
 from .baseline_text import (
     differ_text,
@@ -35,7 +36,6 @@ from .baseline_text import (
     left_out_text,
     no_model_text,
     nothing_text,
-    otherwise_text,
     rescored_text,
     verdict_text,
 )
@@ -372,21 +372,22 @@ def _remarks_on_models(
 
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
     """How a model's fallbacks, its settings and the model that answered differ between the runs."""
-    label = shown(model.new)
-    old = [trial for case in model.cases for trial in case.old.trials]
-    new = [trial for case in model.cases for trial in case.new.trials]
-    before, now = ({pair for t in side for pair in t.fallbacks.items()} for side in (old, new))
-    if before != now:
-        yield otherwise_text(model.new, before, now, names)
-    chosen = {c.old.tool_choice for c in model.cases}, {c.new.tool_choice for c in model.cases}
-    if chosen[0] != chosen[1]:
-        yield differ_text(f"{label} was not asked with the same tool_choice:", *chosen, names)
-    heat, heats = ({t.temperature for t in side if t.error is None} for side in (old, new))
-    if heat != heats:
-        yield differ_text(f"{label} was not asked with the same temperature:", heat, heats, names)
-    served, serves = ({t.served_model for t in side if t.served_model} for side in (old, new))
-    if served and serves and served != serves:
-        yield differ_text(f"{label} was served by", served, serves, names, " and by ")
+    old = _asked([case.old for case in model.cases])
+    new = _asked([case.new for case in model.cases])
+    for what in old:
+        if old[what] != new[what] and (what != "served model" or (old[what] and new[what])):
+            yield differ_text(f"{shown(model.new)}: {what}", old[what], new[what], names)
+
+
+def _asked(cases: Sequence[CaseRow]) -> dict[str, set[str]]:
+    trials = [trial for case in cases for trial in case.trials]
+    warmth = {trial.temperature for trial in trials if trial.error is None}
+    return {
+        "fallbacks": {fallback_text(*each) for trial in trials for each in trial.fallbacks.items()},
+        "tool_choice": {case.tool_choice for case in cases},
+        "temperature": {"the default" if each is None else str(each) for each in warmth},
+        "served model": {trial.served_model for trial in trials if trial.served_model},
+    }
 
 
 def _about(rescored: Rescored) -> ComparedRun:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
 
 from ..figures import p_text, points_text, score_text
 from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
-from ..record.summary import fallback_text
 from ..text import counted, first_few, shown
 from .pairing import Pairing
 from .sides import Rescored
 
 _MOST_LABELS = 5
-Fallbacks = Set[tuple[str, "str | None"]]
 
 
 def labels_text(labels: Iterable[str]) -> str:
@@ -54,25 +51,12 @@ def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models:
     return ", ".join(parts)
 
 
-def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str, str]) -> str:
-    """The fallbacks that a model needed in only one of the runs."""
-    parts = [
-        f"in {shown(name)}: {', '.join(fallback_text(*each) for each in sorted(only, key=str))}"
-        for name, only in zip(names, (old - new, new - old), strict=True)
-        if only
-    ]
-    return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}"
-
-
-def differ_text(
-    what: str, old: Set[Any], new: Set[Any], names: tuple[str, str], glue: str = ", "
-) -> str:
-    """A setting of a model's requests, or the model that answered, that differs between the runs."""
-    parts = []
-    for name, values in zip(names, (old, new), strict=True):
-        texts = sorted("the default" if value is None else str(value) for value in values)
-        parts.append(f"{labels_text(texts)} in {shown(name)}")
-    return f"{what} {glue.join(parts)}"
+def differ_text(what: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:
+    """A fact of a model's requests, or of the model that answered, that differs between the runs."""
+    return f"{what} " + ", ".join(
+        f"{first_few([*map(shown, sorted(values))], _MOST_LABELS) or 'none'} in {shown(name)}"
+        for name, values in zip(names, (old, new), strict=True)
+    )
 
 
 def incomparable_text(cases: Sequence[Incomparable]) -> str:
