@@ -242,6 +242,7 @@ def body(text: str) -> str:
     return re.sub(r"\A<!-- .* -->\n", "", text)
 
 
+@pytest.mark.nightly
 def test_a_first_run_has_no_baseline(job: Job) -> None:
     assert job.run() == 1
     assert body(job.comment).startswith("### Tool calling: **FAILED**\n\n1 of 2 results failed.\n")
@@ -306,6 +307,7 @@ def test_the_baseline_is_that_of_the_base_in_a_shared_history(job: Job, tmp_path
     assert "**Newly broken (1)**\n\n- `Paris`" in job.comment
 
 
+@pytest.mark.nightly
 def test_a_partial_run_says_so(job: Job) -> None:
     assert job.run(OPTIONS="-kParis") == 0
     assert "Only some cases of the suites ran." in job.comment

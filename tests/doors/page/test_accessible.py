@@ -1,4 +1,4 @@
-"""axe finds nothing to object to on any view of report and page, in both colours; at night also narrow."""
+"""axe objects to nothing on any view of report and page, in both colours and, at night, narrow."""
 
 from __future__ import annotations
 
