@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from ..run.eval_run import EvalRun
+from ..run.observers import Observer
 from ..settings.parts import Settings
 from .output import clean_warning, keep_keys_out_of_logs
 from .processes import evaluates, process_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .case_session import CaseSession
 
 
-class EvalSession:
+class EvalSession(Observer):
     """One per process. The xdist controller has no `cases`: only its workers collect and ask."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
@@ -32,28 +33,31 @@ class EvalSession:
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
         self._files: ReportFiles | None = None
-        self._observe()
+        self.run.observers.add(self)
+        config.pluginmanager.register(self, "tooleval-session")
+        config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
+        if not self._is_worker:  # the xdist controller gets all cases
+            self._show()
 
-    def _observe(self) -> None:
-        """Add the run's observers, in order.
+    def _show(self) -> None:
+        """Add the observers that show and keep the run, in order.
 
         Reports come before the history, because a report that cannot be written changes the exit code
         that the history saves. Events come last: a program that reads about a case may end the run
         immediately, and must find the case in the history.
         """
         config, run, outputs = self._config, self.run, self.run.settings.outputs
-        is_shown = not self._is_worker  # the xdist controller gets all cases
         keeper, events = None, None
-        if is_shown and outputs.history and evaluates(config):
+        if outputs.history and evaluates(config):
             from ..run.keeper import Keeper
 
             keeper = Keeper(run)
-        if is_shown and run.book.is_whole and evaluates(config):
+        if run.book.is_whole and evaluates(config):
             from ..run.report_files import ReportFiles
 
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
             self._files = ReportFiles(run, keeper, annotates=not others)
-        if is_shown and outputs.events is not None:
+        if outputs.events is not None:
             from .events import EventStream
 
             events = EventStream(config, run, self._files)
@@ -61,12 +65,9 @@ class EvalSession:
         for observer in (terminal, self._files, keeper, events):
             if observer is not None:
                 run.observers.add(observer)
-        manager = config.pluginmanager
-        manager.register(self, "tooleval-session")
-        manager.register(OrderlyEnd(config), "tooleval-signals")
-        manager.register(terminal, "tooleval-terminal")
+        config.pluginmanager.register(terminal, "tooleval-terminal")
         if events is not None:
-            manager.register(events, "tooleval-events")
+            config.pluginmanager.register(events, "tooleval-events")
 
     def case_session(self) -> CaseSession:
         """Return what this process needs to run cases, made when the first suite is found."""
@@ -87,6 +88,19 @@ class EvalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         clean_warning(warning_message)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        if self.cases is None:
+            return None
+        from .items import CaseItem  # which the xdist controller never needs
+
+        return item.report_unanswered(call) if isinstance(item, CaseItem) else None
+
+    def warned(self, text: str) -> None:
+        self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.run.collection_errors += report.failed

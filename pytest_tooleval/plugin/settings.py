@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConfigError
-from ..settings.given import Given, read_baseline, read_gates
+from ..settings.given import Given, read_baseline, read_gates, read_trials
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
 from ..settings.parts import Asking, Outputs, Settings
 from ..suite.overrides import Overrides
-from ..verdicts.judging import Gates, Judging
+from ..verdicts.judging import Judging
 from .options import ini_options, typed_options
 from .workers import worker_share
 
@@ -80,7 +80,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
     shard, history, baseline = _shard(config, given, reports), _history(config, given), None
     if not hasattr(config, "workerinput"):  # the controller does the comparison
         baseline = read_baseline(given, config.rootpath / ".tooleval", history)
-    trials, most_trials = _trials(given, gates, asks=transcripts is None)
+    trials, most_trials = read_trials(given, gates, asks=transcripts is None)
     asking = Asking(
         models=_models(config, given, transcripts),
         transcripts=transcripts,
@@ -222,46 +222,6 @@ def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
                 "PYTEST_ADDOPTS or an arguments file"
             )
     return tuple(name for names in given["allow_tools"] for name in names)
-
-
-def _trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int | None]:
-    """The number of trials, and the maximum for `auto`; one of them is None.
-
-    In the ini file, which applies to all runs, auto is ignored if nothing determines when to stop.
-    """
-    trials, most = given["trials"] or (None, None)
-    typed, rule = "trials" in given.typed, given["pass"] or ""
-    of_rule = int(rule.partition("/")[2] or 0)
-    if of_rule and not typed:  # presets and the ini file are not about this run alone
-        return None, None
-    if most is None:
-        if trials and of_rule not in (0, trials):
-            raise ConfigError(
-                f"--tooleval-pass={rule} asks each case {of_rule} times, which contradicts "
-                f"{given.where('trials')}={trials}; leave that out"
-            )
-        return trials, None
-    option = "--tooleval-trials=auto"
-    if not asks and typed:
-        raise ConfigError(
-            f"{option}: transcripts cannot be queried again; omit it or --tooleval-transcripts"
-        )
-    decides = given.has("baseline") or bool(gates.fail_under and gates.confidence)
-    if typed and not decides:
-        raise ConfigError(
-            f"{option}: nothing determines when to stop; add --tooleval-baseline, or a gate "
-            "(--tooleval-fail-under) and --tooleval-confidence"
-        )
-    if not (asks and decides):
-        return None, None
-    if of_rule:
-        raise ConfigError(f"{option}: --tooleval-pass={rule} sets the number of trials; leave one out")
-    if gates.confidence and any(rule.metric == "pass_rate" for rule in gates.fail_under):
-        raise ConfigError(
-            f"{option}: how many cases pass depends on how often they are asked; use pass^1, the "
-            "share of trials that pass, instead of pass_rate"
-        )
-    return None, most
 
 
 def _history(config: pytest.Config, given: Given) -> str:

@@ -19,7 +19,6 @@ from ..reports.run_lines import Line, score_lines, verdict_lines
 from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
 from ..run.book import RunBook
 from ..run.eval_run import EvalRun
-from ..run.nodeids import is_case
 from ..run.observers import Observer, Wait
 from ..text import counted, printable
 from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
@@ -39,7 +38,7 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 
 
 class Terminal(Observer):
-    """Registered in every process, although xdist workers write to no terminal."""
+    """Not in xdist workers, which write to no terminal."""
 
     def __init__(
         self, config: pytest.Config, run: EvalRun, keeper: Keeper | None, files: ReportFiles | None
@@ -49,7 +48,6 @@ class Terminal(Observer):
         self._keeper = keeper
         self._files = files
         self._tolerated = TOLERATED if run.settings.shard is None else NOT_JUDGED
-        self._is_worker = hasattr(config, "workerinput")
         self._summarising = False
         self._steps = 0
         self._last_sign = time.monotonic()
@@ -82,26 +80,13 @@ class Terminal(Observer):
         score = score_text(overall, row.thresholds.values())
         return category, letter, (f"{word} {score}", {_COLOURS[category]: True})
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport | None:
-        if not is_case(item.nodeid):
-            return None
-        from .items import CaseItem  # which the xdist controller never needs
-
-        return item.report_unanswered(call) if isinstance(item, CaseItem) else None
-
     def _word(self, row: CaseRow) -> str:
         return VARIED if row.variant else self._tolerated
 
     def _row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
-        """The row that a report carried, if any. An xdist worker passes it on instead."""
+        """The row that a report carried, if any."""
         kept = self._run.book.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
         return kept.row if kept else None
-
-    def warned(self, text: str) -> None:
-        self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
 
     def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""
@@ -133,8 +118,6 @@ class Terminal(Observer):
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
-        if self._is_worker:  # its controller waits for it to end
-            return (yield)
         self._summarising = True
         document = self._run.document()
         self._count_tolerated(terminalreporter, document)
@@ -180,7 +163,7 @@ class Terminal(Observer):
         result = yield
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
-        if lacks and not self._is_worker and not self._silent and self._run.book.cases:
+        if lacks and not self._silent and self._run.book.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
             self._write_summary(pytest.TerminalReporter(self._config), self._run.document())
         return result

@@ -28,25 +28,22 @@ class GivenTranscripts:
 
     def __init__(self, given: Sequence[Conversation]) -> None:
         self._given = given
-        self._left = {id(each): f"{each.place}: {_named(each)}" for each in given}
-        self._misnamed = {id(each): f"{each.place}: {_named(each)}" for each in given if each.case}
+        self._found: set[int] = set()
+        # Why it is unclear which case is meant.
+        self._unclear: dict[int, str] = {}
 
     def of_suite(self, suite: Suite) -> dict[str, list[Conversation]]:
         """The transcripts of a suite's cases, by case id; cases with none are left out."""
         found = find_transcripts(suite, self._given)
-        for given in found.of_case.values():
-            for each in given:
-                self._left.pop(id(each), None)
-                self._misnamed.pop(id(each), None)
-        for each, why in found.unclear:
-            self._misnamed.pop(id(each), None)
-            if id(each) in self._left:
-                self._left[id(each)] = f"{each.place}: {why}"
+        self._found |= {id(each) for of_case in found.of_case.values() for each in of_case}
+        self._unclear |= {id(each): why for each, why in found.unclear}
         return found.of_case
 
     def misnamed(self) -> list[str]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
-        return [printable(line) for line in self._misnamed.values()]
+        known = self._found | self._unclear.keys()
+        left = (each for each in self._given if each.case and id(each) not in known)
+        return [printable(f"{each.place}: {_named(each)}") for each in left]
 
     def unread(self) -> list[str]:
         """A line for each file with items of unknown types, which were kept but not scored."""
@@ -58,9 +55,13 @@ class GivenTranscripts:
 
     def left(self) -> list[str]:
         """Lines about transcripts without a matching case; empty if there are none."""
-        if not self._left:
+        lines = [
+            f"no case: {printable(f'{each.place}: {self._unclear.get(id(each)) or _named(each)}')}"
+            for each in self._given
+            if id(each) not in self._found
+        ]
+        if not lines:
             return []
-        lines = [f"no case: {printable(line)}" for line in self._left.values()]
         more = [f"no case: {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
         total = f"{len(lines)} of {counted(len(self._given), 'transcript')} NOT JUDGED: no case matches"
         return [total, *lines[:_SHOWN], *more]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
@@ -37,11 +37,21 @@ def rows_document(
     `intervals` adds confusion matrices and the intervals of means.
     """
     own = unchanged(cases)
-    summed, models, suites = _sums(run, own, intervals)
+    total = summarise(own, intervals=intervals)
+
+    def fields(group: Sequence[CaseRow]) -> dict[str, Any]:
+        # With one suite and model, all summaries are the same.
+        return _fields(total if len(group) == len(own) else summarise(group, intervals=intervals))
+
+    models = grouped(own, lambda case: case.model).items()
+    suites = grouped(own, lambda case: (case.model, case.suite, case.file)).items()
     return RowsDocument(
-        run=summed,
-        models=models,
-        suites=suites,
+        run=SummedRun(**{**_fields(run), "total": total}),  # a shard's run already has its own
+        models=tuple(ModelSummary(model=model, **fields(group)) for model, group in models),
+        suites=tuple(
+            SuiteSummary(model=model, suite=suite, file=file, **fields(group))
+            for (model, suite, file), group in suites
+        ),
         cases=list(cases),
         gates=tuple(gates),
         confusion=_confusion(own) if intervals else (),
@@ -52,30 +62,7 @@ def rows_document(
 
 def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
     """The document with explanations and transcripts."""
-    return Document(**{**_fields(rows), "cases": cases})  # type: ignore[arg-type]
-
-
-def _sums(
-    run: Run, cases: Sequence[CaseRow], intervals: bool
-) -> tuple[SummedRun, tuple[ModelSummary, ...], tuple[SuiteSummary, ...]]:
-    total = summarise(cases, intervals=intervals)
-
-    def fields(group: Sequence[CaseRow]) -> dict[str, object]:
-        # With one suite and model, all summaries are the same.
-        return _fields(total if len(group) == len(cases) else summarise(group, intervals=intervals))
-
-    models = tuple(
-        ModelSummary(model=model, **fields(group))  # type: ignore[arg-type]
-        for model, group in grouped(cases, lambda case: case.model).items()
-    )
-    suites = tuple(
-        SuiteSummary(model=model, suite=suite, file=file, **fields(group))  # type: ignore[arg-type]
-        for (model, suite, file), group in grouped(
-            cases, lambda case: (case.model, case.suite, case.file)
-        ).items()
-    )
-    # A shard's run already has its own totals.
-    return SummedRun(**{**_fields(run), "total": total}), models, suites  # type: ignore[arg-type]
+    return Document(**{**_fields(rows), "cases": cases})
 
 
 def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
@@ -91,7 +78,7 @@ def _variants(run: Run, cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]
     return compare_variants(cases, run.started)
 
 
-def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:
+def _fields(of: Run | Summary | RowsDocument) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
