@@ -75,8 +75,11 @@ def _changes(agent: Any, system: str, desk: ToolDesk) -> dict[str, Any]:
     if desk.tools is not None:
         change["tools"] = _replaced(agent, desk.tools, desk)
     if system:
-        callbacks = agent.canonical_before_model_callbacks
-        change["before_model_callback"] = [_instructing(system), *callbacks]
+
+        def instruct(callback_context: Any, llm_request: Any) -> None:
+            llm_request.append_instructions([system])
+
+        change["before_model_callback"] = [instruct, *agent.canonical_before_model_callbacks]
     return change
 
 
@@ -197,13 +200,6 @@ def _response(content: str) -> Message:
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"result": content}
-
-
-def _instructing(system: str) -> Any:
-    def instruct(callback_context: Any, llm_request: Any) -> None:
-        llm_request.append_instructions([system])
-
-    return instruct
 
 
 def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:

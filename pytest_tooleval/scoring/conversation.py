@@ -65,12 +65,14 @@ class _Checks:
         self._judged = {(each.turn, each.rubric): each for each in conversation.transcript.judged}
         self.worlds = Worlds(conversation)
         self._parts = list(self._all_parts())
+        self._by_metric = {
+            metric: [part for part in self._parts if part.metric == metric] for metric in CONVERSATION
+        }
         self.malformed = next((each.malformed for each in self._parts if each.malformed), None)
 
     def drafts(self) -> dict[str, Draft]:
         drafts = {"overall": Draft(mean(self._parts), self._explain_overall)}
-        for metric in CONVERSATION:
-            parts = [part for part in self._parts if part.metric == metric]
+        for metric, parts in self._by_metric.items():
             value = mean(parts) if parts else None
             drafts[metric] = Draft(value, partial(_explained, parts) if parts else "nothing to check")
         return drafts
@@ -84,11 +86,7 @@ class _Checks:
 
     def _explain_overall(self) -> Explained:
         checks = counted(len(self._parts), "check")
-        held = ", ".join(
-            f"{metric} {_held(parts)}"
-            for metric in CONVERSATION
-            if (parts := [part for part in self._parts if part.metric == metric])
-        )
+        held = ", ".join(f"{name} {_held(parts)}" for name, parts in self._by_metric.items() if parts)
         return f"{mean(self._parts):.4g} = the mean of {checks}: {held}", ()
 
     def _all_parts(self) -> Iterator[Part]:

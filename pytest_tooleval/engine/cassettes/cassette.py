@@ -55,10 +55,6 @@ class _Line(msgspec.Struct):
 _LINE = msgspec.json.Decoder(_Line)
 
 
-class _OtherVersion(Exception):
-    """A line has another version of the format."""
-
-
 class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
@@ -158,7 +154,7 @@ class Cassette:
         if place is None:
             return None
         found = None
-        with self._opened() as file, suppress(_OtherVersion, *_DAMAGE):  # if the file was replaced
+        with self._opened() as file, suppress(ModelError, *_DAMAGE):  # if the file was replaced
             found = self._read_line(line_at(file, place)).get(key)
         if found is not None:
             self._in_use[key] = found
@@ -307,31 +303,18 @@ class Cassette:
         if self._unusable:
             raise ModelError(self._unusable, kind="replay")
         try:
-            self._read_added()
-            self._looked = True
-        except _OtherVersion as error:
-            self._kept.clear()
-            self._places.clear()
-            self._unusable = (
-                f"the cassette {self.path} has version {error} of the format, "
-                f"but this pytest-tooleval reads version {VERSION}; delete it and record again"
-            )
-            raise ModelError(self._unusable, kind="replay") from None
-
-    def _read_added(self) -> None:
-        try:
             size = self.path.stat().st_size
         except OSError:
             size = None
-        if size in (None, self._read_bytes):
-            return
         first = self._read_bytes == 0
-        with self._opened() as file:
-            file.seek(self._read_bytes)
-            for line in file:
-                # An unfinished line may be complete, or what a killed run left.
-                if line.endswith(b"\n") or first:
-                    self._take(line)
+        if size not in (None, self._read_bytes):
+            with self._opened() as file:
+                file.seek(self._read_bytes)
+                for line in file:
+                    # An unfinished line may be complete, or what a killed run left.
+                    if line.endswith(b"\n") or first:
+                        self._take(line)
+        self._looked = True
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
@@ -367,19 +350,24 @@ class Cassette:
             entry = _LINE.decode(line)
         except msgspec.DecodeError:  # another version's fields; and models write NaN and lone surrogates
             value = json.loads(line)
-            _require_version(value.get("version", VERSION) if isinstance(value, dict) else VERSION)
+            self._require_version(value.get("version", VERSION) if isinstance(value, dict) else VERSION)
             entry = msgspec.convert(value, _Line)
-        _require_version(entry.version)
+        self._require_version(entry.version)
         self._defined.update(entry.definitions)
         if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
             return {}
         self._note(entry.key, entry.modules, entry.digests)
         return {entry.key: msgspec.convert(entry.answer, ChatAnswer)}
 
-
-def _require_version(version: object) -> None:
-    if version != VERSION:
-        raise _OtherVersion(json_text(version, _SHOWN))
+    def _require_version(self, version: object) -> None:
+        if version != VERSION:
+            self._kept.clear()
+            self._places.clear()
+            self._unusable = (
+                f"the cassette {self.path} has version {json_text(version, _SHOWN)} of the format, "
+                f"but this pytest-tooleval reads version {VERSION}; delete it and record again"
+            )
+            raise ModelError(self._unusable, kind="replay")
 
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:
