@@ -261,7 +261,7 @@ def test_a_first_run_has_no_baseline(job: Job) -> None:
             0,
             ["+50 points", "**Newly right (1)**\n\n- `Oslo`"],
         ),
-        (
+        at_night(
             {"Paris": "Rome", "Oslo": "Rome"},
             1,
             [

@@ -63,6 +63,7 @@ def test_a_run_with_several_trials() -> None:
     assert lines[6] == "    5 trials: 200 cases, $10.00 a run"
 
 
+@pytest.mark.nightly
 def test_a_run_is_found_from_a_folder_inside_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pytest.ini").write_text("[pytest]\ntooleval_history = runs\n")
     run = run_of()

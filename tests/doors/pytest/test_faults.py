@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from mock_server import MockServer
+from nightly import at_night
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
@@ -129,7 +130,9 @@ def test_answers_that_no_run_can_take_over_are_scored(project: Project) -> None:
 
 @_NO_LIMITS
 @pytest.mark.parametrize(
-    ("hard", "most", "warned"), [(256, 256, True), (1024, 500, False)], ids=["at its limit", "raised"]
+    ("hard", "most", "warned"),
+    [at_night(256, 256, True), (1024, 500, False)],
+    ids=["at its limit", "raised"],
 )
 def test_few_file_handles(project: Project, hard: int, most: int, warned: bool) -> None:
     project.suite(*(right(f"c{i}", delay=0.2) for i in range(300)))

@@ -118,6 +118,7 @@ def test_what_the_server_has_started_ends_with_it(tmp_path: Path) -> None:
     assert "1 tool" in output
 
 
+@pytest.mark.nightly
 def test_100_megabytes_take_little_memory() -> None:
     good = [f"{each}={target(each, 'good')}" for each in ("http", "sse")]
     paths = ("http=huge/http/mcp", "sse=huge/sse", "http=raw/huge_event", "http=raw/bomb")
