@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -63,11 +64,16 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
     if run.shard is not None or ending(run.status, run.exitstatus):
         return
     models = [row for row in document.models if row.model and row.cases > row.skipped]
-    joint = [gate for gate in document.gates if gate.model is None]
+    cases_of: defaultdict[str, list[CaseRow]] = defaultdict(list)
+    for case in document.unchanged:
+        cases_of[case.model].append(case)
+    gates_of: defaultdict[str | None, list[Gate]] = defaultdict(list)
+    for gate in document.gates:
+        gates_of[gate.model].append(gate)
+    joint = gates_of[None]
     for row in models:
-        cases = [case for case in document.unchanged if case.model == row.model]
-        gates = [gate for gate in document.gates if gate.model == row.model]
-        gates += joint if len(models) == 1 else ()
+        cases = cases_of[row.model]
+        gates = [*gates_of[row.model], *(joint if len(models) == 1 else ())]
         reasons = list(map(_gate, gates))
         if len(gates) > _FEW and all(reason.verdict == "passed" for reason in reasons):
             reasons = [_Reason("passed", f"{len(gates)} gates passed")]
