@@ -180,7 +180,7 @@ class CaseSession(Observer):
             self._send_queued()
 
     def waited(self, wait: Wait) -> None:
-        if self._next:
+        if self._next:  # xdist may have queued more
             self._send_queued()
 
     def _send_queued(self) -> None:

@@ -62,12 +62,9 @@ class EvalSession(Observer):
 
             events = EventStream(config, run, self._files)
         terminal = Terminal(config, run, keeper, self._files)
-        for observer in (terminal, self._files, keeper, events):
-            if observer is not None:
-                run.observers.add(observer)
-        config.pluginmanager.register(terminal, "tooleval-terminal")
-        if events is not None:
-            config.pluginmanager.register(events, "tooleval-events")
+        for each in filter(None, (terminal, self._files, keeper, events)):
+            run.observers.add(each)
+            config.pluginmanager.register(each, f"tooleval-{type(each).__name__.lower()}")
 
     def case_session(self) -> CaseSession:
         """Return what this process needs to run cases, made when the first suite is found."""

@@ -48,10 +48,8 @@ class Cassettes:
             self._observers.warned(f"answers cannot be saved, so this run cannot be resumed: {error}")
         return folder
 
-    def of(self, suite: Path | None) -> Cassette | None:
+    def of(self, suite: Path) -> Cassette | None:
         """The cassette of the suite at this path; None if its answers are not kept."""
-        if suite is None:
-            return None
         if suite not in self._of:
             if self._folder is None:
                 return None
