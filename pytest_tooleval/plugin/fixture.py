@@ -42,7 +42,8 @@ class Tooleval:
     """
 
     def __init__(self, session: CaseSession, request: pytest.FixtureRequest) -> None:
-        self._session = session
+        self._run = session.run
+        self._queue = session.queue
         self._request = request
         # A rerun of the test needs new answers, not recorded ones.
         runs = request.node.stash.get(_runs_key, 0)
@@ -66,7 +67,7 @@ class Tooleval:
         """Like `run`, for sync tests."""
         __tracebackhide__ = True
         job, pending = self._ask(suite, case, model)
-        return self._scored(job, self._session.queue.answers(pending))
+        return self._scored(job, self._queue.answers(pending))
 
     def _ask(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
@@ -77,13 +78,13 @@ class Tooleval:
         except ToolevalError as error:
             # A mistake in the test: show its line, not ours.
             raise error.with_traceback(None) from None
-        return job, self._session.run.asker.send(job, fresh=self._fresh, first=True)
+        return job, self._run.asker.send(job, fresh=self._fresh, first=True)
 
     def _job(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> Job:
         __tracebackhide__ = True
-        run, asking = self._session.run, self._session.run.settings.asking
+        run, asking = self._run, self._run.settings.asking
         if asking.transcripts is not None:
             pytest.skip("this test asks a model, which --tooleval-transcripts does not")
         registry = ScorerRegistry()
@@ -106,11 +107,11 @@ class Tooleval:
         __tracebackhide__ = True
         if name is not None:
             spec = resolve_models([name], config_tables(self._request.config))[0]
-            return self._session.run.settings.asking.own(spec)
-        models = self._session.run.settings.asking.models
+            return self._run.settings.asking.own(spec)
+        models = self._run.settings.asking.models
         if not models:
             config = self._request.config
-            problem = missing_model(config, self._session.run.settings)
+            problem = missing_model(config, self._run.settings)
             if problem and hasattr(config, "workerinput"):  # exit() would look like a crash there
                 pytest.fail(problem, pytrace=False)
             if problem:

@@ -89,11 +89,12 @@ class LoadedSuite(NamedTuple):
 
     def job(self, config: pytest.Config, asking: Asking, case: TestCase, *, asks: bool = True) -> Job:
         """A case's job, still without its model. Raises ConfigError. Without `asks`, it has no user."""
+        resolved = resolve(self.suite, case, asking.overrides)
         user = user_of(case.user, asking.user, lambda: config_tables(config)) if asks else None
         if user is not None and user is not asking.user:
             user = asking.own(user)
         return Job(
-            resolve(self.suite, case, asking.overrides),
+            resolved,
             NO_MODEL,
             self.cassette,
             self.live,
