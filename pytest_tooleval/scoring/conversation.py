@@ -117,9 +117,7 @@ class _Checks:
                 shown = json_text(expected["$judge"])
                 right, why = self._by_judge(span, expected["$judge"])
                 row = Check("judge", shown, json_text(last), float(right), why)
-                yield part_of(
-                    "text", "wrong_text", span.place, row, "{0.name}: {0.reason} ({0.expected})"
-                )
+                yield part_of("text", "wrong_text", span.place, row, _JUDGED)
             else:
                 right = says(expected, span.texts)
                 why, text, line = "" if right else NOT_SAID, last, EXPECTED_GOT

@@ -6,7 +6,7 @@ The model's table has the address, the request, and the places of text and calls
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -106,7 +106,8 @@ class DeployedClient(HttpClient):
         calls = [
             self._call(call, answer) for each in found.get("calls", ()) for call in self._list(each)
         ]
-        text = "".join(value if isinstance(value, str) else json_text(value) for value in _set(found))
+        said = (value for value in found.get("text", ()) if value is not None)
+        text = "".join(value if isinstance(value, str) else json_text(value) for value in said)
         message = {"role": "assistant", "content": text or None, "tool_calls": calls}
         return {"choices": [{"message": message}]}
 
@@ -172,10 +173,6 @@ def _run(answer: ChatAnswer) -> ChatAnswer:
     calls = {"role": "assistant", "content": None, "tool_calls": message.pop("tool_calls")}
     # The last reply has the tokens and cost of both.
     return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **answer.zeros),))
-
-
-def _set(found: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
-    return (value for value in found.get("text", ()) if value is not None)
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]], role: str) -> str | None:
