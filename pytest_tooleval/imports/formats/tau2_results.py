@@ -47,7 +47,6 @@ class _Results(Struct):
     simulation_index: list[dict[str, Any]] = []
 
 
-_Placed = tuple[_Simulation, Problem]  # its place, a problem without a message
 _FOLDER = "simulations"
 
 
