@@ -34,6 +34,7 @@ from .calls import Calls
 from .references import Worlds, match_of, plays, referenced, state_row
 from .turns import Conversation, Span
 
+_JUDGED = "{0.name}: {0.reason} ({0.expected})"
 _UNWANTED = "{0.name}: {0.actual}: {0.reason}"
 _SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 
