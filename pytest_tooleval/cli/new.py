@@ -79,9 +79,10 @@ def _write(
     from ..suite.types import SCHEMA_ID
     from ..suite.write import write_suite
 
-    accepted = provider_name(tool)
-    if accepted != tool:
-        raise click.UsageError(f"providers refuse the name {printable(tool)}: write {accepted}")
+    for given in (tool, *params):
+        accepted = provider_name(given)
+        if accepted != given:
+            raise click.UsageError(f"providers refuse the name {printable(given)}: write {accepted}")
     properties = {key: {"type": "string"} for key in params}
     schema = {"type": "object", "properties": properties, "required": [*params]}
     function = {"name": tool, "description": description, "parameters": schema}

@@ -106,6 +106,7 @@ def test_it_is_written_where_pytest_collects_it() -> None:
     [
         (["--tool", "search"], "--prompt is missing: what a user says so that the model calls search"),
         (["--param", "q", "--tool", "a b", "--prompt", "x"], "providers refuse the name a b: write a_b"),
+        (["--param", "n:int", "--prompt", "x"], "providers refuse the name n:int: write n_int"),
         (["--expect", "city"], "--expect 'city': expected NAME=VALUE, NAME one of city"),
         (["--expect", "town=x"], "--expect 'town=x': expected NAME=VALUE, NAME one of city"),
         (["s.json"], "pytest collects files that end in .tooleval.json: write s.tooleval.json"),
