@@ -162,8 +162,8 @@ def show(
     document = store.rows_document(id, intervals=confusion)
     _check_model(id, model, [row.model for row in document.models])
     if confusion:
-        if case is not None:
-            raise click.UsageError("--confusion shows a whole run; leave out the case")
+        if case is not None or failed:
+            raise click.UsageError("--confusion shows a whole run; leave out CASE and --failed")
         print_lines(confusion_lines(document, model))
     else:
         print_lines(run_lines(document, model, all_failed=failed))

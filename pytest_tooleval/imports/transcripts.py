@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import Problem, SuiteError
 from ..record.transcript import Message, text_of
+from ..record.variants import model_label
 from ..secrets import redacted, without_key_values
 from ..suite.source import MAX_PROBLEMS
 from ..text import shown
@@ -52,8 +53,8 @@ def _bounded(run: Conversation) -> Conversation | Problem:
         message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
         return replace(run.at, message=message)
     model, case, id, error = redacted([run.model, run.case, run.id, run.error])
-    # The name of the model becomes part of node ids.
-    return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)
+    model = model_label(shown(model, 100))
+    return run._replace(messages=messages, model=model, case=case, id=id, error=error)
 
 
 def _plain(message: Message) -> Message:

@@ -1,4 +1,4 @@
-"""The items of a suite file: one per test case and model."""
+"""The items of a suite file: one per test case, model and variant."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """pytest as a child process, followed by its events.
 
-It has its own group, so that the server decides when it gets Ctrl-C of its terminal. Signals go to the
+It has its own group, so that its starter decides when it gets Ctrl-C of its terminal. Signals go to the
 whole group, including workers of xdist.
 """
 

@@ -10,7 +10,7 @@ from .comparison import Moved
 from .fields import doc
 from .identity import Identity
 
-# Separates model and variant in node ids; labels have no space after a comma.
+# Separates model and variant in node ids.
 SEPARATOR = ", "
 Effect = Literal["worse", "better", "inconclusive", "not judged"]
 
@@ -39,6 +39,11 @@ class Arm(Struct, frozen=True, gc=False):
 
 
 UNCHANGED = Arm()
+
+
+def model_label(name: str) -> str:
+    """A model's name without what separates it from a case or a variant in node ids."""
+    return name.replace(SEPARATOR, ",").replace("][", "-")
 
 
 class Attacked(Struct, frozen=True, kw_only=True, gc=False):

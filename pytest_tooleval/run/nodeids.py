@@ -7,8 +7,6 @@ from typing import NamedTuple
 from ..record.variants import SEPARATOR
 from ..suite.discovery import SUITE_ENDING
 
-_CASE = f"{SUITE_ENDING}::"
-
 
 class CaseId(NamedTuple):
     """The parts of a node id; `model` and `variant` may be empty."""
@@ -30,8 +28,9 @@ class CaseId(NamedTuple):
 
 
 def is_case(nodeid: str) -> bool:
-    """True if the node id is a test case's rather than another test's."""
-    return _CASE in nodeid
+    """True if the node id is a test case's. Parameters of another test may look like one."""
+    file, separator, _ = nodeid.partition("::")
+    return bool(separator) and file.endswith(SUITE_ENDING)
 
 
 def split_nodeid(nodeid: str) -> CaseId:

@@ -70,8 +70,8 @@ class Slots:
 class AdaptiveSlots(Slots):
     """The slots of one model: from 1 to `most`, as many as the model allows.
 
-    A 429 cuts the limit by a fifth, once per episode; after it, each full set of answers adds a tenth.
-    An episode lasts as long as `Retry-After` says, else 15 seconds.
+    A 429, or a lack of file handles, cuts the limit by a fifth, once per episode; after it, each full
+    set of answers adds a tenth. An episode lasts as long as `Retry-After` says, else 15 seconds.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -89,7 +89,7 @@ class AdaptiveSlots(Slots):
             self._set(min(self._most, max(self.limit + 1, int(self.limit * _GROW))))
 
     def failed(self, error: ModelError) -> None:
-        """Allow fewer requests if the failure was throttling."""
+        """Allow fewer requests if the failure was throttling, or a lack of file handles."""
         now = self._clock()
         if error.kind in ("rate_limit", "handles") and now >= self._episode_until:
             self._episode_until = now + (error.retry_after or _EPISODE_S)

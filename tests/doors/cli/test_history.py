@@ -221,6 +221,9 @@ def test_the_tools_that_were_called_in_place_of_others(history: History, invoke:
     ]
     keep(history, 2, case_of())
     assert "no answered case expects a tool" in invoke("show", "latest", "--confusion").output
+    for more in ("paris", "--failed"):
+        refused = invoke("show", "latest", "--confusion", more).output
+        assert "leave out CASE and --failed" in refused
 
 
 def test_a_run_in_short(history: History, invoke: Invoke) -> None:

@@ -243,6 +243,14 @@ def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     result.stdout.fnmatch_lines(["*transcripts of 3 of 4 trials; see --tooleval-trials*"])
 
 
+def test_the_name_of_a_model_is_not_taken_for_a_variant(project: Project) -> None:
+    project.suite(WEATHER, tools=[WEATHER_TOOL])
+    right = [said("user", "Weather in Paris?"), calling("get_weather", city="Paris")]
+    option = recorded(project, {"case": "w", "model": "m, of May", "messages": right})
+    project.run(option, "--tooleval-report=out.json", model=None)
+    assert list(project.rows()) == ["w[m,of May]"]
+
+
 def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> None:
     project.suite(WEATHER)
     project.write("logs/a.jsonl", '{"messages": [{"role": "robot"}]}\n{"messages": [\n')
