@@ -91,8 +91,8 @@ class Terminal(Observer):
     def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = f"{wait.waiting} more cases are being asked"
-            self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more}")
+            more = counted(wait.sent - wait.answered(), "more case")
+            self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more} pending")
 
     def stepped(self, undecided: int) -> None:
         self._steps += 1

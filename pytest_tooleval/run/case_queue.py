@@ -49,7 +49,7 @@ class CaseQueue:
         return self._asker.take(self._begin(task) if sent is None else sent, self.tick)
 
     def answers(self, pending: Pending) -> list[TrialAnswer]:
-        """Wait for answers that were not sent from this queue."""
+        """Wait for the answer to each trial."""
         return self._asker.answers(pending, self.tick)
 
     def tick(self, seconds: float) -> None:

@@ -11,13 +11,13 @@ from ..record.results import KeptCase
 
 
 class Wait(NamedTuple):
-    """A wait for one answer: `seconds` so far, and the cases without it (`waiting`).
+    """A wait for one answer: `seconds` so far, and other cases `sent` ahead.
 
-    `answered` counts those that are answered ahead.
+    `answered` counts those of them that have their answers.
     """
 
     seconds: float
-    waiting: int
+    sent: int
     answered: Callable[[], int]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..record.run import Shard, Spent, add_up
 
@@ -32,9 +32,12 @@ def joined(parts: Iterable[Part]) -> Part:
     """The run as its processes know it together."""
     whole = Part()
     for part in parts:
-        whole = structs.replace(
-            part,
-            shard=part.shard or whole.shard,
+        whole = Part(  # a worker that ended before it collected knows nothing of the whole run
+            case_counts=whole.case_counts or part.case_counts,
+            unapplied=whole.unapplied or part.unapplied,
+            unclaimed=whole.unclaimed or part.unclaimed,
+            misnamed=whole.misnamed or part.misnamed,
+            shard=whole.shard or part.shard,
             problems=tuple(dict.fromkeys((*whole.problems, *part.problems))),
             recorded=whole.recorded + part.recorded,
             spent=add_up(whole.spent, part.spent),

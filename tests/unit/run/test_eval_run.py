@@ -108,3 +108,13 @@ def test_two_cases_in_steps(tmp_path: Path) -> None:
         (cases[0], "passed", 0, 3),
         (cases[1], "passed", 1, 3),
     ]
+
+
+def test_a_worker_that_ends_before_it_collects_empties_nothing(tmp_path: Path) -> None:
+    run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
+    lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "misnamed": ["no case b"]}
+    run.take_over({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
+    run.take_over({"recorded": 2})
+    known = run.known
+    assert (known.case_counts, known.recorded) == ({MODEL.label: 2}, 3)
+    assert {name: list(getattr(known, name)) for name in lines} == lines
