@@ -131,7 +131,8 @@ def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) 
     now = Identity(case.suite, case.case, case.file, model, case.variant)
     was = case.was or Identity(case.suite, case.case, model=old_model)
     old, new = case.old_passes, case.new_passes
-    if not (case.newly_broken or case.old is None or case.new is None or case.old == case.new):
+    is_whole = case.newly_broken or case.newly_right
+    if not (is_whole or case.old is None or case.new is None or case.old == case.new):
         old, new = score_text(case.old), score_text(case.new)
     return CaseItem(now, was, now.suite_name(shared), old, new)
 

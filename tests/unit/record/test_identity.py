@@ -73,10 +73,11 @@ def changes(old: Passes, new: Passes) -> dict[Identity, tuple[str, str]]:
         before, now = old[case], new[case]
         if (before, now) == (TRIALS, 0):
             found[case] = "newly broken", "2/2 -> 0/2"
+        elif (before, now) == (0, TRIALS):
+            found[case] = "newly right", "0/2 -> 2/2"
         elif before != now:
             figures = f"{before / 2:.2f} -> {now / 2:.2f}"
-            better = "newly right" if (before, now) == (0, TRIALS) else "better"
-            found[case] = "worse" if now < before else better, figures
+            found[case] = "worse" if now < before else "better", figures
     return found
 
 
