@@ -97,10 +97,10 @@ def compare(
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
     sides = _by_model(both[0].side), _by_model(both[1].side)
-    pairs = _model_pairs(*sides, models, names)
-    if is_one_run := old.run.id == new.run.id:
-        pairs = _pairs_of_one_run(pairs, names, new.run.id)
-    moved = moved_files(old.cases, new.cases, suites := new.suites or old.suites)
+    is_one_run = old.run.id == new.run.id
+    pairs = _model_pairs(*sides, models, names, new.run.id if is_one_run else "")
+    suites = new.suites or old.suites
+    moved = moved_files(old.cases, new.cases, suites)
     compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
     results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
@@ -134,19 +134,6 @@ def _limits(alpha: float, max_drop: float) -> Limits:
     if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     return Limits(alpha, max_drop, max_drop or MARGIN)
-
-
-def _pairs_of_one_run(
-    pairs: Sequence[tuple[str, str]], names: tuple[str, str], run: str
-) -> list[tuple[str, str]]:
-    """The pairs of two models; a run is not compared with itself."""
-    found = [pair for pair in pairs if pair[0] != pair[1]]
-    if not found:
-        raise ConfigError(
-            f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(run)}; name another run, "
-            "or two models of this one"
-        )
-    return found
 
 
 def _worst(results: Sequence[ComparedModel], *, named: bool) -> Verdict:
@@ -185,8 +172,9 @@ def _by_model(side: Side) -> dict[str, list[CaseRow]]:
 
 
 def _model_pairs(
-    old: _Rows, new: _Rows, models: Collection[tuple[str, str]], names: tuple[str, str]
+    old: _Rows, new: _Rows, models: Collection[tuple[str, str]], names: tuple[str, str], one_run: str
 ) -> list[tuple[str, str]]:
+    """The models to compare. `one_run` is the id of a run that is both sides; only other models pair."""
     paired = {label for _, label in models}
     sides = zip(*models, strict=True) if models else ()
     for labels, known, name in zip(sides, (old, new), names, strict=False):
@@ -195,7 +183,15 @@ def _model_pairs(
                 raise ConfigError(
                     f"model {shown(label)} is not in {shown(name)}, which has {labels_text(known)}"
                 )
-    return [*models, *((label, label) for label in new if label in old and label not in paired)]
+    if not one_run:
+        return [*models, *((label, label) for label in new if label in old and label not in paired)]
+    found = [(one, other) for one, other in models if one != other]
+    if not found:
+        raise ConfigError(
+            f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(one_run)}; name another "
+            "run, or two models of this one"
+        )
+    return found
 
 
 def _compare_model(
