@@ -194,8 +194,7 @@ def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
         raise click.UsageError(printable(own_options(str(error)))) from None
     document = store.document(id)
     for report in reports:
-        trends = store.trends_for(document) if report.format == "html" else ()
-        parts = report_parts(report.format, document, trends)
+        parts = report_parts(report.format, document, store.trends_for)
         if report.path == STDOUT:
             # As bytes, independent of the terminal's encoding and line ends.
             for part in parts:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..errors import ConfigError, ToolevalError
-from ..history import History, Place, Trend, place_of
+from ..history import place_of
 from ..project.root import Project
-from ..record.document import Document
-from ..record.results import CaseRow, KeptCase
+from ..record.results import CaseRow
 from ..reports.outputs import Report, check_reports, on_github, report_of, write_reports
+from ..run.keeper import Keeper
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.given import Given, read_baseline, read_gates
@@ -61,7 +61,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
         place = _place(given, store)
-        baseline = read_baseline(given, store, place.name if place else "")
+        baseline = read_baseline(given, store, place)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
@@ -75,11 +75,26 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         print_lines([verdict.uncompared])
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
-    trends = _keep(document, book.cases.values(), store, place) if place else ()
-    unwritten = _write(document, verdict, reports, trends, store, on_github(given["github"]))
+    keeper = Keeper(book, lambda: run, store, place) if place else None
+    if keeper is not None:
+        keeper.keep()
+        saved = f"saved as {run.id}; view: tooleval show" if keeper.is_saved else ""
+        print_lines(filter(None, [keeper.unsaved, saved]))
+    written = write_reports(
+        document,
+        reports,
+        keeper.trends if keeper else None,
+        store.parent,
+        github=on_github(given["github"]),
+        findings=verdict.findings,
+    )
+    for command in written.commands:
+        click.echo(command)  # safe already, and GitHub needs its first characters unchanged
+    print_lines(map(own_options, written.problems))
+    print_lines(f"wrote {report.path}" for report in written.reports)
     end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
-    raise SystemExit(UNWRITTEN if unwritten else document.run.exitstatus)
+    raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 
 
 def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
@@ -119,10 +134,10 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
         yield from found
 
 
-def _place(given: Given, store: Path) -> Place | None:
-    """Where to save the run; None for nowhere."""
+def _place(given: Given, store: Path) -> str:
+    """Where to save the run; empty for nowhere."""
     name = given["history"]
-    return place_of(name, Path() if "history" in given.typed else store.parent) if name else None
+    return place_of(name, Path() if "history" in given.typed else store.parent).name if name else ""
 
 
 def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
@@ -137,43 +152,3 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
     reasons = [finding.name for finding in verdict.findings if finding.failed]
     reasons += [f"{counted(n, 'result')} {what}" for what, n in counts.items() if n]
     return f": {'; '.join(reasons)}" if reasons else ""
-
-
-def _keep(document: Document, cases: Iterable[KeptCase], store: Path, place: Place) -> Sequence[Trend]:
-    """Save the run to the history, and return its trends. Errors do not fail the run."""
-    history = History(store, place)
-    try:
-        # These shards may have been joined before, by other gates perhaps: the last verdict counts.
-        if any(run.id == document.run.id for run in history.runs()):
-            history.delete(document.run.id)
-        writer = history.begin(document.run)
-        writer.add(case for case in cases if case.row.model)
-        if unsent := writer.finish(document.run, document.gates, document.baseline):
-            click.echo(printable(unsent))
-        trends = history.trends_for(document)
-    except Exception as error:
-        click.echo(printable(f"the run was not saved in the history: {error}"))
-        return ()
-    click.echo(f"saved as {document.run.id}; view: tooleval show")
-    return trends
-
-
-def _write(
-    document: Document,
-    verdict: RunVerdict,
-    reports: Sequence[Report],
-    trends: Sequence[Trend],
-    store: Path,
-    github: bool,
-) -> list[str]:
-    """Write the reports. Returns a line for each file that cannot be written."""
-    problems, commands = write_reports(
-        document, reports, trends, store.parent, github=github, findings=verdict.findings
-    )
-    unwritten = list(map(own_options, problems))
-    for command in commands:
-        click.echo(command)  # safe already, and GitHub needs its first characters unchanged
-    print_lines(unwritten)
-    failed = "\n".join(unwritten)
-    print_lines(f"wrote {each.path}" for each in reports if each.option not in failed)
-    return unwritten

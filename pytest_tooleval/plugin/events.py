@@ -31,7 +31,6 @@ from ..record.results import KeptCase
 from ..run.eval_run import EvalRun
 from ..run.nodeids import is_case, split_nodeid
 from ..run.observers import Observer, Wait
-from ..run.report_files import ReportFiles
 from ..secrets import scrub, secret_values
 from ..text import printable
 
@@ -44,10 +43,9 @@ class EventStream(Observer):
     If the reader is gone or the disk is full, the stream ends but the run goes on.
     """
 
-    def __init__(self, config: pytest.Config, run: EvalRun, files: ReportFiles | None) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun) -> None:
         """Raises UsageError if the stream cannot be opened."""
         self._run = run
-        self._files = files
         self._given: str = config.getoption("tooleval_events")
         self._file: BinaryIO | None = _open(config, self._given)
         self._session: pytest.Session | None = None
@@ -140,12 +138,12 @@ class EventStream(Observer):
         session = self._session
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
-            run, files = self._run.about(), self._files
+            run, written = self._run.about(), self._run.written
             ended = RunEnded(
                 run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),
-                reports=tuple(str(report.path) for report in files.reports) if files else (),
-                unwritten=tuple(files.unwritten) if files else (),
+                reports=tuple(str(report.path) for report in written.reports),
+                unwritten=tuple(written.problems),
             )
             self._tell(ended)
         self._close()

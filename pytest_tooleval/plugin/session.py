@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from ..run.eval_run import EvalRun
+from ..run.keeper import Keeper
 from ..run.observers import Observer
+from ..run.report_files import ReportFiles
 from ..settings.parts import Settings
 from .output import clean_warning, keep_keys_out_of_logs
 from .processes import evaluates, process_of
@@ -19,7 +21,6 @@ from .terminal import Terminal
 from .verdicts import VerdictItem, remember_tolerated, report_finding
 
 if TYPE_CHECKING:
-    from ..run.report_files import ReportFiles
     from .case_session import CaseSession
 
 
@@ -32,7 +33,6 @@ class EvalSession(Observer):
         self.run = EvalRun(process_of(config), settings)
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
-        self._files: ReportFiles | None = None
         self.run.observers.add(self)
         config.pluginmanager.register(self, "tooleval-session")
         config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
@@ -47,24 +47,22 @@ class EvalSession(Observer):
         immediately, and must find the case in the history.
         """
         config, run, outputs = self._config, self.run, self.run.settings.outputs
-        keeper, events = None, None
+        files, keeper, events = None, None, None
         if outputs.history and evaluates(config):
-            from ..run.keeper import Keeper
-
-            keeper = Keeper(run)
+            store = run.process.root / ".tooleval"
+            keeper = Keeper(run.book, run.about, store, outputs.history)
         if run.book.is_whole and evaluates(config):
-            from ..run.report_files import ReportFiles
-
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
-            self._files = ReportFiles(run, keeper, annotates=not others)
+            files = ReportFiles(run, keeper.trends if keeper else None, annotates=not others)
         if outputs.events is not None:
             from .events import EventStream
 
-            events = EventStream(config, run, self._files)
-        terminal = Terminal(config, run, keeper, self._files)
-        for each in filter(None, (terminal, self._files, keeper, events)):
-            run.observers.add(each)
-            config.pluginmanager.register(each, f"tooleval-{type(each).__name__.lower()}")
+            events = EventStream(config, run)
+        terminal = Terminal(config, run, keeper)
+        for observer in filter(None, (files, keeper, terminal, events)):
+            run.observers.add(observer)
+        for plugin in filter(None, (terminal, events)):
+            config.pluginmanager.register(plugin, f"tooleval-{type(plugin).__name__.lower()}")
 
     def case_session(self) -> CaseSession:
         """Return what this process needs to run cases, made when the first suite is found."""
@@ -123,8 +121,8 @@ class EvalSession(Observer):
                 # A second Ctrl-C came before pytest had handled the first.
                 run.exitstatus = int(pytest.ExitCode.INTERRUPTED)
             run.observers.finished()
-            if self._files is not None and self._files.unwritten:
-                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            if run.written.problems:
+                session.exitstatus = run.exitstatus
 
     def judge(self, session: pytest.Session) -> None:
         """Judge the gates and the baseline of a complete run.

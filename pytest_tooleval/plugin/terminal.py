@@ -26,7 +26,6 @@ from .no_model import no_model
 
 if TYPE_CHECKING:
     from ..run.keeper import Keeper
-    from ..run.report_files import ReportFiles
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.
@@ -40,13 +39,10 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 class Terminal(Observer):
     """Not in xdist workers, which write to no terminal."""
 
-    def __init__(
-        self, config: pytest.Config, run: EvalRun, keeper: Keeper | None, files: ReportFiles | None
-    ) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun, keeper: Keeper | None) -> None:
         self._config = config
         self._run = run
         self._keeper = keeper
-        self._files = files
         self._tolerated = TOLERATED if run.settings.shard is None else NOT_JUDGED
         self._summarising = False
         self._steps = 0
@@ -149,9 +145,9 @@ class Terminal(Observer):
             what = f"{len(book.cases)} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
-        for problem in self._files.unwritten if self._files else ():
+        for problem in run.written.problems:
             terminalreporter.write_line(problem, red=True, bold=True)
-        for command in self._files.annotations if self._files else ():
+        for command in run.written.commands:
             terminalreporter.write_line(command)
         resumable = book.cases and run.settings.asking.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
@@ -226,9 +222,8 @@ class Terminal(Observer):
         if self._keeper is not None and self._keeper.is_saved:
             where = _folder_option(reporter.config)
             reporter.write_line(f"saved as {self._run.id}; view: tooleval show{where}")
-        if self._files is not None and not self._files.unwritten:
-            for report in self._files.reports:
-                reporter.write_line(f"{_FILES[report.format]}: {report.path}")
+        for report in self._run.written.reports:
+            reporter.write_line(f"{_FILES[report.format]}: {report.path}")
 
 
 def _count_gates(reporter: Any) -> None:

@@ -88,7 +88,7 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
 
     run: Annotated[Run, doc("The run, with its exit status and duration.")]
     reason: Annotated[str, doc("The reason if the run was cut short; else empty.")]
-    reports: Annotated[tuple[str, ...], doc("The files of --tooleval-report.")]
+    reports: Annotated[tuple[str, ...], doc("The files of --tooleval-report that were written.")]
     unwritten: Annotated[tuple[str, ...], doc("The files that could not be written, and why.")]
 
 

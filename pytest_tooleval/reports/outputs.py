@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..checkout.ci import CiJob
 from ..errors import ConfigError, os_reason
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..history import Trend
     from ..verdicts.run import RunProblem
 
+FindTrends: TypeAlias = "Callable[[Document], Sequence[Trend]]"
 _ENDINGS = {".json": "json", ".html": "html", ".md": "markdown", ".csv": "csv"}
 
 
@@ -26,6 +27,14 @@ class Report(NamedTuple):
     format: str
     path: Path
     option: str
+
+
+class Written(NamedTuple):
+    """The reports that were written, why others were not, and GitHub's workflow commands to print."""
+
+    reports: Sequence[Report] = ()
+    problems: Sequence[str] = ()
+    commands: Sequence[str] = ()
 
 
 def report_of(text: str, folder: Path) -> Report:
@@ -76,7 +85,7 @@ def _check_writable(path: Path, option: str) -> None:
 def report_parts(
     format: str,
     document: Document,
-    trends: Sequence[Trend] = (),
+    trends: FindTrends | None = None,
     findings: Sequence[RunProblem] = (),
 ) -> Iterator[bytes]:
     """The file in parts; `trends` are for HTML, `findings` for JUnit's XML."""
@@ -85,7 +94,7 @@ def report_parts(
     elif format == "html":
         from .html import html_text
 
-        texts = iter([html_text(document, trends)])
+        texts = iter([html_text(document, trends(document) if trends else ())])
     elif format == "markdown":
         from .markdown import COMMENT_LIMIT, markdown_text
 
@@ -105,30 +114,30 @@ def report_parts(
 def write_reports(
     document: Document,
     reports: Sequence[Report],
-    trends: Sequence[Trend],
+    trends: FindTrends | None,
     root: Path,
     *,
     github: bool,
     failures: bool = True,
     findings: Sequence[RunProblem] = (),
-) -> tuple[list[str], list[str]]:
+) -> Written:
     """Write the reports and, with `github`, the step summary.
 
-    Returns a line for each file that could not be written, and GitHub's workflow commands to print. The
-    document's file names are relative to `root`. `failures=False` leaves out annotations of failures,
-    which another plugin makes.
+    The document's file names are relative to `root`. `failures=False` leaves out annotations of
+    failures, which another plugin makes.
     """
-    unwritten = []
+    written, problems, commands = [], [], []
     for report in reports:
         try:
             write_whole(report.path, report_parts(report.format, document, trends, findings))
+            written.append(report)
         except OSError as error:
-            unwritten.append(f"{report.option}: cannot be written: {os_reason(error)}")
+            problems.append(f"{report.option}: cannot be written: {os_reason(error)}")
     try:
         commands = _write_for_github(document.rows(), root, failures=failures) if github else []
     except OSError as error:
-        return [*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}"], []
-    return unwritten, commands
+        problems.append(f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}")
+    return Written(written, problems, commands)
 
 
 def on_github(option: str) -> bool:

@@ -17,7 +17,7 @@ from ..errors import ToolevalError
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
-from ..reports.outputs import on_github
+from ..reports.outputs import Written, on_github
 from ..settings.parts import Settings
 from ..verdicts.run import RunVerdict, foresee, undecided
 from ..verdicts.sides import suites_in
@@ -62,6 +62,7 @@ class EvalRun:
         self.collection_errors = 0
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
+        self.written = Written()
         # True once all tests have run. Until then, no end of the run is a verdict.
         self.is_complete = False
         # What this process has found while it collected.

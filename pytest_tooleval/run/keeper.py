@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError, error_text, os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
-from .eval_run import EvalRun
+from ..record.run import Run
+from .book import RunBook
 from .observers import Observer, Wait
 
 if TYPE_CHECKING:
@@ -16,22 +18,28 @@ if TYPE_CHECKING:
 
 
 class Keeper(Observer):
-    """Appends each case to the run's file. A history error never fails the run."""
+    """Appends each case to the run's file. A history error never fails the run.
 
-    def __init__(self, run: EvalRun) -> None:
+    `store` is the project's `.tooleval`, and `place` the path or URL of its runs.
+    """
+
+    def __init__(self, book: RunBook, about: Callable[[], Run], store: Path, place: str) -> None:
         # Whether the run was saved, and what could not be.
         self.is_saved = False
         self.unsaved = ""
-        self._run = run
+        self._book = book
+        self._about = about
+        self._store = store
+        self._place = place
         self._cases: list[KeptCase] = []
         self._writer: RunWriter | None = None
 
     def waited(self, wait: Wait) -> None:
         """Load the history and read the git state while waiting for the first answer."""
-        if not self._run.book.cases:
+        if not self._book.cases:
             from .. import history  # noqa: F401
 
-            self._run.about()
+            self._about()
 
     def case_done(self, case: KeptCase) -> None:
         """Save a case. Cases without a model were not evaluated, so they are not saved."""
@@ -43,7 +51,7 @@ class Keeper(Observer):
         """Append the cases that are not in the file, which are several after Ctrl-C."""
         try:
             if self._cases and self._writer is None:
-                self._writer = self._history().begin(self._run.about())
+                self._writer = self._history().begin(self._about())
             if self._writer is not None:
                 self._writer.add(self._cases)
                 self._cases.clear()
@@ -53,14 +61,26 @@ class Keeper(Observer):
     def finished(self) -> None:
         """Write how the run ended."""
         self._write()
-        run, verdict = self._run, self._run.book.verdict
+        verdict = self._book.verdict
         if self._writer is None or self.unsaved:
             return
         try:
-            self.unsaved = self._writer.finish(run.about(), verdict.gates, verdict.comparison)
+            self.unsaved = self._writer.finish(self._about(), verdict.gates, verdict.comparison)
             self.is_saved = True
         except Exception as error:
             self._fail(error)
+
+    def keep(self) -> None:
+        """Save a run that is over, in place of an earlier one with its id."""
+        try:
+            history, id = self._history(), self._about().id
+            if any(run.id == id for run in history.runs()):
+                history.delete(id)
+        except Exception as error:
+            self._fail(error)
+        for case in self._book.cases.values():
+            self.case_done(case)
+        self.finished()
 
     def trends(self, document: Document) -> list[Trend]:
         """The suites of a document over recent runs; none without a history."""
@@ -72,8 +92,7 @@ class Keeper(Observer):
     def _history(self) -> History:
         from ..history import History, place_of
 
-        folder = work_folder(self._run.process.root)
-        return History(folder, place_of(self._run.settings.outputs.history, folder))
+        return History(self._store, place_of(self._place, self._store))
 
     def _fail(self, error: Exception) -> None:
         reason = os_reason(error) if isinstance(error, (ToolevalError, OSError)) else error_text(error)

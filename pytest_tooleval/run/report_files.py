@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..reports.outputs import on_github, write_reports
+from ..reports.outputs import FindTrends, on_github, write_reports
 from .eval_run import EvalRun
-from .keeper import Keeper
 from .observers import Observer
 
 # pytest's exit status for a usage error.
@@ -12,30 +11,25 @@ UNWRITTEN = 4
 
 
 class ReportFiles(Observer):
-    """Writes the files of --tooleval-report. The HTML report also shows earlier runs.
+    """Writes the files of --tooleval-report. The HTML report also shows `trends`.
 
     `annotates` is False if something else annotates failures on GitHub.
     """
 
-    def __init__(self, run: EvalRun, keeper: Keeper | None, *, annotates: bool) -> None:
-        # The reports to write, lines about those that could not be written, and GitHub's annotations.
-        self.reports = run.settings.outputs.reports
-        self.unwritten: list[str] = []
-        self.annotations: list[str] = []
+    def __init__(self, run: EvalRun, trends: FindTrends | None, *, annotates: bool) -> None:
         self._run = run
-        self._keeper = keeper
+        self._trends = trends
         self._annotates = annotates
 
     def finished(self) -> None:
         run, outputs = self._run, self._run.settings.outputs
-        document = run.whole_document()
-        self.unwritten, self.annotations = write_reports(
-            document,
-            self.reports,
-            self._keeper.trends(document) if self._keeper and outputs.writes("html") else (),
+        run.written = write_reports(
+            run.whole_document(),
+            outputs.reports,
+            self._trends,
             run.process.root,
             github=bool(run.book.cases) and on_github(outputs.github),
             failures=self._annotates,
         )
-        if self.unwritten:
+        if run.written.problems:
             run.exitstatus = UNWRITTEN

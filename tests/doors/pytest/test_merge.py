@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -342,3 +343,13 @@ def test_a_file_that_cannot_be_written(project: Project) -> None:
     below = merge("shards", "--report=file/out.html")
     assert below.exit_code == 2
     assert "--report=file/out.html: cannot write to" in below.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_only_written_reports_are_named(project: Project) -> None:
+    project.suite(right("a"))
+    run_shards(project, 1)
+    full = merge("shards", "--report=json:/dev/full", "--report=out.csv")
+    assert full.exit_code == 4
+    assert "--report=json:/dev/full: cannot be written: No space left" in full.stdout
+    assert [line for line in full.stdout.splitlines() if "wrote" in line] == ["wrote out.csv"]
